@@ -1,0 +1,1 @@
+"""The pure model: topology, replication, wire formats, series, verdicts. Standard library only."""

@@ -1,0 +1,52 @@
+"""The tree of errors that a user may see.
+
+    MirrorwatchError
+    ├── ConfigurationError   the operator's to mend: every problem at once        exit 2
+    ├── UnavailableError     transient: a cluster, the store, a port; try again    exit 4
+    ├── RefusedError         authentication or authorisation: needs a person       exit 4
+    └── MalformedError       foreign data: counted where it is read, never fatal
+
+Foreign exceptions (the Kafka client's, the database's) are translated once, where they arise, and
+chained. A sentence says what, where, and what to do; it never holds a secret.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a configuration: the file, the key in it, what is wrong and what to do."""
+
+    file: str
+    key: str
+    sentence: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}: {self.key}" if self.key else self.file
+        return f"{where}: {self.sentence}"
+
+
+class MirrorwatchError(Exception):
+    """Anything this project raises on purpose; its text is a sentence for a person."""
+
+
+class ConfigurationError(MirrorwatchError):
+    """A configuration that cannot be used, with every problem found in it."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class UnavailableError(MirrorwatchError):
+    """Something cannot be reached now; trying again may help."""
+
+
+class RefusedError(MirrorwatchError):
+    """A cluster answered and said no: credentials or rights are missing."""
+
+
+class MalformedError(MirrorwatchError):
+    """Bytes that are not what their place promises."""

@@ -1,0 +1,58 @@
+"""Durations and sizes as people write them: `500ms`, `5s`, `2m`, `1h`, `28d`; `10MB`, `1TB`."""
+
+from __future__ import annotations
+
+import re
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_BYTES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15}
+
+
+def duration_s(text: str) -> float:
+    """Return the seconds that a duration such as `500ms` or `28d` means.
+
+    Raises ValueError with a sentence for anything else, a bare number included: a number without a unit
+    is read as seconds by some and as milliseconds by others.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is no duration: write a number with ms, s, m, h or d, for example 5s")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def size_bytes(text: str) -> int:
+    """Return the bytes that a size such as `10MB` (decimal units) means.
+
+    Raises ValueError with a sentence for anything else.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGTP]?B)", text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is no size: write a number with B, kB, MB, GB or TB, for example 10MB")
+    return int(float(found[1]) * _BYTES[found[2]])
+
+
+def duration_text(seconds: float) -> str:
+    """Write a duration for people, in at most two units: `0.25 s`, `12 s`, `3 min 20 s`, `2 d 4 h`."""
+    if seconds < 0:
+        return "-" + duration_text(-seconds)
+    if seconds < 10:
+        return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
+    whole = round(seconds)
+    for (unit, size), (lesser, lesser_size) in (
+        (("d", 86400), ("h", 3600)),
+        (("h", 3600), ("min", 60)),
+        (("min", 60), ("s", 1)),
+    ):
+        if whole >= size:
+            rest = whole % size // lesser_size
+            return f"{whole // size} {unit}" + (f" {rest} {lesser}" if rest else "")
+    return f"{whole} s"
+
+
+def bytes_text(count: float) -> str:
+    """Write a number of bytes for people in decimal units: `812 B`, `9.3 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"

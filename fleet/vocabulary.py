@@ -1,0 +1,83 @@
+"""The words for what is wrong with a flow, one list for page, API, series, alert and log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """How a flow is, worst first."""
+
+    LOSING = "losing"
+    ALTERED = "altered"
+    STALLED = "stalled"
+    REPEATING = "repeating"
+    LATE = "late"
+    UNKNOWN = "unknown"
+    HEALTHY = "healthy"
+
+    @property
+    def severity(self) -> int:
+        """Return 0 for the worst verdict and 6 for healthy."""
+        return _SEVERITY[self]
+
+
+_SEVERITY = {verdict: number for number, verdict in enumerate(Verdict)}
+
+
+class Cause(StrEnum):
+    """What the evidence shows to be behind a verdict: a closed list."""
+
+    SOURCE_DOWN = "source_down"
+    TARGET_DOWN = "target_down"
+    MIRROR_DOWN = "mirror_down"
+    TASK_FAILED = "task_failed"
+    TASK_STUCK = "task_stuck"
+    NOT_MIRRORED = "not_mirrored"
+    OVERTAKEN = "overtaken"
+    TOPIC_RECREATED = "topic_recreated"
+    TOPIC_MISSING = "topic_missing"
+    PARTITION_MISSING = "partition_missing"
+    FILTERED = "filtered"
+    RECORD_REJECTED = "record_rejected"
+    MISROUTED = "misrouted"
+    TRANSFORMED = "transformed"
+    RETIMED = "retimed"
+    ABORTED_TRANSACTION = "aborted_transaction"
+    DUPLICATING = "duplicating"
+    LOOPING = "looping"
+    THROTTLED = "throttled"
+    PAUSED = "paused"
+    OFFSETS_NOT_COMMITTING = "offsets_not_committing"
+    PROBER = "prober"
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One fact that a person can check by hand: where it is and what was seen there, at epoch second `at`."""
+
+    part: str  # canary | lag | checksum | failover
+    sentence: str
+    at: float
+    topic: str | None = None
+    partition: int | None = None
+    source_offset: int | None = None
+    target_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowVerdict:
+    """A verdict with its reason: `cause` is None for healthy, and for unknown where data is only missing.
+
+    `parts` holds one sentence for each part that looked at the flow, by its name.
+    """
+
+    flow: str
+    verdict: Verdict
+    cause: Cause | None
+    sentence: str
+    evidence: tuple[Evidence, ...]
+    parts: tuple[tuple[str, str], ...]
+    since_at: float

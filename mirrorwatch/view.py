@@ -1,0 +1,96 @@
+"""What the outside may see of a running service: plain frozen records, made anew for each look.
+
+The page, the JSON of /api/v1 and `mirrorwatch status` are all drawn from these, so that they tell one
+story. Wall-clock times are epoch seconds (`_at`), durations are seconds (`_s`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.vocabulary import FlowVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """One Kafka cluster as the service sees it."""
+
+    alias: str
+    bootstrap: str
+    state: str  # connecting | up | down | refused
+    since_at: float
+    sentence: str  # why it is in this state, empty when up
+    control_last_ok_at: float | None  # the newest control probe that came back
+    flows_from: tuple[str, ...]
+    flows_to: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySlice:
+    """Latency of one stage over one slice of time; None where nothing was measured."""
+
+    at: float
+    p50_s: float | None
+    p99_s: float | None
+    max_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LossView:
+    """One probe that was proved lost."""
+
+    at: float
+    topic: str
+    partition: int
+    sequence: int
+    source_offset: int | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlowView:
+    """One flow with its verdict and what stands behind it."""
+
+    flow: str
+    source: str
+    target: str
+    policy: str
+    verdict: FlowVerdict
+    canary_topic: str
+    canary_target_topic: str
+    canary_state: str  # running | off | latched | waiting
+    canary_sentence: str  # why it is off, latched or waiting; empty when running
+    threshold_s: float
+    partitions: int
+    books: Mapping[str, int]  # every counter of the canary's books by its name, in_flight and outstanding too
+    recovery_point_age_s: float | None
+    last_arrival_at: float | None
+    latency: Mapping[str, tuple[LatencySlice, ...]]  # by stage, oldest first, 15 minutes in 30 s slices
+    losses: tuple[LossView, ...]  # newest first, at most 20
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemView:
+    """Something that needs a person and is not a verdict about a flow: refused rights, a store at fault."""
+
+    where: str
+    sentence: str
+    since_at: float
+    last_at: float
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """All of it, at one instant."""
+
+    version: str
+    now_at: float
+    started_at: float
+    clusters: tuple[ClusterView, ...]
+    flows: tuple[FlowView, ...]  # worst first
+    problems: tuple[ProblemView, ...]

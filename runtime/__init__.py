@@ -1,0 +1,1 @@
+"""The shell around the pure parts: Kafka clients, clock, HTTP, store, logs."""
