@@ -1,0 +1,70 @@
+# Mirrorwatch: what a developer or a newcomer types. Each target sets up what it needs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+export PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+INSTALL := deploy/local/install.sh
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --universal \
+	--python-version 3.11 --no-header
+ARGS ?=
+
+.PHONY: help demo test bench check drills lock clean java browser monitoring
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
+
+demo: $(READY) java  ## Run two Kafka clusters, a mirror, traffic and the service, and break them (Ctrl-C ends it)
+	@$(INSTALL) --optional prometheus alertmanager
+	@exec $(BIN)/python -m deploy.local.demo $(ARGS)
+
+test: $(READY) java browser monitoring  ## Run all tests, on real Kafka clusters (ARGS="-k word" for some)
+	@$(BIN)/python -m pytest tests $(ARGS)
+
+bench: $(READY) java  ## Measure
+	@$(BIN)/python -m bench $(ARGS)
+
+check: $(READY)  ## Check style, types and the import rules
+	@echo "ruff check"; $(BIN)/ruff check -q .
+	@echo "ruff format"; $(BIN)/ruff format -q --check .
+	@echo "mypy"; $(BIN)/mypy --no-error-summary
+	@echo "house rules"; $(BIN)/python -m pytest -q --no-header --durations=0 tests/house
+
+drills: $(READY) java browser monitoring  ## Make every fault happen and compare the verdicts (takes long)
+	@$(BIN)/python -m deploy.drills $(ARGS)
+
+lock: $(READY)  ## Compile the requirements anew from pyproject.toml
+	@echo "requirements/run.txt"; $(COMPILE) pyproject.toml -o requirements/run.txt >/dev/null
+	@echo "requirements/dev.txt"; $(COMPILE) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt >/dev/null
+	@echo "requirements/build.txt"; $(COMPILE) --group build -o requirements/build.txt >/dev/null
+	@for extra in render checksum; do echo "requirements/$$extra.txt"; \
+	$(COMPILE) pyproject.toml --extra $$extra -c requirements/run.txt -o requirements/$$extra.txt >/dev/null; done
+
+clean:  ## Remove what was made in this folder (not the cache of jars outside it)
+	@rm -rf .venv .demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements/build.txt requirements/dev.txt
+	@$(INSTALL) venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name it: make PYTHON=python3.11 ...")'
+	@echo "Setting up .venv"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) --require-hashes -r requirements/build.txt
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+java:
+	@$(INSTALL) java maven
+
+browser:
+	@$(INSTALL) chromium
+
+monitoring:
+	@$(INSTALL) prometheus alertmanager

@@ -1,0 +1,51 @@
+"""How many partitions the canary's topic has, and when each of them is probed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def partitions_for(*, source_brokers: int, target_brokers: int, tasks_max: int, at_most: int) -> int:
+    """Return the partitions that put a probe in every mirror task and on every broker, as far as they go.
+
+    MirrorMaker deals out contiguous partitions round-robin, so as many partitions as tasks reach them all.
+    """
+    return min(max(source_brokers, target_brokers, tasks_max, 1), at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A probe of this partition is due at this monotonic instant."""
+
+    partition: int
+    at_ns: int
+
+
+class Schedule:
+    """An open-loop schedule: every partition once an interval, ticks spread evenly over it.
+
+    The instants are fixed at the start and never moved by how late somebody asks, so that a delay of ours
+    shows as queueing and is not left out of the measure.
+    """
+
+    def __init__(self, *, start_ns: int, interval_ns: int, partitions: int) -> None:
+        self._start_ns = start_ns
+        self._interval_ns = interval_ns
+        self._partitions = partitions
+        self._done = 0
+
+    @property
+    def next_ns(self) -> int:
+        """Return when the next tick is due."""
+        return self._at(self._done)
+
+    def due(self, now_ns: int) -> list[Tick]:
+        """Return every tick up to now that was not returned before, in order."""
+        ticks = []
+        while self._at(self._done) <= now_ns:
+            ticks.append(Tick(self._done % self._partitions, self._at(self._done)))
+            self._done += 1
+        return ticks
+
+    def _at(self, number: int) -> int:
+        return self._start_ns + number * self._interval_ns // self._partitions

@@ -1,0 +1,382 @@
+"""The canary at work: taps and producers feed one loop, which hands each event to the flows concerned."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import TYPE_CHECKING
+
+from canary.books import Mark
+from canary.doubt import Doubts
+from canary.events import (
+    Acked,
+    AckTimedOut,
+    Carried,
+    Event,
+    Marked,
+    Refused,
+    SeenAtSource,
+    SeenAtTarget,
+    Stopping,
+    TargetRead,
+    TargetReplaced,
+    TopicReplaced,
+    TrackerOutput,
+)
+from canary.flows import CanaryFlow, WatchedFlow
+from canary.inbox import Inbox
+from canary.plan import partitions_for
+from canary.probing import Probing, Tag
+from canary.site import Site
+from canary.stamp import decode
+from canary.tracking import TrackerPolicy
+from canary.watch import FlowWatch, Instant
+from fleet.evidence import CanaryState, FlowEvidence, TopicEvidence
+from runtime.kafka.sender import Delivered, NotDelivered
+from runtime.kafka.tap import TapFault, TappedEnd, TappedRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from canary.config import CanaryConfig
+    from canary.report import Reporter
+    from canary.topics import TopicChange
+    from runtime.clock import WaitingClock
+    from runtime.kafka.translation import ClientSettings
+
+PUMP_S = 0.05  # how often deadlines are looked at when nothing arrives
+REWIND_S = 60.0  # how far before our start a tap begins to read: clocks of brokers may differ from ours
+
+
+class Prober:
+    """Runs the canary of every flow; sites and flows are fixed for its life."""
+
+    def __init__(
+        self,
+        flows: Iterable[CanaryFlow],
+        clusters: Mapping[str, ClientSettings],
+        config: CanaryConfig,
+        *,
+        installation: str,
+        carried: Mapping[str, set[tuple[str, int]]],
+        clock: WaitingClock,
+        reporter: Reporter,
+        on_carried: Callable[[str, str, int], None],
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._reporter = reporter
+        self._on_carried = on_carried
+        self._inbox = Inbox(asyncio.get_running_loop())
+        self._begun_at = clock.wall_s()
+        incarnation = secrets.token_hex(8)
+        self.sites = {
+            alias: Site(
+                alias,
+                settings,
+                mode=config.mode,
+                nonce=incarnation.encode(),
+                clock=clock,
+                inbox=self._inbox,
+                reporter=reporter,
+            )
+            for alias, settings in clusters.items()
+        }
+        self.flows = {
+            flow.name: self._watched(flow, installation, incarnation, carried.get(flow.name, set()))
+            for flow in flows
+        }
+        running = [held for held in self.flows.values() if not held.flow.off]
+        self._by_source: dict[str, list[WatchedFlow]] = {}
+        self._by_target: dict[tuple[str, str], list[WatchedFlow]] = {}
+        for held in running:
+            self._by_source.setdefault(held.flow.source, []).append(held)
+            self._by_target.setdefault((held.flow.target, held.flow.target_topic), []).append(held)
+            self.sites[held.flow.source].wanted.add(held.flow.source_topic)
+            self.sites[held.flow.target].wanted.add(held.flow.target_topic)
+        self.probings = {
+            alias: Probing(
+                self.sites[alias],
+                config,
+                installation=installation,
+                incarnation=incarnation,
+                clock=clock,
+                inbox=self._inbox,
+                tell=self._tell_source,
+            )
+            for alias in self._by_source
+        }
+        self.doubts = Doubts(running, self.sites, clock=clock, tell=self._tell)
+
+    def _watched(
+        self, flow: CanaryFlow, installation: str, incarnation: str, carried: set[tuple[str, int]]
+    ) -> WatchedFlow:
+        policy = TrackerPolicy(
+            installation=installation,
+            incarnation=incarnation,
+            threshold_ns=int(flow.threshold_s * 1e9),
+            horizon_ns=int(max(self._config.horizon, flow.threshold_s) * 1e9),
+            warmup_ns=int((flow.warmup_s + self._config.horizon) * 1e9),
+        )
+        watch = FlowWatch(
+            policy,
+            source_topic=flow.source_topic,
+            target_topic=flow.target_topic,
+            interval_s=self._config.interval,
+            carried=carried,
+        )
+        return WatchedFlow(flow, watch)
+
+    # --- loops
+
+    async def pump(self) -> None:
+        """Take in what was seen and let deadlines pass, until cancelled."""
+        while True:
+            await self._inbox.wait(PUMP_S)
+            self.drain()
+            now = self._now()
+            for held in self.flows.values():
+                self._follow(held, held.watch.advance(now))
+
+    async def send(self, stopping: asyncio.Event) -> None:
+        """Send each probe when it is due, until `stopping`."""
+        while not stopping.is_set():
+            instants = [ns for ns in (one.next_ns for one in self.probings.values()) if ns is not None]
+            now_ns = self._clock.monotonic_ns()
+            wait_s = min(0.2, *((ns - now_ns) / 1e9 for ns in instants)) if instants else 0.2
+            if wait_s > 0:
+                await self._clock.wait(stopping, timeout_s=wait_s)
+            if stopping.is_set():
+                break
+            for probing in self.probings.values():
+                probing.tick()
+
+    async def drain_flights(self) -> None:
+        """After the last probe was sent, wait until what is in flight is settled or past its threshold."""
+        longest_s = max((held.flow.threshold_s for held in self.flows.values()), default=0.0)
+        until_ns = self._clock.monotonic_ns() + int(longest_s * 1e9)
+        while self._clock.monotonic_ns() < until_ns:
+            if all(held.watch.books.in_flight == 0 for held in self.flows.values()):
+                break
+            await asyncio.sleep(PUMP_S)
+
+    async def close(self) -> None:
+        """Stop producers and taps, and give what was never acknowledged its outcome."""
+        await asyncio.gather(*(probing.stop() for probing in self.probings.values()))
+        await asyncio.gather(*(site.reader.stop() for site in self.sites.values()))
+        self.drain()
+        for held in self.flows.values():
+            self._tell(held, Stopping())
+
+    # --- what a site sees
+
+    async def topics_changed(self, site: Site, changes: list[TopicChange]) -> None:
+        """Take in that topics of the canary came, went or were made anew on this cluster."""
+        places: dict[tuple[str, int], int] = {}
+        # A topic that is gone stays assigned: it may come back with the same id, and then nothing is to be
+        # read twice.
+        drop = {change.name for change in changes if change.replaced}
+        begin = None
+        for change in changes:
+            self._tell_replaced(site, change)
+            if change.new is not None:
+                places |= await self._places(site, change)
+                if site.alias in self.probings and change.name == self._config.topic:
+                    begin = change.new
+        await site.reader.read(places, drop=drop, drain=self.drain)
+        probing = self.probings.get(site.alias)
+        if probing is None:
+            return
+        if begin is not None:
+            await probing.begin(begin)
+            self._reporter.event(
+                "probing", kafka_cluster=site.alias, topic=begin.name, partitions=begin.partitions
+            )
+        elif any(change.name == self._config.topic for change in changes):
+            await probing.stop()
+            probing.sentence = f"the topic {self._config.topic} is gone from {site.alias}"
+
+    def _tell_replaced(self, site: Site, change: TopicChange) -> None:
+        now_ns = self._clock.monotonic_ns()
+        if change.replaced and change.old is not None:
+            self._reporter.event("topic was re-created", kafka_cluster=site.alias, topic=change.name)
+            if change.name == self._config.topic and site.alias in self._by_source:
+                self._tell_source(site.alias, TopicReplaced(change.old.topic_id, now_ns))
+            for held in self._by_target.get((site.alias, change.name), ()):
+                self._tell(held, TargetReplaced(now_ns))
+
+    async def _places(self, site: Site, change: TopicChange) -> dict[tuple[str, int], int]:
+        """Return where to begin with the partitions of a topic that are not read yet."""
+        assert change.new is not None
+        name = change.name
+        new = [
+            number
+            for number in range(change.new.partitions)
+            if change.replaced or (name, number) not in site.reader.positions
+        ]
+        if change.old is not None:  # the topic was known before, so these began after we did
+            return dict.fromkeys([(name, number) for number in new], 0)
+        at_ms = int((self._begun_at - REWIND_S) * 1000)
+        found = await site.admin.offsets_since(name, new, at_ms=at_ms)
+        return {(name, number): offset for number, offset in found.items()}
+
+    async def look_closer(self, site: Site) -> None:
+        """Ask for the ends and starts of the canary's partitions, and make the topic where it is missing."""
+        probing = self.probings.get(site.alias)
+        topic = self._config.topic
+        if probing is not None:
+            described = site.topics.present.get(topic)
+            if described is None:
+                await probing.make_topic(self._partitions(site.alias))
+                return
+            starts = await site.admin.start_offsets(topic, range(described.partitions))
+            for held in self._by_source[site.alias]:
+                held.watch.log_starts = starts
+        for (alias, name), watched in self._by_target.items():
+            present = site.topics.present.get(name)
+            if alias != site.alias or present is None:
+                continue
+            ends = await site.admin.end_offsets(name, range(present.partitions))
+            for number, end in ends.items():
+                position = site.reader.positions.get((name, number))
+                if position is None:
+                    continue
+                self.doubts.compare(site.alias, name, number, position=position, end=end)
+                for held in watched:
+                    self._tell(held, TargetRead(number, position, end))
+
+    def _partitions(self, alias: str) -> int:
+        def brokers(of: str) -> int:
+            described = self.sites[of].description
+            return len(described.brokers) if described is not None else 1
+
+        flows = [held.flow for held in self._by_source[alias]]
+        return partitions_for(
+            source_brokers=brokers(alias),
+            target_brokers=max(brokers(flow.target) for flow in flows),
+            tasks_max=max(flow.tasks_max for flow in flows),
+            at_most=self._config.max_partitions,
+        )
+
+    # --- what taps and producers see
+
+    def drain(self) -> None:
+        """Take in everything that taps and producers have seen."""
+        for item in self._inbox.drain():
+            match item:
+                case TappedRecord():
+                    self._take_record(item)
+                case TappedEnd():
+                    self._take_end(item)
+                case TapFault():
+                    self._take_fault(item)
+                case Delivered(tag, offset, at_ns):
+                    assert isinstance(tag, Tag)
+                    acked = Acked(tag.topic_id, tag.partition, tag.sequence, offset, at_ns)
+                    self._tell_source(tag.alias, acked)
+                    self._reporter.settled(f"{tag.alias}: {self._config.topic}")
+                case NotDelivered():
+                    self._take_refusal(item)
+
+    def _take_record(self, record: TappedRecord) -> None:
+        site = self.sites[record.tap.rsplit("-tap-", 1)[0]]
+        if not site.reader.note(record):
+            return
+        reading = decode(record.key, record.value, record.headers)
+        if record.topic == self._config.topic and site.alias in self._by_source:
+            seen = SeenAtSource(record.partition, record.offset, reading, record.at_ns)
+            self._tell_source(site.alias, seen)
+        end = max(record.end_offset, record.offset + 1)
+        for held in self._by_target.get((site.alias, record.topic), ()):
+            self._tell(held, SeenAtTarget(record.partition, record.offset, end, reading, record.at_ns))
+
+    def _take_end(self, end: TappedEnd) -> None:
+        site = self.sites[end.tap.rsplit("-tap-", 1)[0]]
+        if not site.reader.note(end):
+            return
+        self._reporter.settled(f"{site.alias}: tap")
+        for held in self._by_target.get((site.alias, end.topic), ()):
+            self._tell(held, TargetRead(end.partition, end.position, end.position))
+
+    def _take_fault(self, fault: TapFault) -> None:
+        alias = fault.tap.rsplit("-tap-", 1)[0]
+        self.sites[alias].counts.errors["tap"] += 1
+        self._reporter.problem(f"{alias}: tap", str(fault.error))
+
+    def _take_refusal(self, report: NotDelivered) -> None:
+        tag = report.tag
+        assert isinstance(tag, Tag)
+        self.sites[tag.alias].counts.errors["sender"] += 1
+        self._reporter.problem(f"{tag.alias}: {self._config.topic}", str(report.error))
+        if report.in_doubt:
+            self._tell_source(tag.alias, AckTimedOut(tag.topic_id, tag.partition, tag.sequence))
+        else:
+            refused = Refused(tag.topic_id, tag.partition, tag.sequence, str(report.error))
+            self._tell_source(tag.alias, refused)
+
+    # --- to the trackers
+
+    def _tell_source(self, alias: str, event: Event) -> None:
+        for held in self._by_source[alias]:
+            self._tell(held, event)
+
+    def _tell(self, held: WatchedFlow, event: Event) -> None:
+        self._follow(held, held.watch.handle(event, self._now()))
+
+    def _follow(self, held: WatchedFlow, outputs: list[TrackerOutput]) -> None:
+        for output in outputs:
+            match output:
+                case Carried(topic_id, partition):
+                    self._on_carried(held.flow.name, topic_id, partition)
+                case Marked(mark=Mark.RETURNED):
+                    self._reporter.event(
+                        "a probe came back after it had been given up",
+                        flow=held.flow.name,
+                        partition=output.partition,
+                        sequence=output.sequence,
+                        target_offset=output.target_offset,
+                        why=output.sentence,
+                    )
+                case _:
+                    pass
+
+    def _now(self) -> Instant:
+        return Instant(self._clock.monotonic_ns(), self._clock.wall_s())
+
+    # --- for the verdict
+
+    def evidence(self, name: str) -> FlowEvidence:
+        """Return what is known of a flow at this moment."""
+        held, now = self.flows[name], self._now()
+        flow = held.flow
+        source, target = self.sites[flow.source], self.sites[flow.target]
+        state, sentence = self.state(name)
+        from_topic = source.topics.present.get(flow.source_topic)
+        to_topic = target.topics.present.get(flow.target_topic)
+        looked = flow.target_topic in target.topics.present
+        return FlowEvidence(
+            flow=name,
+            source=source.control.evidence(),
+            target=target.control.evidence(),
+            canary=held.watch.evidence(now, state=state, sentence=sentence),
+            topic=TopicEvidence(
+                source_topic=flow.source_topic,
+                target_topic=flow.target_topic,
+                target_exists=to_topic is not None if looked else None,
+                source_partitions=from_topic.partitions if from_topic else None,
+                target_partitions=to_topic.partitions if to_topic else None,
+                source_recreated_at=source.topics.recreated_recently(flow.source_topic, now.at),
+                target_recreated_at=target.topics.recreated_recently(flow.target_topic, now.at),
+            ),
+            exactly_once=flow.exactly_once,
+        )
+
+    def state(self, name: str) -> tuple[CanaryState, str]:
+        """Return whether a flow's canary runs, and why if it does not."""
+        flow = self.flows[name].flow
+        if flow.off:
+            return CanaryState.OFF, flow.off
+        probing = self.probings[flow.source]
+        if probing.topic is None:
+            return CanaryState.WAITING, probing.sentence
+        return CanaryState.RUNNING, ""

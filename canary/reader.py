@@ -1,0 +1,85 @@
+"""One cluster's tap, made anew whenever what it has to read changes, and where it has got to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from runtime.kafka.tap import Place, Tap, TappedEnd, TappedRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from canary.inbox import Inbox
+    from runtime.clock import Clock
+    from runtime.kafka.translation import ClientSettings
+
+JOIN_S = 10.0
+
+
+class Reader:
+    """Keeps one tap on a set of partitions of one cluster.
+
+    `positions` is the next offset to read of each (topic, partition); a generation number in the tap's
+    name lets what an older tap still says be told apart.
+    """
+
+    def __init__(self, settings: ClientSettings, *, alias: str, clock: Clock, inbox: Inbox) -> None:
+        self.alias = alias
+        self.positions: dict[tuple[str, int], int] = {}
+        self._settings = settings
+        self._clock = clock
+        self._inbox = inbox
+        self._tap: Tap | None = None
+        self._generation = 0
+
+    @property
+    def tap_name(self) -> str:
+        """Return the present tap's name."""
+        return f"{self.alias}-tap-{self._generation}"
+
+    @property
+    def silent_s(self) -> float:
+        """Return for how long the tap's thread has not been seen; 0 where there is no tap."""
+        if self._tap is None:
+            return 0.0
+        return (self._clock.monotonic_ns() - self._tap.last_poll_ns) / 1e9
+
+    def note(self, tapped: TappedRecord | TappedEnd) -> bool:
+        """Move the position on; false for what an older tap says, or of a partition no longer read."""
+        key = (tapped.topic, tapped.partition)
+        if tapped.tap != self.tap_name or key not in self.positions:
+            return False
+        self.positions[key] = tapped.offset + 1 if isinstance(tapped, TappedRecord) else tapped.position
+        return True
+
+    async def read(
+        self, places: Mapping[tuple[str, int], int], *, drop: set[str], drain: Callable[[], None]
+    ) -> None:
+        """Read these partitions beside those that are read already, and no topic of `drop` any more.
+
+        `drain` takes in what the old tap has left in the inbox, so that the new one begins behind it.
+        """
+        await self.stop()
+        drain()
+        for key in [key for key in self.positions if key[0] in drop]:
+            del self.positions[key]
+        self.positions.update(places)
+        self._generation += 1
+        if not self.positions:
+            return
+        self._tap = Tap(
+            self._settings,
+            name=self.tap_name,
+            cluster=self.alias,
+            clock=self._clock,
+            sink=self._inbox.put,
+        )
+        self._tap.start([Place(topic, partition, at) for (topic, partition), at in self.positions.items()])
+
+    async def stop(self) -> None:
+        """End the present tap and wait for its thread."""
+        tap, self._tap = self._tap, None
+        if tap is not None:
+            tap.stop()
+            await asyncio.to_thread(tap.join, JOIN_S)

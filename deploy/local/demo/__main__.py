@@ -1,0 +1,118 @@
+"""Run the demo until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deploy.local.demo.keys import Keys, key_by_key
+from deploy.local.demo.service import USUAL_PORT
+from deploy.local.demo.show import Ended, Show
+from deploy.local.demo.stack import DemoStack
+from deploy.local.faults import BY_NAME
+from deploy.local.jars import StackError, jars, kafka_version
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make demo", description="Two real clusters, watched and broken.")
+    parser.add_argument("--dir", type=Path, default=Path(".demo"), help="the folder for all files (.demo)")
+    parser.add_argument("--every", type=float, default=60.0, help="seconds between two faults (60)")
+    parser.add_argument("--seconds", type=float, help="end by itself after so many seconds")
+    parser.add_argument("--script", help="play these faults, separated by commas, and end")
+    chosen = parser.parse_args()
+    chosen.names = chosen.script.split(",") if chosen.script else []
+    unknown = [name for name in chosen.names if name not in BY_NAME]
+    if unknown:
+        parser.error(f"there is no fault {', '.join(unknown)}; there are {', '.join(BY_NAME)}")
+    return chosen
+
+
+def _say(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')}  {line}", flush=True)
+
+
+class _Interrupt:
+    """The first signal ends the demo in an orderly way; the second ends everything at once."""
+
+    def __init__(self) -> None:
+        self._heard = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        if self._heard:
+            # The kernel kills every child of ours when we are gone: each asked for that at its start.
+            os._exit(130)
+        self._heard = True
+        raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Run the demo; return 0 when it ended as asked, 1 when the stack cannot be had."""
+    chosen = _arguments()
+    interrupt = _Interrupt()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    begun = time.monotonic()
+    try:
+        _say(f"Starting two Kafka {kafka_version()} clusters, MirrorMaker, traffic and the service ...")
+        jars()
+        stack = DemoStack(chosen.dir.resolve())
+    except StackError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    try:
+        with key_by_key():
+            _run(stack, chosen, begun)
+    except (KeyboardInterrupt, Ended):
+        pass
+    except (StackError, TimeoutError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        _say("Stopping everything ...")
+        stack.stop()
+        _say(f"Nothing runs any more. Logs and data are in {stack.folder}.")
+    return 0
+
+
+def _run(stack: DemoStack, chosen: argparse.Namespace, begun: float) -> None:
+    stack.start(_say)
+    ends_at = begun + chosen.seconds if chosen.seconds else None
+    show = Show(stack, Keys(), _say, ends_at=ends_at)
+    show.wait_healthy()
+    _say(f"Ready after {time.monotonic() - begun:.0f} s. What is where:")
+    _tell_places(stack)
+    if chosen.names:
+        for name in chosen.names:
+            show.round(BY_NAME[name])
+        return
+    show.play(every_s=chosen.every)
+
+
+def _tell_places(stack: DemoStack) -> None:
+    brokers = stack.pair.brokers
+    places = [
+        ("mirrorwatch", stack.service.url),
+        *stack.monitoring.places,
+        *((f"cluster {alias}", broker.bootstrap) for alias, broker in brokers.items()),
+        ("logs and data", str(stack.folder)),
+    ]
+    for name, place in places:
+        print(f"          {name:14} {place}", flush=True)
+    if stack.service.port != USUAL_PORT:
+        _say(f"Port {USUAL_PORT} is taken, so mirrorwatch listens on {stack.service.port}.")
+    if stack.monitoring.absent:
+        _say(f"Not installed, so left out: {', '.join(stack.monitoring.absent)}.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""The service as the demo runs it: a process of its own that knows nothing but its configuration."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deploy.local.ports import free_port
+from deploy.local.process import Process
+from deploy.local.properties import write_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+USUAL_PORT = 9699
+
+# Quicker than the defaults (1 s, 5 s, 60 s), so that a round takes seconds and not minutes.
+_CONFIGURATION = """\
+# The demo's configuration: all that the service is told.
+mm2: mm2.properties
+mirror_version: "{version}"
+canary: {{interval: 500ms, threshold: 3s, horizon: 20s}}
+http: {{listen: "127.0.0.1:{port}"}}
+store: {{url: "sqlite:///mirrorwatch.db"}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the service says of a flow, in its own words."""
+
+    verdict: str
+    cause: str
+    sentence: str
+
+    def __str__(self) -> str:
+        cause = f" ({self.cause})" if self.cause else ""
+        return f"{self.verdict}{cause}: {self.sentence}" if self.sentence else f"{self.verdict}{cause}"
+
+
+class Service(Process):
+    """`mirrorwatch run` on the stack in `folder`, with the mm2.properties that an operator would have."""
+
+    def __init__(self, folder: Path, *, settings: Mapping[str, str], version: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.port = service_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        # The transformation that faults use is left out: the service has to find out by itself.
+        known = {key: value for key, value in settings.items() if ".transforms" not in key}
+        write_properties(folder / "mm2.properties", known)
+        configuration = folder / "mirrorwatch.yml"
+        minor = ".".join(version.split(".")[:2])
+        configuration.write_text(_CONFIGURATION.format(version=minor, port=self.port), encoding="utf-8")
+        super().__init__(
+            "service", [sys.executable, "-m", "mirrorwatch", "run", str(configuration)], folder=folder
+        )
+
+    def forget(self) -> None:
+        """Stop the service and empty its store."""
+        self.stop()
+        for file in self.folder.glob("mirrorwatch.db*"):
+            file.unlink()
+
+    def says(self, flow: str) -> Said | None:
+        """Return what the API says of a flow now, or None while it does not answer or does not know it."""
+        for entry in self._flows():
+            if entry.get("flow") == flow:
+                cause = entry.get("cause") or {}
+                return Said(
+                    str(entry.get("verdict")), str(cause.get("code") or ""), str(cause.get("sentence") or "")
+                )
+        return None
+
+    def _flows(self) -> list[dict[str, Any]]:
+        try:
+            with urllib.request.urlopen(f"{self.url}/api/v1/flows", timeout=2.0) as answer:  # noqa: S310  (our own http address)
+                flows = json.load(answer).get("flows", [])
+        except (OSError, ValueError, urllib.error.URLError):
+            return []
+        return list(flows)
+
+
+def service_port() -> int:
+    """Return the usual port if it is free, or else another free one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", USUAL_PORT))
+        except OSError:
+            return free_port()
+    return USUAL_PORT

@@ -1,0 +1,146 @@
+"""The rounds of the demo: one thing goes wrong, what the service says and how soon, then it is mended."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from deploy.local.demo.stack import DemoStack, python_process
+from deploy.local.faults import BY_NAME, Fault
+from fleet.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deploy.local.demo.keys import Keys
+    from deploy.local.demo.service import Said
+
+FLOW = "A->B"
+ROUNDS = ("freeze-mirror", "stop-target", "drop-some")
+
+_NOTICE_S = 40.0  # how long the service is given to see a fault, and to see that it is over
+_HOLD_S = 6.0  # how long a fault goes on after it was seen, so that a person can look at the page
+_ACT_S = 60.0
+
+
+class Ended(Exception):  # noqa: N818  (no error: the time that was asked for is over)
+    """The demo's time is over."""
+
+
+class Show:
+    """Plays rounds on a running stack; `say` hears every line."""
+
+    def __init__(
+        self, stack: DemoStack, keys: Keys, say: Callable[[str], None], *, ends_at: float | None
+    ) -> None:
+        self._stack = stack
+        self._keys = keys
+        self._say = say
+        self._ends_at = ends_at  # on the monotonic clock
+        self._next = 0
+
+    def wait_healthy(self) -> bool:
+        """Wait until the service says that the flow is healthy; say so, or what it says instead."""
+        begun = time.monotonic()
+        said = self._watch(lambda said: said.verdict == Verdict.HEALTHY, deadline_s=_NOTICE_S)
+        if said is None:
+            self._say(f"  mirrorwatch does not call {FLOW} healthy within {_NOTICE_S:.0f} s")
+            return False
+        self._say(f"  {FLOW} is healthy, after {time.monotonic() - begun:.1f} s")
+        return True
+
+    def play(self, *, every_s: float) -> None:
+        """Play a round each time a key is pressed or `every_s` has passed, until the time is over."""
+        while True:
+            self._say(self._menu(every_s))
+            name = self._choice(every_s)
+            self.round(BY_NAME[name])
+
+    def round(self, fault: Fault) -> None:
+        """Break one thing, show what the service says, mend it, and show when it is well again."""
+        self._say(f"{fault.name}: {fault.sentence}")
+        begun = time.monotonic()  # the time that the fault itself takes counts too: never flattering
+        self._act("begin", fault)
+        try:
+            said = self._watch(
+                lambda said: said.verdict not in (Verdict.HEALTHY, Verdict.UNKNOWN), deadline_s=_NOTICE_S
+            )
+            if said is None:
+                self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
+            else:
+                self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
+                self._watch_changes(said, begun)
+        finally:
+            self._act("end", fault)
+        self._say("  mended")
+        if said is not None and said.verdict in (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING):
+            self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence: lost is lost.")
+            self._say("  For the next round the service starts anew with an empty store.")
+            self._stack.service.forget()
+            self._stack.service.start()
+        self.wait_healthy()
+
+    def _menu(self, every_s: float) -> str:
+        choices = ", ".join(f"{number} {name}" for number, name in enumerate(ROUNDS, 1))
+        how = "a key" if self._keys.terminal else "a line on standard input"
+        return f"Next is {ROUNDS[self._next]} in {every_s:.0f} s, or on {how} ({choices}); Ctrl-C ends it."
+
+    def _choice(self, every_s: float) -> str:
+        due = time.monotonic() + every_s
+        while time.monotonic() < due:
+            typed = self._tick()
+            if typed is None:
+                continue
+            if typed in BY_NAME:
+                return typed
+            if typed.isdecimal() and 1 <= int(typed) <= len(ROUNDS):
+                self._next = int(typed) - 1
+            break
+        name = ROUNDS[self._next]
+        self._next = (self._next + 1) % len(ROUNDS)
+        return name
+
+    def _watch(self, wanted: Callable[[Said], bool], *, deadline_s: float) -> Said | None:
+        begun = time.monotonic()
+        while time.monotonic() - begun < deadline_s:
+            said = self._stack.service.says(FLOW)
+            if said is not None and wanted(said):
+                return said
+            self._tick()
+        return None
+
+    def _watch_changes(self, said: Said, begun: float) -> None:
+        """Go on for a while and show each change of verdict or cause."""
+        until = time.monotonic() + _HOLD_S
+        while time.monotonic() < until:
+            now = self._stack.service.says(FLOW)
+            if now is not None and (now.verdict, now.cause) != (said.verdict, said.cause):
+                self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {now}")
+                said = now
+            self._tick()
+
+    def _act(self, act: str, fault: Fault) -> None:
+        """Have another process begin or end the fault, and start meanwhile what it asks for."""
+        folder = self._stack.pair.folder
+        acting = python_process(
+            "fault", "deploy.local.faults", str(folder), act, fault.name, folder=self._stack.folder
+        )
+        self._stack.acting = acting
+        acting.start()
+        begun = time.monotonic()
+        while acting.running and time.monotonic() - begun < _ACT_S:
+            self._stack.pair.attend()
+            time.sleep(0.05)
+        if acting.running or acting.exit_status != 0:
+            acting.kill()
+            self._say(f"  it could not {act}: {acting.logged().strip()[-300:]}")
+
+    def _tick(self) -> str | None:
+        """Let a fifth of a second pass; return what was typed. Raises Ended when the time is over."""
+        if self._ends_at is not None and time.monotonic() > self._ends_at:
+            raise Ended
+        self._stack.pair.attend()
+        if not self._stack.service.running:
+            tail = "\n".join(self._stack.service.logged().strip().splitlines()[-10:])
+            raise SystemExit(f"The service ended with status {self._stack.service.exit_status}:\n{tail}")
+        return self._keys.pressed(wait_s=0.2)

@@ -1,0 +1,99 @@
+"""All the demo's processes, started together and stopped together."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from deploy.local.demo.monitoring import Monitoring
+from deploy.local.demo.service import Service
+from deploy.local.jars import StackError, kafka_version
+from deploy.local.pair import Pair
+from deploy.local.process import Process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MARK = ".mirrorwatch-demo"
+_ROOT = Path(__file__).parents[3]
+
+
+class DemoStack:
+    """Brokers A and B, the mirror, traffic, the service, Prometheus and Alertmanager, in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = claim(folder)
+        version = kafka_version()
+        # B->A mirrors nothing but its heartbeats, which is what makes those of A arrive on B.
+        self.pair = Pair(folder / "kafka", flows=("A->B",))
+        if self.pair.mirror is None:
+            raise StackError("The demo needs a mirror")
+        self.mirror = self.pair.mirror
+        self.traffic = python_process("traffic", "deploy.local.traffic", str(self.pair.folder), folder=folder)
+        self.service = Service(folder / "service", settings=self.mirror.settings, version=version)
+        self.monitoring = Monitoring(
+            folder / "monitoring", service_address=self.service.url.removeprefix("http://")
+        )
+        self.acting: Process | None = None  # the process that injects a fault
+
+    def start(self, say: Callable[[str], None]) -> None:
+        """Start everything; `say` hears what is done. Raises StackError or TimeoutError."""
+        self.pair.start()
+        self.monitoring.start()
+        for broker in self.pair.brokers.values():
+            broker.wait_ready()
+        say("Two brokers answer.")
+        self.traffic.start()
+        self.service.start()
+        self.mirror.wait_ready()
+        say("MirrorMaker copies.")
+
+    def all_processes(self) -> list[Process]:
+        """Return every process, in the order in which they are asked to stop."""
+        acting = [self.acting] if self.acting else []
+        brokers = self.pair.brokers.values()
+        return [*acting, self.service, self.traffic, *self.monitoring.processes, self.mirror, *brokers]
+
+    def stop(self) -> None:
+        """Stop everything in an orderly way, and by force what has not ended after 5 s."""
+        processes = self.all_processes()
+        for process in processes[:-2]:
+            process.request_stop()
+        for process in processes:
+            process.stop(grace_s=5.0)
+        self._lock.close()
+
+
+def python_process(name: str, module: str, *arguments: str, folder: Path) -> Process:
+    """Return a process that runs a module of this checkout."""
+    command = [sys.executable, "-m", module, *arguments]
+    return Process(name, command, folder=folder, environment={"PYTHONPATH": str(_ROOT)})
+
+
+def claim(folder: Path) -> TextIO:
+    """Empty the folder for a new demo and hold its lock, which goes with the returned file.
+
+    Raises StackError when another demo runs there, or when the folder holds something else.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / _MARK
+    if not mark.exists() and any(folder.iterdir()):
+        raise StackError(f"{folder} holds other files; name an empty or a new folder with --dir")
+    lock = mark.open("w", encoding="ascii")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise StackError(
+            f"Another demo runs in {folder}; end it, or name another folder with --dir"
+        ) from None
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry != mark:
+            entry.unlink()
+    return lock

@@ -1,0 +1,104 @@
+"""What an operator does to topics, in one call each that returns when it is done.
+
+Every function takes the client properties of a cluster, so that it works from any process. Errors of the
+Kafka client (KafkaException) pass through: their readers are developers.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from deploy.local.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TIMEOUT_S = 20.0
+
+# librdkafka reports each refused connection while a broker is down: that is no news here.
+_silent = logging.getLogger("deploy.local.librdkafka")
+_silent.addHandler(logging.NullHandler())
+_silent.propagate = False
+
+
+def admin_client(client: Mapping[str, str]) -> AdminClient:
+    """Return a quiet admin client. Keep it while its futures run: it cancels them when it goes away."""
+    return AdminClient(dict(client), logger=_silent)
+
+
+def create_topic(
+    client: Mapping[str, str], topic: str, *, partitions: int = 1, config: Mapping[str, str] | None = None
+) -> None:
+    """Create a topic with one replica and wait until the cluster shows it."""
+    admin = admin_client(client)
+    admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])[topic].result(_TIMEOUT_S)
+    wait_until(lambda: _partitions(admin, topic) == partitions, deadline_s=_TIMEOUT_S, what=f"Topic {topic}")
+
+
+def delete_topic(client: Mapping[str, str], topic: str) -> None:
+    """Delete a topic and wait until the cluster no longer shows it."""
+    admin = admin_client(client)
+    admin.delete_topics([topic])[topic].result(_TIMEOUT_S)
+    wait_until(lambda: _partitions(admin, topic) == 0, deadline_s=_TIMEOUT_S, what=f"Deletion of {topic}")
+
+
+def recreate_topic(client: Mapping[str, str], topic: str, *, partitions: int | None = None) -> None:
+    """Delete a topic and create it again, empty, with as many partitions as before unless told otherwise."""
+    count = partitions or _partitions(admin_client(client), topic)
+    delete_topic(client, topic)
+    create_topic(client, topic, partitions=count)
+
+
+def add_partitions(client: Mapping[str, str], topic: str, *, total: int) -> None:
+    """Grow a topic to `total` partitions."""
+    admin = admin_client(client)
+    admin.create_partitions([NewPartitions(topic, total)])[topic].result(_TIMEOUT_S)
+    wait_until(lambda: _partitions(admin, topic) == total, deadline_s=_TIMEOUT_S, what=f"Growth of {topic}")
+
+
+def delete_records(client: Mapping[str, str], topic: str, *, before: Mapping[int, int] | None = None) -> None:
+    """Delete the records of a topic: those before an offset per partition, or all that are there now."""
+    admin = admin_client(client)
+    offsets = before or dict.fromkeys(range(_partitions(admin, topic)), -1)  # -1: up to the log's end
+    requests = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+    for future in admin.delete_records(requests).values():
+        future.result(_TIMEOUT_S)
+
+
+def topic_id(client: Mapping[str, str], topic: str) -> str:
+    """Return the topic's id, which changes when the topic is re-created."""
+    admin = admin_client(client)
+    described = admin.describe_topics(TopicCollection([topic]))[topic].result(_TIMEOUT_S)
+    return str(described.topic_id)
+
+
+def partition_count(client: Mapping[str, str], topic: str) -> int:
+    """Return how many partitions the topic has, 0 when there is no such topic."""
+    return _partitions(admin_client(client), topic)
+
+
+def log_end(client: Mapping[str, str], topic: str) -> int:
+    """Return the sum of the log ends of all partitions: how many offsets were ever given out."""
+    count = partition_count(client, topic)
+    consumer = Consumer({**client, "group.id": "log-end", "log_level": 0})
+    try:
+        partitions = [TopicPartition(topic, partition) for partition in range(count)]
+        return sum(
+            consumer.get_watermark_offsets(partition, timeout=_TIMEOUT_S)[1] for partition in partitions
+        )
+    finally:
+        consumer.close()
+
+
+def _partitions(admin: AdminClient, topic: str) -> int:
+    metadata = admin.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
+    if metadata.error is not None:
+        if metadata.error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):  # noqa: SLF001  (its public name)
+            return 0
+        raise KafkaException(metadata.error)
+    return len(metadata.partitions)

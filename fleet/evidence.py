@@ -1,0 +1,110 @@
+"""What the parts hand in about a flow before it is judged. Ages are seconds, instants epoch seconds (`_at`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Control(StrEnum):
+    """What a cluster's control probes say: produced there and read back there, past no mirror."""
+
+    OK = "ok"
+    FAILING = "failing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvidence:
+    """How a cluster answers us."""
+
+    alias: str
+    control: Control
+    sentence: str = ""  # why it is failing or unknown
+    since_at: float = 0.0
+
+
+class FindingKind(StrEnum):
+    """What a single finding is about."""
+
+    LOST = "lost"
+    ALTERED = "altered"
+    MISROUTED = "misrouted"
+    DUPLICATED = "duplicated"
+    LOOPED = "looped"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One or several consecutive records that were lost, changed or repeated, with where to look."""
+
+    kind: FindingKind
+    at: float
+    topic: str
+    partition: int
+    source_offset: int | None
+    target_offset: int | None
+    sentence: str
+    count: int = 1
+    overtaken: bool = False  # the source's log start had passed its offset when it was proved lost
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionEvidence:
+    """How a partition of the canary's topic stands; None where there is nothing to tell."""
+
+    partition: int
+    carried: bool
+    pending_age_s: float | None  # of the oldest probe that is on the source and not downstream
+    pending_offset: int | None
+    unacked_age_s: float | None  # of the oldest probe that the source has not shown
+    arrival_age_s: float | None  # since something last arrived
+    latency_s: float | None  # of the newest arrival
+
+
+class CanaryState(StrEnum):
+    """Whether a flow's canary sends and judges."""
+
+    RUNNING = "running"
+    WAITING = "waiting"  # the source or its topic is not there yet
+    OFF = "off"  # switched off, or not mirrored
+    LATCHED = "latched"  # a probe came back: production stands until a person resumes it
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryEvidence:
+    """What the canary has seen of a flow."""
+
+    state: CanaryState
+    sentence: str  # why it does not run
+    threshold_s: float
+    interval_s: float
+    horizon_s: float
+    partitions: tuple[PartitionEvidence, ...] = ()
+    findings: tuple[Finding, ...] = ()  # of the last HOLD_S, oldest first
+    impaired: str | None = None  # why what it sees cannot be trusted at present
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEvidence:
+    """The canary's topic on both sides as the clusters describe it; None where that is not known."""
+
+    source_topic: str
+    target_topic: str
+    target_exists: bool | None = None
+    source_partitions: int | None = None
+    target_partitions: int | None = None
+    source_recreated_at: float | None = None
+    target_recreated_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEvidence:
+    """Everything that is known of a flow at one instant."""
+
+    flow: str
+    source: ClusterEvidence
+    target: ClusterEvidence
+    canary: CanaryEvidence
+    topic: TopicEvidence
+    exactly_once: bool = False

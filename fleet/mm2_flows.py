@@ -1,0 +1,147 @@
+"""One flow from what MirrorMaker gives its connectors and its worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from fleet.errors import Problem
+from fleet.filters import GroupFilter, TopicFilter
+from fleet.flow import Flow
+from fleet.mm2_names import client_names
+from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
+from fleet.mm2_values import Values
+from fleet.replication import POLICY_CLASSES, PolicyKind, ReplicationPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PACKAGE = "org.apache.kafka.connect.mirror."
+_BY_HAND = "name the flow's topics and policy by hand under flows: in Mirrorwatch's own configuration"
+_F = TypeVar("_F", TopicFilter, GroupFilter)
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """What the operator says of a flow in our own configuration, in place of what the mirror's file says."""
+
+    topics: str | None = None
+    policy: ReplicationPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReader:
+    """Reads flows out of one file; problems go into the list."""
+
+    file: str
+    mm2: Mm2Properties
+    mirror_version: str | None
+    problems: list[Problem]
+
+    def is_enabled(self, source: str, target: str) -> bool:
+        """Tell whether MirrorMaker copies records from source to target."""
+        if (source, target) not in self.mm2.pairs:
+            return False
+        return self._connector(source, target, SOURCE).boolean("enabled", default=False)
+
+    def flow(self, source: str, target: str, by_hand: ByHand) -> Flow:
+        """Return the flow; what is wrong is noted, and its default stands in for it."""
+        values = self._connector(source, target, SOURCE)
+        checkpoint = self._connector(source, target, CHECKPOINT)
+        heartbeat = self._connector(source, target, HEARTBEAT)
+        worker = self._worker(source, target)
+        return Flow(
+            source,
+            target,
+            policy=by_hand.policy or self._policy(values, source),
+            topic_filter=self._topic_filter(values, by_hand),
+            group_filter=self._filter(checkpoint, GroupFilter, "Group"),
+            mirror_version=self.mirror_version,
+            heartbeats_enabled=heartbeat.boolean("emit.heartbeats.enabled", default=True),
+            heartbeats_interval_s=heartbeat.interval_s("emit.heartbeats", 1),
+            heartbeats_replicated=values.boolean("heartbeats.replication.enabled", default=True),
+            tasks_max=values.number("tasks.max", 1, least=1),
+            refresh_topics_interval_s=values.interval_s("refresh.topics", 600),
+            offset_lag_max=values.number("offset.lag.max", 100),
+            offset_syncs_location=values.one_of("offset-syncs.topic.location", "source", ("source", "target")),
+            offset_flush_interval_s=worker.number("offset.flush.interval.ms", 60_000) / 1000,
+            emit_offset_syncs=values.boolean("emit.offset-syncs.enabled", default=True),
+            emit_checkpoints_interval_s=checkpoint.interval_s("emit.checkpoints", 60),
+            sync_group_offsets=checkpoint.boolean("sync.group.offsets.enabled", default=False),
+            exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
+            isolation_level=_isolation_level(values, client_names(self.mm2.major)),
+            offset_storage_topic=worker.text("offset.storage.topic", ""),
+        )
+
+    def _policy(self, values: Values, source: str) -> ReplicationPolicy:
+        key = "replication.policy.class"
+        name = values.text(key, f"{_PACKAGE}DefaultReplicationPolicy")
+        kind = POLICY_CLASSES.get(name)
+        if kind is None:
+            known = ", ".join(POLICY_CLASSES)
+            values.problem(key, f"names a class whose rules are not known here (known: {known}); {_BY_HAND}")
+            kind = PolicyKind.DEFAULT
+        # The policy is given the values untrimmed, and looks at the switch only beside a separator.
+        separator = values.properties.get("replication.policy.separator")
+        switch = values.properties.get("replication.policy.internal.topic.separator.enabled", "true")
+        return ReplicationPolicy(
+            kind,
+            "." if separator is None else separator,
+            separator is None or switch.lower() == "true",
+            source if kind is PolicyKind.IDENTITY else None,
+        )
+
+    def _topic_filter(self, values: Values, by_hand: ByHand) -> TopicFilter:
+        if by_hand.topics is None:
+            return self._filter(values, TopicFilter, "Topic")
+        try:
+            return TopicFilter(by_hand.topics)
+        except ValueError:  # whoever read our own configuration has said so
+            return TopicFilter()
+
+    def _filter(self, values: Values, kind: type[_F], name: str) -> _F:
+        """Return the filter of topics or of groups, with a problem for each list that cannot be used."""
+        key = f"{name.lower()}.filter.class"
+        default = f"{_PACKAGE}Default{name}Filter"
+        if values.text(key, default) != default:
+            values.problem(key, f"names a class whose rules are not known here (known: {default}); {_BY_HAND}")
+        found: dict[str, str] = {}
+        for part, property_key in _filter_keys(kind.kind, self.mm2.major):
+            text = values.properties.get(property_key)
+            if text is None:
+                continue
+            try:
+                kind(include=text)
+            except ValueError as error:
+                values.problem(property_key, f"{error}; mend it, or {_BY_HAND}")
+                continue
+            found[part] = text
+        return kind(**found)
+
+    def _connector(self, source: str, target: str, connector: str) -> Values:
+        properties = self.mm2.connector_config(source, target, connector)
+        written = {key: self._written(key, f"{source}->{target}.") for key in properties}
+        return Values(self.file, self.mm2.resolve_all(properties), self.problems, written)
+
+    def _worker(self, source: str, target: str) -> Values:
+        properties = self.mm2.worker_config(source, target)
+        written = {key: self._written(key, f"{target}.") for key in properties}
+        return Values(self.file, properties, self.problems, written)
+
+    def _written(self, key: str, prefix: str) -> str:
+        return prefix + key if prefix + key in self.mm2.raw else key
+
+
+def _filter_keys(kind: str, major: int | None) -> tuple[tuple[str, str], ...]:
+    keys = (("include", kind), ("exclude", f"{kind}.exclude"))
+    return keys if major == 4 else (*keys, ("blacklist", f"{kind}.blacklist"))
+
+
+def _isolation_level(values: Values, known: frozenset[str]) -> str:
+    """Return the isolation level of the mirror's source consumer, from wherever it may be given one."""
+    level = "read_uncommitted"
+    for prefix in ("source.cluster.", "consumer.", "source.consumer."):
+        if prefix == "source.cluster." and "isolation.level" not in known:
+            continue  # only the keys that every client has reach the consumer from there
+        level = values.text(f"{prefix}isolation.level", level)
+    return level

@@ -1,0 +1,270 @@
+"""The catalogue of every series that the service exposes, each written once.
+
+To add one, bind a `Series` to a name here: `CATALOGUE` finds it, the tests hold it to the conventions of
+Prometheus, and `python -m fleet.series_page > docs/metrics.md` writes it into the reference. Whoever
+exposes a series takes its name, labels and help from here and never spells them again.
+
+A metric has one set of labels. What tells about a flow carries `flow`, `source_cluster` and
+`target_cluster`; what tells about one cluster carries `kafka_cluster`.
+"""
+
+from __future__ import annotations
+
+from fleet.replication import PolicyKind
+from fleet.series_kinds import PREFIX, Group, Kind, Label, Series, Unit
+from fleet.vocabulary import Cause, Verdict
+
+__all__ = ["PREFIX", "Group", "Kind", "Label", "Series", "Unit"]  # and every name below
+
+OUTCOMES = (
+    "good",
+    "late",
+    "overdue",
+    "lost",
+    "produce_failed",
+    "produce_unknown",
+    "warmup",
+    "skipped",
+    "abandoned",
+    "unknown",
+)
+"""How a probe of a flow can end: each ends in exactly one of them."""
+
+MARKS = (
+    "recovered",
+    "confirmed",
+    "closed",
+    "returned",
+    "duplicated",
+    "reordered",
+    "corrupted",
+    "misrouted",
+    "looped",
+    "foreign",
+)
+"""What is counted beside the outcomes; a probe may have none of them, or several."""
+
+PARTITION_OUTCOMES = ("good", "late", "overdue", "lost")
+"""The outcomes that are told for each partition: those that conclude a probe."""
+
+CONTROL_OUTCOMES = ("good", "overdue", "produce_failed", "produce_unknown")
+"""How a control probe can end: it goes to a cluster and comes back from the same one."""
+
+STORE_OPERATIONS = ("open", "read", "write")
+"""What the service can want of its store."""
+
+STAGES = ("queueing", "ack", "replication", "end_to_end")
+"""The legs of a probe's way, each timed on one monotonic clock."""
+
+FLOW_LABELS = (
+    Label("flow", "The flow, written `A->B`."),
+    Label("source_cluster", "The alias of the cluster that the flow copies from."),
+    Label("target_cluster", "The alias of the cluster that the flow copies to."),
+)
+CLUSTER_LABEL = Label("kafka_cluster", "The alias of the cluster.")
+COLLECTOR_LABEL = Label(
+    "collector",
+    "What works there: `cluster` reads its brokers, `topics` the canary's topics, `tap` its records, "
+    "and `sender` writes them.",
+)
+
+# Service
+
+BUILD_INFO = Series(
+    name="build_info",
+    kind=Kind.GAUGE,
+    unit=Unit.INFO,
+    group=Group.SERVICE,
+    help="The version that runs.",
+    labels=(Label("version", "The version of Mirrorwatch."),),
+)
+EVENT_LOOP_DELAY_SECONDS = Series(
+    name="event_loop_delay_seconds",
+    kind=Kind.HISTOGRAM,
+    unit=Unit.SECONDS,
+    group=Group.SERVICE,
+    help="How much later than asked the event loop ran a timer. A large delay makes our own timing doubtful.",
+)
+STORE_ERRORS_TOTAL = Series(
+    name="store_errors_total",
+    kind=Kind.COUNTER,
+    unit=Unit.ERRORS,
+    group=Group.SERVICE,
+    help="Operations on the store that failed.",
+    labels=(Label("operation", "What the service wanted of the store.", STORE_OPERATIONS),),
+)
+
+# Clusters and collectors
+
+KAFKA_CLUSTER_UP = Series(
+    name="kafka_cluster_up",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.CLUSTER,
+    help="1 while the cluster answers the service, 0 while it is down or refuses.",
+    labels=(CLUSTER_LABEL,),
+)
+COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS = Series(
+    name="collector_last_success_timestamp_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.EPOCH_SECONDS,
+    group=Group.CLUSTER,
+    help="When the collector last read all that it is for; absent until it has, and for what never ends.",
+    labels=(CLUSTER_LABEL, COLLECTOR_LABEL),
+)
+COLLECTOR_ERRORS_TOTAL = Series(
+    name="collector_errors_total",
+    kind=Kind.COUNTER,
+    unit=Unit.ERRORS,
+    group=Group.CLUSTER,
+    help="Attempts of the collector that failed.",
+    labels=(CLUSTER_LABEL, COLLECTOR_LABEL),
+)
+CONTROL_PROBES_TOTAL = Series(
+    name="control_probes_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CLUSTER,
+    help="Control probes, produced to and consumed from one cluster, by how they ended. "
+    "Where these fail the cluster is at fault, not the mirror.",
+    labels=(CLUSTER_LABEL, Label("outcome", "How the probe ended.", CONTROL_OUTCOMES)),
+)
+
+# Flows
+
+FLOW_INFO = Series(
+    name="flow_info",
+    kind=Kind.GAUGE,
+    unit=Unit.INFO,
+    group=Group.FLOW,
+    help="A flow that is watched, and the replication policy that names its topics on the target.",
+    labels=(*FLOW_LABELS, Label("policy", "The replication policy.", tuple(PolicyKind))),
+)
+FLOW_VERDICT = Series(
+    name="flow_verdict",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.FLOW,
+    help="1 for the flow's verdict, 0 for each of the others.",
+    labels=(*FLOW_LABELS, Label("verdict", "How the flow is, worst first.", tuple(Verdict))),
+)
+FLOW_CAUSE = Series(
+    name="flow_cause",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.FLOW,
+    help="1 for what the evidence shows to be behind the verdict, 0 for each of the others.",
+    labels=(*FLOW_LABELS, Label("cause", "What is behind the verdict.", tuple(Cause))),
+)
+FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
+    name="flow_recovery_point_age_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.FLOW,
+    help="How old the state is that the target could take over with, by the newest canary that arrived. "
+    "It grows while nothing arrives.",
+    labels=FLOW_LABELS,
+)
+
+# What the canary counts
+
+CANARY_EXPECTED_TOTAL = Series(
+    name="canary_expected_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Probes that the schedule asked for: always those with an outcome plus those in flight.",
+    labels=FLOW_LABELS,
+)
+CANARY_SETTLED_TOTAL = Series(
+    name="canary_settled_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Probes known to be on the source of which it is known whether they met the threshold. "
+    "Freshness is good over settled.",
+    labels=FLOW_LABELS,
+)
+CANARY_GOOD_TOTAL = Series(
+    name="canary_good_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Probes that arrived within the threshold.",
+    labels=FLOW_LABELS,
+)
+CANARY_CONCLUDED_TOTAL = Series(
+    name="canary_concluded_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Probes that ended good, late, overdue or lost. Availability is delivered over concluded.",
+    labels=FLOW_LABELS,
+)
+CANARY_DELIVERED_TOTAL = Series(
+    name="canary_delivered_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Probes that arrived before the horizon: good and late.",
+    labels=FLOW_LABELS,
+)
+CANARY_PROBES_TOTAL = Series(
+    name="canary_probes_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Probes by outcome, and the marks beside the outcomes. Nothing counted is ever taken back.",
+    labels=(*FLOW_LABELS, Label("outcome", "The outcome, or a mark.", OUTCOMES + MARKS)),
+)
+CANARY_PARTITION_PROBES_TOTAL = Series(
+    name="canary_partition_probes_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Concluded probes by partition of the canary topic.",
+    labels=(
+        *FLOW_LABELS,
+        Label("partition", "The partition of the canary topic, from 0."),
+        Label("outcome", "How the probe ended.", PARTITION_OUTCOMES),
+    ),
+    opt_in=True,
+)
+
+# What the canary measures
+
+CANARY_LATENCY_SECONDS = Series(
+    name="canary_latency_seconds",
+    kind=Kind.HISTOGRAM,
+    unit=Unit.SECONDS,
+    group=Group.CANARY,
+    help="How long probes took, by stage. One bucket ends exactly at the flow's threshold.",
+    labels=(*FLOW_LABELS, Label("stage", "The leg of the way.", STAGES)),
+)
+CANARY_THRESHOLD_SECONDS = Series(
+    name="canary_threshold_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.CANARY,
+    help="The end-to-end latency that still counts as good.",
+    labels=FLOW_LABELS,
+)
+CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS = Series(
+    name="canary_last_arrival_timestamp_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.EPOCH_SECONDS,
+    group=Group.CANARY,
+    help="When a probe last arrived on the target; absent until one has.",
+    labels=FLOW_LABELS,
+)
+CANARY_IN_FLIGHT = Series(
+    name="canary_in_flight",
+    kind=Kind.GAUGE,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Probes that the schedule asked for and that have no outcome yet.",
+    labels=FLOW_LABELS,
+)
+
+CATALOGUE = tuple(bound for bound in tuple(vars().values()) if isinstance(bound, Series))
+"""Every series, in the order in which they are written above."""

@@ -1,0 +1,71 @@
+"""What a series is: its name, kind, unit, labels and a sentence for whoever reads it on a dashboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+PREFIX = "mirrorwatch_"
+
+
+class Kind(StrEnum):
+    """The kind of a metric, in Prometheus' words."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+class Unit(StrEnum):
+    """What a value counts or measures; time is in seconds, always."""
+
+    SECONDS = "seconds"
+    EPOCH_SECONDS = "epoch seconds"
+    PROBES = "probes"
+    ERRORS = "errors"
+    TRUTH = "0 or 1"
+    INFO = "always 1"
+
+
+class Group(StrEnum):
+    """The part of the product that a series tells about, in the order of the reference."""
+
+    SERVICE = "Service"
+    CLUSTER = "Clusters and collectors"
+    FLOW = "Flows"
+    CANARY = "Canary"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label's name, what it says, and its values where they are a closed list (None where they are not)."""
+
+    name: str
+    help: str
+    values: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One metric. `name` is without the prefix; a counter's ends in `_total`; `help` is one sentence or two.
+
+    An opt-in series is exposed only where the configuration asks for it.
+    """
+
+    name: str
+    kind: Kind
+    unit: Unit
+    group: Group
+    help: str
+    labels: tuple[Label, ...] = ()
+    opt_in: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """Return the name that Prometheus sees."""
+        return PREFIX + self.name
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Return the names of the labels, in the order in which values are given."""
+        return tuple(label.name for label in self.labels)

@@ -1,0 +1,172 @@
+"""Clusters and the flows between them: neighbours, paths over several hops, cycles, and where a topic goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.flow import Decision, Flow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Arrival", "Cluster", "Decision", "Flow", "Topology", "lay_over"]
+
+MOST_PATHS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Kafka cluster: its alias, and the client properties that reach it, in Java's or librdkafka's spelling.
+
+    The properties may hold secrets, so they do not appear when the cluster is printed.
+    """
+
+    alias: str
+    client: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One place that a topic reaches: the cluster, its name there, and the clusters on its way."""
+
+    cluster: str
+    topic: str
+    path: tuple[str, ...]
+    loops: bool = False  # the topic comes back to a place where it was before, under the same name
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """All clusters and flows of a configuration.
+
+    Raises ValueError with a sentence for two clusters or two flows that are the same, a flow from a cluster
+    to itself, and a flow of a cluster that is not there: whoever reads a configuration reports these first.
+    """
+
+    clusters: tuple[Cluster, ...]
+    flows: tuple[Flow, ...]
+
+    def __post_init__(self) -> None:
+        aliases = [cluster.alias for cluster in self.clusters]
+        names = [flow.name for flow in self.flows]
+        for what, found in (("cluster", aliases), ("flow", names)):
+            if twice := sorted({name for name in found if found.count(name) > 1}):
+                raise ValueError(f"the {what} {twice[0]} is there twice")
+        for flow in self.flows:
+            if flow.source == flow.target:
+                raise ValueError(f"the flow {flow.name} leads from a cluster to itself")
+            for alias in (flow.source, flow.target):
+                if alias not in aliases:
+                    raise ValueError(f"the flow {flow.name} names the cluster {alias}, which is not there")
+
+    def cluster(self, alias: str) -> Cluster:
+        """Return the cluster of this alias; raises KeyError when there is none."""
+        for cluster in self.clusters:
+            if cluster.alias == alias:
+                return cluster
+        raise KeyError(alias)
+
+    def flow(self, name: str) -> Flow:
+        """Return the flow of this name, written `A->B`; raises KeyError when there is none."""
+        for flow in self.flows:
+            if flow.name == name:
+                return flow
+        raise KeyError(name)
+
+    def out_of(self, alias: str) -> tuple[Flow, ...]:
+        """Return the flows that leave the cluster: more than one is a fan-out."""
+        return tuple(flow for flow in self.flows if flow.source == alias)
+
+    def into(self, alias: str) -> tuple[Flow, ...]:
+        """Return the flows that reach the cluster: more than one is a fan-in."""
+        return tuple(flow for flow in self.flows if flow.target == alias)
+
+    def reverse_of(self, flow: Flow) -> Flow | None:
+        """Return the flow in the other direction, if there is one."""
+        return next((each for each in self.out_of(flow.target) if each.target == flow.source), None)
+
+    @property
+    def hubs(self) -> tuple[str, ...]:
+        """Return the clusters that have flows with at least two others, where all the others have one."""
+        others = {cluster.alias: self._neighbours(cluster.alias) for cluster in self.clusters}
+        return tuple(
+            alias
+            for alias, near in others.items()
+            if len(near) > 1 and all(others[each] == {alias} for each in near)
+        )
+
+    def paths(self, source: str, target: str) -> tuple[tuple[str, ...], ...]:
+        """Return every way from source to target that visits no cluster twice, the shortest first.
+
+        Raises ValueError when there are more than MOST_PATHS.
+        """
+        found: list[tuple[str, ...]] = []
+        for path in self._walks((source,)):
+            if path[-1] == target and len(path) > 1:
+                found.append(path)
+                if len(found) > MOST_PATHS:
+                    raise ValueError(f"there are more than {MOST_PATHS} ways from {source} to {target}")
+        return tuple(sorted(found, key=lambda path: (len(path), path)))
+
+    @property
+    def cycles(self) -> tuple[tuple[str, ...], ...]:
+        """Return every round of flows once, from its first alias in the alphabet: A->B, B->A is (A, B).
+
+        Raises ValueError when there are more than MOST_PATHS.
+        """
+        found: list[tuple[str, ...]] = []
+        for start in sorted(cluster.alias for cluster in self.clusters):
+            for path in self._walks((start,), least=start):
+                if any(flow.target == start for flow in self.out_of(path[-1])):
+                    found.append(path)
+                    if len(found) > MOST_PATHS:
+                        raise ValueError(f"there are more than {MOST_PATHS} rounds of flows")
+        return tuple(sorted(found, key=lambda path: (len(path), path)))
+
+    def reach(self, alias: str, topic: str) -> tuple[Arrival, ...]:
+        """Return where a topic of this cluster is carried to, over all hops, in the order of the hops.
+
+        A topic that would come back to a place under a name that is there already is marked as looping
+        and followed no further: the mirror itself would go on for ever.
+        """
+        seen = {(alias, topic)}
+        waiting = [Arrival(alias, topic, (alias,))]
+        found: list[Arrival] = []
+        while waiting:
+            here = waiting.pop(0)
+            for flow in self.out_of(here.cluster):
+                remote = flow.decide(here.topic).remote_topic
+                if remote is None:
+                    continue
+                path = (*here.path, flow.target)
+                loops = flow.target in here.path and (flow.target, remote) in seen
+                arrival = Arrival(flow.target, remote, path, loops=loops)
+                found.append(arrival)
+                if not loops and (flow.target, remote) not in seen:
+                    seen.add((flow.target, remote))
+                    waiting.append(arrival)
+        return tuple(found)
+
+    def _neighbours(self, alias: str) -> set[str]:
+        return {flow.target for flow in self.out_of(alias)} | {flow.source for flow in self.into(alias)}
+
+    def _walks(self, path: tuple[str, ...], *, least: str = "") -> Iterator[tuple[str, ...]]:
+        """Yield this path and every longer one without a cluster twice or one before `least`."""
+        yield path
+        for flow in self.out_of(path[-1]):
+            if flow.target not in path and flow.target >= least:
+                yield from self._walks((*path, flow.target), least=least)
+
+
+def lay_over(
+    clusters: tuple[Cluster, ...], overrides: Mapping[str, Mapping[str, str]]
+) -> tuple[Cluster, ...]:
+    """Return the clusters with the properties of `overrides` laid over theirs, key by key.
+
+    An alias that is not among the clusters is added. A value of None is not possible: a key is replaced,
+    never removed.
+    """
+    known = {cluster.alias: cluster.client for cluster in clusters}
+    order = list(known) + [alias for alias in overrides if alias not in known]
+    return tuple(Cluster(alias, {**known.get(alias, {}), **overrides.get(alias, {})}) for alias in order)

@@ -1,0 +1,5 @@
+"""`python -m mirrorwatch` is the command."""
+
+from mirrorwatch.cli import main
+
+main()

@@ -1,0 +1,37 @@
+"""What a configuration comes to: clusters with their clients, flows with canaries, our own settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from canary.config import CanaryConfig
+    from canary.flows import CanaryFlow
+    from fleet.errors import Problem
+    from fleet.topology import Topology
+    from runtime.config import HttpConfig, StoreConfig
+    from runtime.kafka.translation import ClientSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A configuration that was read in full; `warnings` are for the operator and stop nothing."""
+
+    path: Path
+    topology: Topology
+    clients: Mapping[str, ClientSettings]
+    canary: CanaryConfig
+    canary_flows: tuple[CanaryFlow, ...]
+    http: HttpConfig
+    store: StoreConfig
+    warnings: tuple[Problem, ...]
+    secrets: frozenset[str] = field(repr=False)
+
+    @property
+    def directory(self) -> Path:
+        """Return the folder that relative paths are taken from."""
+        return self.path.parent

@@ -1,0 +1,127 @@
+"""The JSON documents of /api/v1, drawn from what the service shows of itself.
+
+Pure. Moments are ISO 8601 in UTC with milliseconds; durations are seconds in keys that end in `_s`. A
+number that JSON cannot hold (NaN, infinity) becomes null.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from mirrorwatch.words import iso_text
+
+if TYPE_CHECKING:
+    from fleet.vocabulary import Evidence
+    from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
+
+
+def flows_document(view: ServiceView) -> dict[str, Any]:
+    """Return the whole of it: version, now, every flow worst first, the clusters and the problems."""
+    return {
+        "version": view.version,
+        "now": _moment(view.now_at),
+        "started": _moment(view.started_at),
+        "flows": [flow_document(flow) for flow in view.flows],
+        "clusters": [_cluster(cluster) for cluster in view.clusters],
+        "problems": [_problem(problem) for problem in view.problems],
+    }
+
+
+def flow_document(flow: FlowView) -> dict[str, Any]:
+    """Return one flow: verdict, cause and evidence first, then the numbers that the page shows.
+
+    `cause.code` is null for healthy, and for unknown where data is only missing. `parts` has a sentence
+    for each part that has looked at the flow, and no other key.
+    """
+    verdict = flow.verdict
+    return {
+        "flow": flow.flow,
+        "verdict": str(verdict.verdict),
+        "since": _moment(verdict.since_at),
+        "cause": {
+            "code": None if verdict.cause is None else str(verdict.cause),
+            "sentence": verdict.sentence,
+        },
+        "evidence": [_evidence(evidence) for evidence in verdict.evidence],
+        "parts": dict(verdict.parts),
+        "source": flow.source,
+        "target": flow.target,
+        "policy": flow.policy,
+        "canary": {
+            "state": flow.canary_state,
+            "sentence": flow.canary_sentence,
+            "topic": flow.canary_topic,
+            "target_topic": flow.canary_target_topic,
+            "partitions": flow.partitions,
+            "threshold_s": _number(flow.threshold_s),
+            "last_arrival": _moment(flow.last_arrival_at),
+        },
+        "books": dict(flow.books),
+        "latency": {stage: [_slice(piece) for piece in slices] for stage, slices in flow.latency.items()},
+        "recovery_point_age_s": _number(flow.recovery_point_age_s),
+        "losses": [_loss(loss) for loss in flow.losses],
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "part": evidence.part,
+        "topic": evidence.topic,
+        "partition": evidence.partition,
+        "source_offset": evidence.source_offset,
+        "target_offset": evidence.target_offset,
+        "at": _moment(evidence.at),
+        "sentence": evidence.sentence,
+    }
+
+
+def _slice(piece: LatencySlice) -> dict[str, Any]:
+    return {
+        "at": _moment(piece.at),
+        "p50_s": _number(piece.p50_s),
+        "p99_s": _number(piece.p99_s),
+        "max_s": _number(piece.max_s),
+    }
+
+
+def _loss(loss: LossView) -> dict[str, Any]:
+    return {
+        "at": _moment(loss.at),
+        "topic": loss.topic,
+        "partition": loss.partition,
+        "sequence": loss.sequence,
+        "source_offset": loss.source_offset,
+        "sentence": loss.sentence,
+    }
+
+
+def _cluster(cluster: ClusterView) -> dict[str, Any]:
+    return {
+        "kafka_cluster": cluster.alias,
+        "bootstrap": cluster.bootstrap,
+        "state": cluster.state,
+        "since": _moment(cluster.since_at),
+        "sentence": cluster.sentence,
+        "control_last_ok": _moment(cluster.control_last_ok_at),
+        "flows_from": list(cluster.flows_from),
+        "flows_to": list(cluster.flows_to),
+    }
+
+
+def _problem(problem: ProblemView) -> dict[str, Any]:
+    return {
+        "where": problem.where,
+        "sentence": problem.sentence,
+        "since": _moment(problem.since_at),
+        "last": _moment(problem.last_at),
+        "times": problem.times,
+    }
+
+
+def _moment(at: float | None) -> str | None:
+    return None if at is None else iso_text(at) or None
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

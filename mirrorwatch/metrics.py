@@ -1,0 +1,143 @@
+"""What Prometheus scrapes: the service's numbers by the names of the catalogue. The one use of its client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from canary.books import Mark, Outcome
+from fleet import series
+from fleet.vocabulary import Cause, Verdict
+from runtime.kafka.round_trip import RoundTripOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from canary.latency import Histogram
+    from fleet.series_kinds import Series
+    from mirrorwatch.numbers import FlowNumbers, ServiceNumbers
+
+
+class Exposition(Collector):
+    """Renders the numbers at each scrape; nothing is kept between two."""
+
+    def __init__(self, look: Callable[[], ServiceNumbers]) -> None:
+        self._look = look
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def render(self, accept: str) -> tuple[bytes, str]:
+        """Return the body and its content type, in the format that the scraper prefers."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type
+
+    def describe(self) -> list[Metric]:
+        """Return nothing: the names are checked against the catalogue by tests, not at registration."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every family."""
+        numbers = self._look()
+        yield from _service_families(numbers)
+        yield from _cluster_families(numbers)
+        yield from _flow_families(numbers)
+
+
+def _family(kind: type[Any], one: Series) -> Any:
+    name = one.full_name.removesuffix("_total") if kind is CounterMetricFamily else one.full_name
+    return kind(name, one.help, labels=one.label_names)
+
+
+def _service_families(numbers: ServiceNumbers) -> Iterator[Metric]:
+    info = _family(GaugeMetricFamily, series.BUILD_INFO)
+    info.add_metric([numbers.version], 1)
+    yield info
+    delay = _family(HistogramMetricFamily, series.EVENT_LOOP_DELAY_SECONDS)
+    _add_histogram(delay, [], numbers.loop_delay)
+    yield delay
+    errors = _family(CounterMetricFamily, series.STORE_ERRORS_TOTAL)
+    for operation, count in numbers.store_errors.items():
+        errors.add_metric([operation], count)
+    yield errors
+
+
+def _cluster_families(numbers: ServiceNumbers) -> Iterator[Metric]:
+    up = _family(GaugeMetricFamily, series.KAFKA_CLUSTER_UP)
+    success = _family(GaugeMetricFamily, series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS)
+    errors = _family(CounterMetricFamily, series.COLLECTOR_ERRORS_TOTAL)
+    control = _family(CounterMetricFamily, series.CONTROL_PROBES_TOTAL)
+    for cluster in numbers.clusters:
+        up.add_metric([cluster.alias], float(cluster.up))
+        for collector, at in cluster.last_success_at.items():
+            success.add_metric([cluster.alias, collector], at)
+        for collector, count in cluster.errors.items():
+            errors.add_metric([cluster.alias, collector], count)
+        for outcome in RoundTripOutcome:
+            control.add_metric([cluster.alias, outcome.value], cluster.control.get(outcome, 0))
+    yield from (up, success, errors, control)
+
+
+def _flow_families(numbers: ServiceNumbers) -> Iterator[Metric]:
+    for make in (_verdict_families, _book_families, _measure_families):
+        yield from make(numbers.flows)
+
+
+def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
+    info = _family(GaugeMetricFamily, series.FLOW_INFO)
+    verdicts = _family(GaugeMetricFamily, series.FLOW_VERDICT)
+    causes = _family(GaugeMetricFamily, series.FLOW_CAUSE)
+    recovery = _family(GaugeMetricFamily, series.FLOW_RECOVERY_POINT_AGE_SECONDS)
+    for flow in flows:
+        info.add_metric([*flow.labels, flow.policy], 1)
+        for verdict in Verdict:
+            verdicts.add_metric([*flow.labels, verdict.value], float(flow.verdict is verdict))
+        for cause in Cause:
+            causes.add_metric([*flow.labels, cause.value], float(flow.cause is cause))
+        if flow.recovery_point_age_s is not None:
+            recovery.add_metric(flow.labels, flow.recovery_point_age_s)
+    yield from (info, verdicts, causes, recovery)
+
+
+def _book_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
+    sums = {
+        "expected": _family(CounterMetricFamily, series.CANARY_EXPECTED_TOTAL),
+        "settled": _family(CounterMetricFamily, series.CANARY_SETTLED_TOTAL),
+        "good": _family(CounterMetricFamily, series.CANARY_GOOD_TOTAL),
+        "concluded": _family(CounterMetricFamily, series.CANARY_CONCLUDED_TOTAL),
+        "delivered": _family(CounterMetricFamily, series.CANARY_DELIVERED_TOTAL),
+    }
+    probes = _family(CounterMetricFamily, series.CANARY_PROBES_TOTAL)
+    flying = _family(GaugeMetricFamily, series.CANARY_IN_FLIGHT)
+    for flow in flows:
+        for name, family in sums.items():
+            family.add_metric(flow.labels, flow.books[name])
+        for entry in (*Outcome, *Mark):
+            probes.add_metric([*flow.labels, entry.value], flow.books[entry.value])
+        flying.add_metric(flow.labels, flow.books["in_flight"])
+    yield from (*sums.values(), probes, flying)
+
+
+def _measure_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
+    latency = _family(HistogramMetricFamily, series.CANARY_LATENCY_SECONDS)
+    threshold = _family(GaugeMetricFamily, series.CANARY_THRESHOLD_SECONDS)
+    arrival = _family(GaugeMetricFamily, series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS)
+    for flow in flows:
+        for stage, histogram in flow.histograms.items():
+            _add_histogram(latency, [*flow.labels, stage], histogram)
+        threshold.add_metric(flow.labels, flow.threshold_s)
+        if flow.last_arrival_at is not None:
+            arrival.add_metric(flow.labels, flow.last_arrival_at)
+    yield from (latency, threshold, arrival)
+
+
+def _add_histogram(family: Any, labels: list[str], histogram: Histogram) -> None:
+    family.add_metric(labels, buckets=histogram.cumulative(), sum_value=histogram.sum_s)

@@ -1,0 +1,50 @@
+"""The numbers behind `/metrics` as plain records, taken at one instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from canary.latency import Histogram
+    from fleet.vocabulary import Cause, Verdict
+    from runtime.kafka.round_trip import RoundTripOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNumbers:
+    """One cluster's."""
+
+    alias: str
+    up: bool
+    last_success_at: Mapping[str, float]  # by collector, epoch s
+    errors: Mapping[str, int]  # by collector
+    control: Mapping[RoundTripOutcome, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowNumbers:
+    """One flow's; `labels` are flow, source and target cluster in the order of the catalogue."""
+
+    labels: tuple[str, str, str]
+    policy: str
+    verdict: Verdict
+    cause: Cause | None
+    books: Mapping[str, int]
+    histograms: Mapping[str, Histogram]  # by stage
+    threshold_s: float
+    recovery_point_age_s: float | None
+    last_arrival_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceNumbers:
+    """All of them."""
+
+    version: str
+    loop_delay: Histogram
+    store_errors: Mapping[str, int]  # by operation
+    clusters: tuple[ClusterNumbers, ...]
+    flows: tuple[FlowNumbers, ...]

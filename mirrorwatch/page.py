@@ -1,0 +1,169 @@
+"""The status page as HTML: templates and static files, loaded once, and a view drawn with them.
+
+Everything that comes from outside is escaped by Jinja2; a name that a template misspells is an error and
+not an empty place. No markup carries a script or a style of its own, so that the content policy can
+forbid both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from fleet.quantity import duration_text
+from fleet.vocabulary import Verdict
+from mirrorwatch import words
+from mirrorwatch.charts import latency_chart, newest_measured
+from mirrorwatch.picture import picture_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mirrorwatch.view import FlowView, ServiceView
+
+_CONTENT_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+# The stages in the order in which a probe passes them; the sum of all comes first.
+STAGES = {
+    "end_to_end": "end to end",
+    "replication": "replication",
+    "ack": "source ack",
+    "queueing": "queueing",
+}
+
+_EXPECTED = ("expected", "settled", "in_flight", "outstanding")
+_OUTCOMES = (
+    *("good", "late", "overdue", "lost", "produce_failed", "produce_unknown"),
+    *("warmup", "skipped", "abandoned", "unknown"),
+)
+_SUMS = ("concluded", "delivered")
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """One file under /static, with the hash of its content that its address carries."""
+
+    name: str
+    body: bytes
+    content_type: str
+    digest: str
+
+
+class Page:
+    """Draws the page; holds templates and static files, and nothing that changes."""
+
+    def __init__(self) -> None:
+        self.static = _static_files()
+        self.build = hashlib.sha256("".join(f.digest for f in self.static.values()).encode()).hexdigest()[:12]
+        environment = Environment(
+            loader=PackageLoader("mirrorwatch"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+            finalize=_readable,
+        )
+        environment.globals |= {
+            "asset": self.asset,
+            "books_of": books_of,
+            "build": self.build,
+            "glyphs": words.GLYPHS,
+            "latency_chart": latency_chart,
+            "newest_measured": newest_measured,
+            "stages": STAGES,
+            "Verdict": Verdict,
+        }
+        environment.filters |= {
+            "age": words.age_text,
+            "anchor": anchor,
+            "arrow": arrow,
+            "duration": duration_text,
+            "latency": words.latency_text,
+            "share": words.share_text,
+        }
+        self._page = environment.get_template("page.html")
+        self._view = environment.get_template("view.html")
+
+    def asset(self, name: str) -> str:
+        """Return the address of a static file, with the hash of its content so that it may be kept."""
+        return f"/static/{name}?v={self.static[name].digest}"
+
+    def page(self, view: ServiceView) -> str:
+        """Draw the whole document."""
+        return self._page.render(self._names(view))
+
+    def fragment(self, view: ServiceView) -> str:
+        """Draw what the page swaps in: the element with id `view`, title and icon in its attributes."""
+        return self._view.render(self._names(view))
+
+    def _names(self, view: ServiceView) -> dict[str, Any]:
+        """Return what the templates speak of."""
+
+        def when(at: float) -> Markup:
+            return Markup('<time datetime="{}">{}</time>').format(
+                words.iso_text(at), words.moment_text(at, view.now_at)
+            )
+
+        worst = words.worst(view)
+        return {
+            "view": view,
+            "now_at": view.now_at,
+            "headline": words.headline(view),
+            "icon": self.asset(f"icon-{worst}.svg"),
+            "notes": words.side_notes(view),
+            "picture": picture_of(view),
+            "title": words.title(view),
+            "when": when,
+            "worst": worst,
+        }
+
+
+def _readable(value: Any) -> Any:
+    """Let no name or sentence turn the direction of what stands beside it; Jinja2 escapes it afterwards."""
+    return words.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def anchor(flow: str) -> str:
+    """Return the id of a flow's card: letters and digits, whatever the flow is called."""
+    return "flow-" + hashlib.sha256(flow.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def arrow(flow: FlowView) -> Markup:
+    """Write a flow for reading; each name is isolated, so that neither turns the direction of the other."""
+    return Markup('<bdi>{}</bdi> <span class="to" role="img" aria-label="to">→</span> <bdi>{}</bdi>').format(
+        escape(words.plain(flow.source)), escape(words.plain(flow.target))
+    )
+
+
+def books_of(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    """Group the counters of the books: what was due, the exclusive outcomes, and the marks beside them."""
+    known = {*_EXPECTED, *_OUTCOMES, *_SUMS}
+    groups = (
+        ("Due", _EXPECTED),
+        ("Outcomes", _OUTCOMES),
+        ("Marks", tuple(name for name in books if name not in known)),
+        ("Sums", _SUMS),
+    )
+    return tuple(
+        (heading, tuple((name, books[name]) for name in names if name in books))
+        for heading, names in groups
+        if any(name in books for name in names)
+    )
+
+
+def _static_files() -> dict[str, StaticFile]:
+    """Read every static file of the package; a name without a known ending is left out."""
+    found: dict[str, StaticFile] = {}
+    for entry in sorted(files("mirrorwatch").joinpath("static").iterdir(), key=lambda each: each.name):
+        content_type = _CONTENT_TYPES.get(entry.name.rpartition(".")[2])
+        if content_type is not None:
+            body = entry.read_bytes()
+            digest = hashlib.sha256(body).hexdigest()[:12]
+            found[entry.name] = StaticFile(entry.name, body, content_type, digest)
+    return found

@@ -1,0 +1,147 @@
+"""What the service answers to browsers and scripts: the page, its static files and /api/v1.
+
+Every answer forbids what the page does not need: scripts and styles from anywhere but here, frames,
+guessing of content types, and keeping an answer that changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from mirrorwatch.documents import flow_document, flows_document
+from mirrorwatch.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mirrorwatch.view import FlowView, ServiceView
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+# Many browsers on one service share a drawing that is at most this old.
+_SHARED_S = 0.9
+
+
+def routes(look: Callable[[], ServiceView]) -> list[web.RouteDef]:
+    """Return the routes of page and API; `look` makes the view anew whenever it is called."""
+    page = Page()
+    whole, fragment = _Drawing(page.page), _Drawing(page.fragment)
+
+    async def show_page(_: web.Request) -> web.Response:
+        return _html(await whole.of(look()))
+
+    async def show_view(_: web.Request) -> web.Response:
+        return _html(await fragment.of(look()))
+
+    async def show_static(request: web.Request) -> web.Response:
+        return _static(page, request.match_info["name"], request.query.get("v"))
+
+    async def show_flows(_: web.Request) -> web.Response:
+        return _json(flows_document(look()))
+
+    async def show_flow(request: web.Request) -> web.Response:
+        name = request.match_info["flow"]
+        view = look()
+        flow = _find(view, name)
+        if flow is None:
+            return _json({"error": _unknown_sentence(view, name)}, status=404)
+        return _json(flow_document(flow))
+
+    handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
+        "/": show_page,
+        "/view": show_view,
+        "/static/{name}": show_static,
+        "/api/v1/flows": show_flows,
+        "/api/v1/flows/{flow:.+}": show_flow,
+    }
+    return [web.get(path, handler) for path, handler in handlers.items()]
+
+
+class _Drawing:
+    """The newest drawing of a view, shared by requests that come within a moment of each other.
+
+    Fifty flows take a tenth of a second to draw, so it is done beside the event loop, one at a time.
+    """
+
+    def __init__(self, draw: Callable[[ServiceView], str]) -> None:
+        self._draw = draw
+        self._text = ""
+        self._drawn_at: float | None = None
+        self._turn = asyncio.Lock()
+
+    async def of(self, view: ServiceView) -> str:
+        async with self._turn:
+            if self._drawn_at is None or not abs(view.now_at - self._drawn_at) < _SHARED_S:
+                self._text = await asyncio.to_thread(self._draw, view)
+                self._drawn_at = view.now_at
+            return self._text
+
+
+def _find(view: ServiceView, name: str) -> FlowView | None:
+    """Return the flow that is called `A->B`, or `A:B` as on the command line."""
+    for flow in view.flows:
+        if flow.flow == name:
+            return flow
+    for flow in view.flows:
+        if f"{flow.source}:{flow.target}" == name:
+            return flow
+    return None
+
+
+def _unknown_sentence(view: ServiceView, name: str) -> str:
+    """Say that there is no such flow and which ones there are, at most twenty of them."""
+    known = [flow.flow for flow in view.flows]
+    if not known:
+        return f"there is no flow '{name[:200]}': none is configured"
+    more = f" and {len(known) - 20} more" if len(known) > 20 else ""
+    return f"there is no flow '{name[:200]}'; the flows are {', '.join(known[:20])}{more}"
+
+
+def _html(text: str) -> web.Response:
+    response = web.Response(
+        text=text, content_type="text/html", headers={**SECURITY_HEADERS, "Cache-Control": "no-store"}
+    )
+    response.enable_compression()
+    return response
+
+
+def _json(document: dict[str, Any], *, status: int = 200) -> web.Response:
+    response = web.Response(
+        text=json.dumps(document, allow_nan=False, ensure_ascii=False) + "\n",
+        content_type="application/json",
+        status=status,
+        headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},
+    )
+    response.enable_compression()
+    return response
+
+
+def _static(page: Page, name: str, version: str | None) -> web.Response:
+    """Return a static file; under the address that carries its hash it may be kept for ever."""
+    file = page.static.get(name)
+    if file is None:
+        return web.Response(
+            status=404,
+            text="There is no such file.\n",
+            headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},
+        )
+    kept = "public, max-age=31536000, immutable" if version == file.digest else "no-cache"
+    return web.Response(
+        body=file.body,
+        content_type=file.content_type,
+        charset="utf-8",
+        headers={**SECURITY_HEADERS, "Cache-Control": kept},
+    )

@@ -1,0 +1,151 @@
+"""What `mirrorwatch status` does: ask a running service, say how its flows are, and tell it by exit status.
+
+Exit status: 0 every flow is healthy; 1 a finding; 3 the worst that is known is `unknown`; 4 the service
+cannot be reached, or what answers is not mirrorwatch. What comes over the network is read as foreign
+data: bounded, checked, and freed of control characters before a terminal sees it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+from yarl import URL
+
+from fleet.errors import MalformedError
+from mirrorwatch.status_answer import Answer, answer_of
+from mirrorwatch.status_table import show
+from mirrorwatch.words import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DEFAULT_URL = "http://127.0.0.1:9699"
+PATH = "/api/v1/flows"
+
+_TIMEOUT = aiohttp.ClientTimeout(total=10, sock_connect=4)
+_MOST_BYTES = 32 * 10**6
+
+
+class _NoAnswerError(Exception):
+    """No verdicts could be had; the text is a sentence for a person."""
+
+
+async def status(url: str, *, as_json: bool, console: Console) -> int:
+    """Show the verdicts of the service at `url` on the console and return the exit status."""
+    try:
+        address = _address(url)
+        answer = _read(await _fetch(address), address)
+    except _NoAnswerError as error:
+        console.print(str(error), style="bold", markup=False, highlight=False, soft_wrap=True)
+        return 4
+    if as_json:
+        console.out(json.dumps(answer.document, indent=2, ensure_ascii=True), highlight=False)
+    else:
+        show(answer, console)
+    return exit_status(answer)
+
+
+def exit_status(answer: Answer) -> int:
+    """Return 0 where every flow is healthy, 1 for a finding, 3 where the worst is unknown or no flow is."""
+    verdicts = {flow.verdict for flow in answer.flows}
+    if verdicts - {"healthy", "unknown"}:
+        return 1
+    return 0 if verdicts == {"healthy"} else 3
+
+
+def _address(url: str) -> URL:
+    """Return the address of the document; a bare host and port is taken as http."""
+    text = url.strip()
+    try:
+        address = URL(text if "://" in text else f"http://{text}")
+        usable = address.scheme in ("http", "https") and bool(address.host) and address.port is not None
+    except ValueError:
+        usable = False
+    if not usable:
+        raise _NoAnswerError(f"'{plain(text)[:200]}' is no address of a service: write it as {DEFAULT_URL}")
+    path = address.path.rstrip("/").removesuffix(PATH)
+    return address.with_path(path + PATH)
+
+
+async def _fetch(address: URL) -> bytes:
+    """Return the body of the document.
+
+    Raises _NoAnswerError with what to do: start the service, wait for it, or bring credentials.
+    """
+    shown = _shown(address)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=_TIMEOUT, headers={"Accept": "application/json"}) as session,
+            session.get(address, allow_redirects=False) as response,
+        ):
+            if response.status in (401, 403):
+                raise _NoAnswerError(
+                    f"{shown} asks for credentials (HTTP {response.status}): "
+                    "give them in the address, as https://user:password@host"
+                )
+            if response.status >= 500:
+                raise _NoAnswerError(
+                    f"{shown} answered with HTTP {response.status}: the service, or a proxy before it, is in "
+                    "trouble; look at its log"
+                )
+            if response.status != 200:
+                raise _NoAnswerError(
+                    f"{shown} answered with HTTP {response.status}: is this the address of mirrorwatch?"
+                )
+            return await _bounded(response, shown)
+    except aiohttp.ClientConnectorCertificateError as error:
+        raise _NoAnswerError(
+            f"{shown} shows a certificate that is not trusted here: "
+            "set SSL_CERT_FILE to the file of its authority"
+        ) from error
+    except aiohttp.ClientConnectorError as error:
+        code = error.os_error.errno
+        reason = os.strerror(code) if code and code > 0 else str(error.os_error)
+        raise _NoAnswerError(
+            f"No service answers at {shown} ({plain(reason)}): start it with 'mirrorwatch run CONFIG', "
+            "or give the address where it listens"
+        ) from error
+    except TimeoutError as error:
+        raise _NoAnswerError(
+            f"{shown} did not answer within {_TIMEOUT.total:g} seconds: "
+            "try again, or look at the service's log"
+        ) from error
+    except (aiohttp.ClientError, ValueError, OSError) as error:
+        raise _NoAnswerError(
+            f"What answers at {shown} does not speak HTTP as expected ({type(error).__name__}): "
+            "is this the address of mirrorwatch, and http or https as it should be?"
+        ) from error
+
+
+async def _bounded(response: aiohttp.ClientResponse, shown: str) -> bytes:
+    """Read a body, but no more than a service with thousands of flows would send."""
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(2**16):
+        body += chunk
+        if len(body) > _MOST_BYTES:
+            raise _NoAnswerError(
+                f"{shown} sends more than {_MOST_BYTES // 10**6} MB: is this the address of mirrorwatch?"
+            )
+    return bytes(body)
+
+
+def _read(body: bytes, address: URL) -> Answer:
+    try:
+        return answer_of(json.loads(body, parse_constant=_refuse))
+    except (ValueError, RecursionError, MalformedError) as error:
+        raise _NoAnswerError(
+            f"What answers at {_shown(address)} is not mirrorwatch: its answer is no document of flows; "
+            "give the address of the service's own page"
+        ) from error
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _shown(address: URL) -> str:
+    """Return the address without the name and password that it may carry."""
+    return plain(str(address.with_user(None)))

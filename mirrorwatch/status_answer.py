@@ -1,0 +1,151 @@
+"""The document of /api/v1/flows as `mirrorwatch status` reads it: checked, bounded, safe for a terminal.
+
+Pure. The service may be another version than this program: keys that are not known are left alone, and
+those that only decorate may be missing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from fleet.errors import MalformedError
+from fleet.vocabulary import Verdict
+from mirrorwatch.words import plain
+
+_ORDER = {str(verdict): verdict.severity for verdict in Verdict}
+
+
+@dataclass(frozen=True, slots=True)
+class FlowAnswer:
+    """One flow of the answer; latencies are those of the newest slice, end to end."""
+
+    flow: str
+    verdict: str
+    since_at: float | None
+    cause: str
+    sentence: str
+    p50_s: float | None
+    p99_s: float | None
+    recovery_point_age_s: float | None
+    losses: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A cluster that is not up, or a problem: where, and what is the matter."""
+
+    where: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The whole answer: flows worst first, and the document as it came."""
+
+    document: dict[str, Any]
+    version: str
+    now_at: float | None
+    flows: tuple[FlowAnswer, ...]
+    clusters: tuple[Note, ...]
+    problems: tuple[Note, ...]
+
+
+def answer_of(document: Any) -> Answer:
+    """Check a decoded document and return what a table shows of it.
+
+    Raises MalformedError where it is no document of flows at all.
+    """
+    if not isinstance(document, dict) or not isinstance(document.get("flows"), list):
+        raise MalformedError("no list of flows")
+    flows = [_flow(item) for item in document["flows"]]
+    flows.sort(key=lambda flow: (_ORDER.get(flow.verdict, -1), flow.flow))
+    clusters = [item for item in _list(document, "clusters") if item.get("state") != "up"]
+    return Answer(
+        document=document,
+        version=_text(document, "version"),
+        now_at=_moment(document.get("now")),
+        flows=tuple(flows),
+        clusters=tuple(
+            Note(
+                f"{_text(item, 'kafka_cluster')} is {_text(item, 'state') or 'in no known state'}",
+                _text(item, "sentence"),
+            )
+            for item in clusters
+        ),
+        problems=tuple(
+            Note(_text(item, "where"), _text(item, "sentence")) for item in _list(document, "problems")
+        ),
+    )
+
+
+def _flow(item: Any) -> FlowAnswer:
+    if not isinstance(item, dict) or not isinstance(item.get("flow"), str):
+        raise MalformedError("a flow without a name")
+    if not isinstance(item.get("verdict"), str):
+        raise MalformedError("a flow without a verdict")
+    cause = _dict(item, "cause")
+    newest = _newest(_dict(item, "latency").get("end_to_end"))
+    return FlowAnswer(
+        flow=plain(item["flow"]),
+        verdict=plain(item["verdict"]),
+        since_at=_moment(item.get("since")),
+        cause=_text(cause, "code"),
+        sentence=_text(cause, "sentence"),
+        p50_s=_number(newest, "p50_s"),
+        p99_s=_number(newest, "p99_s"),
+        recovery_point_age_s=_number(item, "recovery_point_age_s"),
+        losses=_losses(_dict(item, "books")),
+    )
+
+
+def _newest(slices: Any) -> dict[str, Any]:
+    """Return the newest slice in which something arrived."""
+    if not isinstance(slices, list):
+        return {}
+    return next(
+        (each for each in reversed(slices) if isinstance(each, dict) and each.get("p50_s") is not None), {}
+    )
+
+
+def _losses(books: dict[str, Any]) -> int | None:
+    """Return how many probes were proved lost, at once or after they had been overdue."""
+    counts = [books[name] for name in ("lost", "confirmed") if isinstance(books.get(name), int)]
+    return sum(counts) if counts else None
+
+
+def _dict(item: dict[str, Any], key: str) -> dict[str, Any]:
+    value = item.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    value = item.get(key)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _text(item: dict[str, Any], key: str) -> str:
+    value = item.get(key)
+    return plain(value) if isinstance(value, str) else ""
+
+
+def _number(item: dict[str, Any], key: str) -> float | None:
+    value = item.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _moment(value: Any) -> float | None:
+    """Return the epoch second of an ISO 8601 moment, or None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return datetime.fromisoformat(value).timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,114 @@
+"""The table of `mirrorwatch status`: flows worst first, then the reasons, clusters and problems in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text
+
+if TYPE_CHECKING:
+    from mirrorwatch.status_answer import Answer, FlowAnswer, Note
+
+_STYLES = {
+    "losing": "bold red",
+    "altered": "bold magenta",
+    "stalled": "bold yellow",
+    "repeating": "bold blue",
+    "late": "yellow",
+    "unknown": "dim",
+    "healthy": "green",
+}
+_UNBOUNDED = 240
+_NARROW = 100  # columns of a terminal; below that a table of nine columns breaks every cell
+
+
+def show(answer: Answer, console: Console) -> None:
+    """Print the answer: a table where there is room for one, else one short paragraph for each flow.
+
+    A file or a pipe has no width, so it always gets the table, and every sentence on one line.
+    """
+    if not console.is_terminal:
+        console = Console(file=console.file, width=_UNBOUNDED, color_system=None)
+    if not answer.flows:
+        _say(console, Text("No flow is configured."))
+    elif console.width >= _NARROW:
+        console.print(_table(answer))
+        for flow in answer.flows:
+            if flow.sentence and flow.verdict != "healthy":
+                _say(
+                    console, Text.assemble((flow.flow, "bold"), " is ", _verdict(flow), f": {flow.sentence}")
+                )
+    else:
+        for flow in answer.flows:
+            _print_folded(flow, answer.now_at, console)
+    _print_notes("Clusters that are not up", answer.clusters, console)
+    _print_notes("Problems", answer.problems, console)
+
+
+def _table(answer: Answer) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("flow", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("since", overflow="fold")
+    table.add_column("cause", overflow="fold")
+    for heading in ("p50", "p99", "recovery point", "lost"):
+        table.add_column(heading, justify="right")
+    for flow in answer.flows:
+        table.add_row(
+            Text(flow.flow),
+            _verdict(flow),
+            _since(flow, answer.now_at),
+            Text(flow.cause or NOTHING),
+            *(Text(text) for text in _numbers(flow)),
+        )
+    return table
+
+
+def _print_folded(flow: FlowAnswer, now_at: float | None, console: Console) -> None:
+    """Print one flow over a few lines, for a terminal too narrow for the table."""
+    _say(console, Text.assemble((flow.flow, "bold"), "  ", _verdict(flow), "  since ", _since(flow, now_at)))
+    if flow.verdict != "healthy" and flow.sentence:
+        cause = f" ({flow.cause})" if flow.cause else ""
+        console.print(Padding(Text(f"{flow.sentence}{cause}"), (0, 0, 0, 2)))
+    p50, p99, recovery_point, lost = _numbers(flow)
+    numbers = f"p50 {p50}, p99 {p99}, recovery point {recovery_point}, lost {lost}"
+    console.print(Padding(Text(numbers), (0, 0, 0, 2)))
+
+
+def _numbers(flow: FlowAnswer) -> tuple[str, str, str, str]:
+    return (
+        latency_text(flow.p50_s),
+        latency_text(flow.p99_s),
+        age_text(flow.recovery_point_age_s),
+        NOTHING if flow.losses is None else f"{flow.losses:,}",
+    )
+
+
+def _verdict(flow: FlowAnswer) -> Text:
+    return Text(flow.verdict, style=_STYLES.get(flow.verdict, "bold"))
+
+
+def _since(flow: FlowAnswer, now_at: float | None) -> Text:
+    if flow.since_at is None:
+        return Text(NOTHING)
+    now_at = flow.since_at if now_at is None else now_at
+    return Text(f"{moment_text(flow.since_at, now_at)} ({age_text(now_at - flow.since_at)})")
+
+
+def _print_notes(heading: str, notes: tuple[Note, ...], console: Console) -> None:
+    if not notes:
+        return
+    _say(console, Text(f"\n{heading} ({len(notes)})", style="bold"))
+    for note in notes:
+        _say(console, Text.assemble((note.where, "bold"), f": {note.sentence}" if note.sentence else ""))
+
+
+def _say(console: Console, text: Text) -> None:
+    """Print a line; a terminal folds it at words, a file or pipe gets it whole."""
+    console.print(text, soft_wrap=not console.is_terminal)

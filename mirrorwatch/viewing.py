@@ -1,0 +1,139 @@
+"""Draw up what the outside may see of a running service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.evidence import Control
+from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
+from runtime.supervision import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from canary.flows import WatchedFlow
+    from canary.prober import Prober
+    from canary.site import Site
+    from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.configuration import Configuration
+    from runtime.clock import Clock
+    from runtime.complaints import Complaint
+    from runtime.supervision import State
+
+STALE_S = 10.0  # a cluster without control probes counts as up while its topics were read within this
+
+
+def service_view(
+    config: Configuration,
+    prober: Prober,
+    *,
+    version: str,
+    clock: Clock,
+    started_at: float,
+    verdicts: Mapping[str, FlowVerdict],
+    states: Mapping[str, tuple[State, float]],
+    complaints: Iterable[Complaint],
+) -> ServiceView:
+    """Return everything at this instant, flows worst first."""
+    now_at, now_ns = clock.wall_s(), clock.monotonic_ns()
+    flows = [
+        _flow_view(prober, held, verdicts[name], config, now_at=now_at, now_ns=now_ns)
+        for name, held in prober.flows.items()
+        if name in verdicts
+    ]
+    flows.sort(key=lambda flow: (flow.verdict.verdict.severity, flow.flow))
+    return ServiceView(
+        version=version,
+        now_at=now_at,
+        started_at=started_at,
+        clusters=tuple(
+            cluster_view(prober, site, config, states.get(alias), now_at)
+            for alias, site in prober.sites.items()
+        ),
+        flows=tuple(flows),
+        problems=tuple(
+            ProblemView(one.where, one.sentence, one.since_at, one.last_at, one.times) for one in complaints
+        ),
+    )
+
+
+def cluster_view(
+    prober: Prober, site: Site, config: Configuration, told: tuple[State, float] | None, now_at: float
+) -> ClusterView:
+    """Return one cluster as its supervisor and its control probes show it."""
+    state, since_at, sentence = _cluster_state(site, told, now_at)
+    client = config.topology.cluster(site.alias).client
+    return ClusterView(
+        alias=site.alias,
+        bootstrap=client.get("bootstrap.servers", ""),
+        state=state,
+        since_at=since_at,
+        sentence=sentence,
+        control_last_ok_at=site.control.last_ok_at,
+        flows_from=tuple(held.flow.name for held in prober.flows.values() if held.flow.source == site.alias),
+        flows_to=tuple(held.flow.name for held in prober.flows.values() if held.flow.target == site.alias),
+    )
+
+
+def _cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) -> tuple[str, float, str]:
+    if told is not None and told[0].phase in (Phase.DOWN, Phase.REFUSED):
+        return told[0].phase.value, told[1], told[0].sentence
+    since_at = told[1] if told is not None else now_at
+    if site.description is None:
+        return "connecting", since_at, "it was not reached yet"
+    control = site.control
+    match control.control:
+        case Control.OK:
+            return "up", control.since_at, ""
+        case Control.FAILING:
+            return "down", control.since_at, control.sentence
+        case Control.UNKNOWN:
+            seen_at = max(site.counts.last_success_at.values(), default=0.0)
+            if now_at - seen_at <= STALE_S:
+                return "up", since_at, control.sentence
+            return "down", seen_at, control.sentence
+
+
+def _flow_view(
+    prober: Prober,
+    held: WatchedFlow,
+    verdict: FlowVerdict,
+    config: Configuration,
+    *,
+    now_at: float,
+    now_ns: int,
+) -> FlowView:
+    flow, watch = held.flow, held.watch
+    state, sentence = prober.state(flow.name)
+
+    def wall(ns: int) -> float:
+        return now_at + (ns - now_ns) / 1e9
+
+    arrival_ns = watch.last_arrival_ns
+    return FlowView(
+        flow=flow.name,
+        source=flow.source,
+        target=flow.target,
+        policy=config.topology.flow(flow.name).policy.kind.value,
+        verdict=verdict,
+        canary_topic=flow.source_topic,
+        canary_target_topic=flow.target_topic,
+        canary_state=state.value,
+        canary_sentence=sentence,
+        threshold_s=flow.threshold_s,
+        partitions=len(watch.standings),
+        books=watch.books.as_dict(),
+        recovery_point_age_s=watch.recovery_point_age_s(now_ns),
+        last_arrival_at=None if arrival_ns is None else wall(arrival_ns),
+        latency={
+            stage.value: tuple(
+                LatencySlice(wall(one.start_ns), one.p50_s, one.p99_s, one.max_s)
+                for one in recent.summary(now_ns)
+            )
+            for stage, recent in watch.recent.items()
+        },
+        losses=tuple(
+            LossView(one.at, flow.source_topic, one.partition, one.sequence, one.source_offset, one.sentence)
+            for one in watch.losses
+        ),
+    )

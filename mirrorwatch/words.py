@@ -1,0 +1,182 @@
+"""The words and numbers that page and table share: how a verdict, a moment and a latency are said.
+
+Pure. Moments are epoch seconds and are written in UTC, durations are seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from fleet.quantity import duration_text
+from fleet.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from mirrorwatch.view import ServiceView
+
+NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
+
+GLYPHS = {
+    Verdict.LOSING: "✕",
+    Verdict.ALTERED: "≠",
+    Verdict.STALLED: "■",
+    Verdict.REPEATING: "↻",
+    Verdict.LATE: "◔",
+    Verdict.UNKNOWN: "?",
+    Verdict.HEALTHY: "✓",
+}
+
+_DOING = {
+    Verdict.LOSING: "losing records",
+    Verdict.ALTERED: "altering records",
+    Verdict.STALLED: "stalled",
+    Verdict.REPEATING: "repeating records",
+    Verdict.LATE: "late",
+    Verdict.UNKNOWN: "not known",
+    Verdict.HEALTHY: "healthy",
+}
+
+
+def counted(number: int, noun: str) -> str:
+    """Return the number with its noun, `1 flow` or `3 flows`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def headline(view: ServiceView) -> str:
+    """Say in one line how the flows are, worst first: `1 of 3 flows is losing records, 1 is late`."""
+    counts = Counter(flow.verdict.verdict for flow in view.flows)
+    total = len(view.flows)
+    if total == 0:
+        return "No flow is configured"
+    if counts[Verdict.HEALTHY] == total:
+        return {1: "The flow is healthy", 2: "Both flows are healthy"}.get(
+            total, f"All {total} flows are healthy"
+        )
+    if counts[Verdict.UNKNOWN] == total:
+        return {1: "The flow is not known yet", 2: "Neither flow is known yet"}.get(
+            total, f"None of the {total} flows is known yet"
+        )
+    said: list[str] = []
+    for verdict in Verdict:
+        count = counts[verdict]
+        if count == 0 or (verdict is Verdict.HEALTHY and said):
+            continue
+        verb = "is" if count == 1 else "are"
+        if said:
+            subject = str(count)
+        elif total == 1:
+            subject = "The flow"
+        else:
+            subject = f"{count} of {total} flows"
+        said.append(f"{subject} {verb} {_DOING[verdict]}")
+    return ", ".join(said)
+
+
+def side_notes(view: ServiceView) -> tuple[str, ...]:
+    """Say what the headline leaves out: clusters that are not up, and problems that need a person."""
+    notes = [
+        f"Cluster {cluster.alias} is {cluster.state}" for cluster in view.clusters if cluster.state != "up"
+    ]
+    if len(notes) > 3:
+        notes = [f"{len(notes)} of {len(view.clusters)} clusters are not up"]
+    if view.problems:
+        verb = "needs" if len(view.problems) == 1 else "need"
+        notes.append(f"{counted(len(view.problems), 'problem')} {verb} a person")
+    return tuple(notes)
+
+
+def worst(view: ServiceView) -> Verdict:
+    """Return the worst verdict of all flows, unknown where there is no flow."""
+    return min(
+        (flow.verdict.verdict for flow in view.flows),
+        key=lambda verdict: verdict.severity,
+        default=Verdict.UNKNOWN,
+    )
+
+
+def title(view: ServiceView) -> str:
+    """Return the title of the page, the worst verdict first, so that a row of browser tabs tells it."""
+    bad = worst(view)
+    if not view.flows:
+        return "no flows · mirrorwatch"
+    if bad is Verdict.HEALTHY:
+        return "healthy · mirrorwatch"
+    count = sum(flow.verdict.verdict is bad for flow in view.flows)
+    return f"{bad} {count}/{len(view.flows)} · mirrorwatch"
+
+
+def plain(text: str) -> str:
+    """Replace what would steer a terminal or turn the reading direction; a line break becomes a space."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else " " if letter in "\t\r\n" else "\N{REPLACEMENT CHARACTER}"
+        for letter in text
+    )
+
+
+def moment_text(at: float, now_at: float) -> str:
+    """Write a moment in UTC as a clock time, with its day unless that is today's: `14:02:11 UTC`."""
+    moment, now = _utc(at), _utc(now_at)
+    if moment is None or now is None:
+        return NOTHING
+    if moment.date() == now.date():
+        return f"{moment:%H:%M:%S} UTC"
+    if moment.year == now.year:
+        return f"{moment:%d %b %H:%M} UTC"
+    return f"{moment:%d %b %Y %H:%M} UTC"
+
+
+def iso_text(at: float) -> str:
+    """Write a moment as ISO 8601 in UTC with milliseconds, empty when it is no moment at all."""
+    moment = _utc(at)
+    return "" if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def age_text(seconds: float | None) -> str:
+    """Write an age in whole seconds below a minute, then in two units; a dash when there is none.
+
+    A moment slightly ahead of now, which two clocks can give, has the age 0.
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return NOTHING
+    if seconds <= 0:
+        return "0 s"
+    if seconds < 10:
+        return f"{seconds:.1f} s" if seconds < 1 else f"{seconds:.0f} s"
+    return duration_text(seconds)
+
+
+def latency_text(seconds: float | None) -> str:
+    """Write a latency with two or three digits: `0.4 ms`, `38 ms`, `1.24 s`; a dash when there is none."""
+    if seconds is None or not math.isfinite(seconds):
+        return NOTHING
+    if seconds < 0:
+        return "-" + latency_text(-seconds)
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    return f"{seconds:.1f} s" if seconds < 60 else duration_text(seconds)
+
+
+def share_text(part: int, whole: int) -> str:
+    """Write a share in per cent; it says 100 % only when nothing at all is missing."""
+    if whole <= 0:
+        return NOTHING
+    share = 100 * part / whole
+    if part < whole and share >= 99.995:
+        return "> 99.99 %"
+    return f"{share:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def _utc(at: float) -> datetime | None:
+    """Return the moment in UTC, or None for what no calendar holds."""
+    try:
+        return datetime.fromtimestamp(at, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,122 @@
+"""The HTTP server: one application on one address, within the process' event loop.
+
+Loopback by default; TLS and users by the web configuration. Limits: 1 MiB a body, 8 KiB a header line, 64
+headers, 75 s until a request's headers are complete (also between requests), 30 s for a whole request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from fleet.errors import UnavailableError
+from runtime.config_web import WebConfig, load_web_config
+from runtime.http_guards import plain_errors, put_headers, sign_in, time_limit
+from runtime.http_users import Users, require_token
+from runtime.logs import get
+
+if TYPE_CHECKING:
+    from runtime.config import Address, HttpConfig
+    from runtime.logs import Logger
+
+__all__ = ["HttpServer", "application", "require_token"]
+
+MAX_BODY_BYTES = 1024 * 1024
+HEADERS_WITHIN_S = 75.0
+REQUEST_WITHIN_S = 30.0
+
+
+def application(
+    *,
+    log: Logger | None = None,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    request_within_s: float = REQUEST_WITHIN_S,
+) -> web.Application:
+    """Return an application with the guards that need no configuration, ready for routes."""
+    app = web.Application(
+        client_max_size=max_body_bytes,
+        middlewares=[plain_errors(log or get("http")), time_limit(request_within_s)],
+    )
+    app.on_response_prepare.append(put_headers)
+    return app
+
+
+class HttpServer:
+    """Serve an application until told to stop; relative paths are taken from `directory`."""
+
+    def __init__(self, *, directory: Path = Path()) -> None:
+        self._directory = directory
+        self._runner: web.AppRunner | None = None
+        self.url = ""
+
+    @property
+    def port(self) -> int:
+        """Return the port that is listened on; 0 when the server is not started."""
+        if self._runner is None or not self._runner.addresses:
+            return 0
+        return int(self._runner.addresses[0][1])
+
+    async def start(
+        self, app: web.Application, config: HttpConfig, *, web_config: WebConfig | None = None
+    ) -> None:
+        """Listen as `config` says, with `web_config` or else the file that it names.
+
+        Raises ConfigurationError when that file cannot be used, and UnavailableError when the address
+        cannot be listened on.
+        """
+        assert self._runner is None
+        path = config.web_config_path(self._directory)
+        if web_config is None:
+            web_config = await asyncio.to_thread(load_web_config, path) if path else WebConfig()
+        if web_config.users is not None:
+            guard = sign_in(Users(web_config.users), (config.tokens.audit, config.tokens.operator))
+            # After the plain errors and the time limit, before every handler.
+            app.middlewares.insert(2, guard)
+        runner = web.AppRunner(
+            app,
+            access_log=None,
+            handle_signals=False,
+            keepalive_timeout=HEADERS_WITHIN_S,
+            max_headers=64,
+            lingering_time=2.0,
+        )
+        address = config.address
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, address.host, address.port, ssl_context=web_config.tls)
+            await site.start()
+        except OSError as error:
+            await runner.cleanup()
+            raise UnavailableError(_refusal(address, error)) from error
+        self._runner = runner
+        self.url = f"{'https' if web_config.tls else 'http'}://{address._replace(port=self.port)}"
+
+    async def stop(self, grace_s: float = 5.0) -> None:
+        """Stop listening, let requests under way finish for `grace_s` seconds, then close; idempotent."""
+        runner, self._runner = self._runner, None
+        if runner is None:
+            return
+        # aiohttp takes this with the constructor only, when the grace is not known yet. It spends it up to
+        # twice: once waiting for handlers, once waiting for them to be cancelled.
+        runner._shutdown_timeout = grace_s / 2  # noqa: SLF001 - see above
+        await runner.cleanup()
+
+
+def _refusal(address: Address, error: OSError) -> str:
+    match error:
+        case socket.gaierror():
+            return f"http.listen: the host of '{address}' cannot be resolved: use an address of this machine"
+        case OSError(errno=errno.EADDRINUSE):
+            return f"http.listen: {address} is in use by another program: stop it or choose another port"
+        case OSError(errno=errno.EADDRNOTAVAIL):
+            return f"http.listen: {address} is no address of this machine"
+        case OSError(errno=errno.EACCES):
+            return f"http.listen: this user may not listen on {address}: choose a port above 1023"
+        case _:
+            reason = (error.strerror or str(error)).lower()
+            return f"http.listen: {address} cannot be listened on: {reason}"

@@ -1,0 +1,114 @@
+"""What every request passes: headers that keep browsers safe, plain errors, a time limit, and sign-in."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from aiohttp import hdrs, web
+
+from runtime.http_users import Token, Users, has_token
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from aiohttp.typedefs import Handler, Middleware
+
+    from runtime.logs import Logger
+
+# Pages bring their own style sheet and script as files of this server; nothing comes from elsewhere, nothing
+# stands inline, and no other site may frame the page.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+async def put_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Add the headers to any answer that does not set its own; a signal for on_response_prepare."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
+    response.headers[hdrs.SERVER] = "mirrorwatch"
+
+
+def plain_errors(log: Logger) -> Middleware:
+    """Turn what nobody expected into a plain 500, and tell the log; no traceback leaves the process."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPException as refusal:
+            if refusal.text == f"{refusal.status}: {refusal.reason}":
+                refusal.text = _sentence(refusal.status, request)
+            raise
+        except ConnectionError:
+            raise  # the client went away
+        except Exception:
+            log.exception("a request failed, which is a bug", method=request.method, path=request.path)
+            return web.Response(
+                status=HTTPStatus.INTERNAL_SERVER_ERROR,
+                text="The request failed inside mirrorwatch; its log says why.\n",
+            )
+
+    return middleware
+
+
+def _sentence(status: int, request: web.Request) -> str:
+    match status:
+        case HTTPStatus.NOT_FOUND:
+            return "There is nothing at this address.\n"
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            return f"{request.method} is not possible at this address.\n"
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return "The request is larger than what is accepted here.\n"
+        case _:
+            return f"{HTTPStatus(status).phrase}.\n"
+
+
+def time_limit(limit_s: float) -> Middleware:
+    """End a request that takes longer, above all one whose body comes drop by drop."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            async with asyncio.timeout(limit_s) as limit:
+                return await handler(request)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise web.HTTPRequestTimeout(
+                text=f"The request took longer than {limit_s:g} s.\n", headers={hdrs.CONNECTION: "close"}
+            ) from None
+
+    return middleware
+
+
+def sign_in(users: Users, tokens: tuple[Token, ...]) -> Middleware:
+    """Ask every request for a user, as exporter-toolkit does, /-/healthy included.
+
+    HTTP has one Authorization header: a request with a configured bearer token passes without a user, and
+    what needs a certain token still asks for that one.
+    """
+
+    @web.middleware
+    async def middleware(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if not has_token(request, tokens) and not await users.accept(request):
+            raise web.HTTPUnauthorized(
+                text="Sign in with a user of the web configuration.\n",
+                headers={hdrs.WWW_AUTHENTICATE: 'Basic realm="mirrorwatch", charset="UTF-8"'},
+            )
+        return await handler(request)
+
+    return middleware

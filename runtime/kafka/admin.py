@@ -1,0 +1,199 @@
+"""What we ask a cluster about itself: brokers, topics with their ids, offsets; and the making of a topic.
+
+Every call has a timeout and raises only our own errors. The client keeps its futures alive only while it
+lives itself, so each `ClusterAdmin` holds one client from `open` to `close`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from fleet.errors import RefusedError, UnavailableError
+from runtime.kafka.failures import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runtime.kafka.translation import ClientSettings
+
+_LOG = logging.getLogger("rdkafka")
+_GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
+CHUNK = 500  # partitions in one request for offsets
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """A cluster's id and its brokers by number."""
+
+    cluster_id: str
+    brokers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic that exists: its id and the leader of each partition (None where there is none)."""
+
+    name: str
+    topic_id: str
+    leaders: tuple[int | None, ...]
+
+    @property
+    def partitions(self) -> int:
+        """Return how many partitions it has."""
+        return len(self.leaders)
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopicRequest:
+    """A topic to make; a replication factor of -1 is the cluster's default."""
+
+    name: str
+    partitions: int
+    config: Mapping[str, str]
+    replication_factor: int = -1
+
+
+class ClusterAdmin:
+    """Asks one cluster, over one client."""
+
+    def __init__(self, settings: ClientSettings, *, cluster: str, timeout_s: float = 10.0) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._timeout_s = timeout_s
+        self._client: Any = None
+        self._last_error: Any = None
+
+    async def open(self) -> None:
+        """Make the client; it connects when the first question is asked."""
+        config: dict[str, Any] = {
+            **self._settings.librdkafka,
+            "client.id": f"mirrorwatch-{self._cluster}-admin",
+            "reconnect.backoff.ms": 100,
+            "reconnect.backoff.max.ms": 1000,
+            "error_cb": self._note,
+        }
+        self._client = await asyncio.to_thread(AdminClient, config, logger=_LOG)
+
+    def _note(self, error: Any) -> None:
+        """Keep why the connection fails: a request that times out does not say it."""
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - follows from the one before it
+            self._last_error = error
+
+    async def close(self) -> None:
+        """Let the client go; closing it waits for its threads, so not on the event loop."""
+        client, self._client = self._client, None
+        if client is not None:
+            await asyncio.to_thread(_let_go, [client])
+
+    async def describe_cluster(self) -> ClusterDescription:
+        """Return the cluster's id and brokers; proves that it can be reached and lets us in."""
+        self._last_error = None
+        found = await self._ask(
+            self._client.describe_cluster(request_timeout=self._timeout_s), "describing the cluster"
+        )
+        return ClusterDescription(found.cluster_id, tuple(sorted(node.id for node in found.nodes)))
+
+    async def describe_topics(self, names: Iterable[str]) -> dict[str, TopicDescription | None]:
+        """Return each topic by its name, None where it does not exist."""
+        wanted = list(dict.fromkeys(names))
+        if not wanted:
+            return {}
+        futures = self._client.describe_topics(TopicCollection(wanted), request_timeout=self._timeout_s)
+        found: dict[str, TopicDescription | None] = {}
+        for name, future in futures.items():
+            try:
+                topic = await self._ask(future, f"describing the topic {name}")
+            except UnavailableError as error:
+                if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+                found[name] = None
+            else:
+                leaders = tuple(
+                    partition.leader.id if partition.leader is not None and partition.leader.id >= 0 else None
+                    for partition in sorted(topic.partitions, key=lambda partition: partition.id)
+                )
+                found[name] = TopicDescription(name, str(topic.topic_id), leaders)
+        return found
+
+    async def create_topic(self, request: NewTopicRequest) -> None:
+        """Make a topic; one that another process made meanwhile is as good."""
+        new = NewTopic(
+            request.name,
+            num_partitions=request.partitions,
+            replication_factor=request.replication_factor,
+            config=dict(request.config),
+        )
+        future = self._client.create_topics([new], request_timeout=self._timeout_s)[request.name]
+        try:
+            await self._ask(future, f"creating the topic {request.name}")
+        except UnavailableError as error:
+            if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+
+    async def topic_config(self, name: str) -> dict[str, str]:
+        """Return a topic's settings in force, by key."""
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        future = self._client.describe_configs([resource], request_timeout=self._timeout_s)[resource]
+        entries = await self._ask(future, f"reading the settings of the topic {name}")
+        return {key: entry.value for key, entry in entries.items() if entry.value is not None}
+
+    async def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """Return the offset behind the last record of each partition."""
+        return await self._offsets(topic, partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    async def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """Return the offset of the oldest record that each partition still holds."""
+        return await self._offsets(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    async def offsets_since(self, topic: str, partitions: Iterable[int], *, at_ms: int) -> dict[int, int]:
+        """Return the offset of the first record stamped at or after this epoch ms, else the end."""
+        wanted = list(partitions)
+        found = await self._offsets(topic, wanted, OffsetSpec.for_timestamp(at_ms))
+        missing = [partition for partition in wanted if found.get(partition, -1) < 0]
+        return found | (await self.end_offsets(topic, missing) if missing else {})
+
+    async def _offsets(self, topic: str, partitions: Iterable[int], spec: Any) -> dict[int, int]:
+        wanted = list(partitions)
+        found: dict[int, int] = {}
+        for start in range(0, len(wanted), CHUNK):
+            chunk = {TopicPartition(topic, number): spec for number in wanted[start : start + CHUNK]}
+            futures = self._client.list_offsets(chunk, request_timeout=self._timeout_s)
+            for place, future in futures.items():
+                result = await self._ask(future, f"reading the offsets of {topic}")
+                found[place.partition] = int(result.offset)
+        return found
+
+    async def _ask(self, future: Any, doing: str) -> Any:
+        try:
+            async with asyncio.timeout(self._timeout_s + _GRACE_S):
+                return await asyncio.wrap_future(future)
+        except TimeoutError as error:
+            raise UnavailableError(
+                f"{self._cluster}: {doing} had no answer within {self._timeout_s:g} s; it is tried again"
+            ) from error
+        except KafkaException as error:
+            cause = error.args[0]
+            if cause.code() == KafkaError._TIMED_OUT and self._last_error is not None:  # noqa: SLF001
+                cause = self._last_error
+            raise explain(cause, cluster=self._cluster, doing=doing) from KafkaException(cause)
+
+
+def _code(error: UnavailableError | RefusedError) -> int | None:
+    cause = error.__cause__
+    return int(cause.args[0].code()) if isinstance(cause, KafkaException) else None
+
+
+def _let_go(held: list[Any]) -> None:
+    held.clear()

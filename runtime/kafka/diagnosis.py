@@ -1,0 +1,272 @@
+"""What librdkafka's errors mean: an ordered table from code and text to a sentence.
+
+Pure: codes are the names of KafkaError, texts are librdkafka 2.16's and the broker's own. The texts stand in
+the tests as real brokers provoke them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is wrong and what to do; `weight` says how much it tells, `quotes` that the text belongs to it."""
+
+    kind: Literal["refused", "unavailable", "configuration"]
+    sentence: str
+    weight: int = 2
+    quotes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    codes: str  # names separated by white space; empty for any
+    text: str  # a regular expression that the text must contain; empty for any
+    diagnosis: Diagnosis
+
+
+def _refused(sentence: str, *, quotes: bool = False) -> Diagnosis:
+    return Diagnosis("refused", sentence, quotes=quotes)
+
+
+def _unavailable(sentence: str, *, weight: int = 2, quotes: bool = False) -> Diagnosis:
+    return Diagnosis("unavailable", sentence, weight=weight, quotes=quotes)
+
+
+_ACLS: Final = "`mirrorwatch check --acls` prints the kafka-acls commands for the rights it needs"
+_PORT: Final = "compare security.protocol with what this port of the cluster speaks"
+
+_RULES: Final = (
+    # How a connection fails. More than one may be heard of one failure: the texts are looked at first.
+    _Rule(
+        "",
+        "OAUTHBEARER token.*(?:certificate|trust anchors)",
+        _refused(
+            "the identity provider's certificate is not trusted: name its CA in https.ca.location",
+            quotes=True,
+        ),
+    ),
+    _Rule(
+        "",
+        """OAUTHBEARER token.*(?:"error"|invalid_|unauthorized|access_denied)""",
+        _refused(
+            "the identity provider gives no token: check the client's id, secret and scope, and "
+            "sasl.oauthbearer.token.endpoint.url",
+            quotes=True,
+        ),
+    ),
+    _Rule(
+        "",
+        "OAUTHBEARER token",
+        _unavailable("no token was to be had: check sasl.oauthbearer.token.endpoint.url", quotes=True),
+    ),
+    _Rule(
+        "",
+        "Unsupported SASL mechanism",
+        _refused(
+            "the listener does not speak this SASL mechanism: set sasl.mechanism to one it speaks",
+            quotes=True,
+        ),
+    ),
+    _Rule(
+        "_AUTHENTICATION SASL_AUTHENTICATION_FAILED",
+        "",
+        _refused("the cluster does not accept the credentials: the user, or the password or token, is wrong"),
+    ),
+    _Rule(
+        "",
+        "certificate verify failed|certificate could not be verified|SSL certificate verification failed",
+        _refused(
+            "the broker's certificate is not trusted: either ssl.truststore.location names another CA "
+            "than the one "
+            "that signed it, or it has expired, or it is not made out for the name in bootstrap.servers "
+            "or in "
+            "advertised.listeners"
+        ),
+    ),
+    _Rule(
+        "",
+        "alert certificate required|peer did not return a certificate|alert handshake failure",
+        _refused(
+            "the listener breaks off the TLS handshake: if it asks for a client certificate, name one in "
+            "ssl.keystore.location"
+        ),
+    ),
+    _Rule(
+        "",
+        "alert (?:unknown ca|bad certificate|certificate (?:unknown|expired|revoked)|unsupported "
+        "certificate)",
+        _refused(
+            "the broker does not accept the client certificate in ssl.keystore.location: it has to be "
+            "valid, and "
+            "signed by a CA in the broker's trust store"
+        ),
+    ),
+    _Rule(
+        "",
+        "PLAINTEXT broker listener|wrong version number|unsupported protocol|alert protocol version",
+        _unavailable(f"the port does not speak TLS, or no version that is offered: {_PORT}"),
+    ),
+    _Rule(
+        "",
+        "SSL handshake failed|SSL routines",
+        _unavailable(f"the TLS handshake fails: {_PORT}", quotes=True),
+    ),
+    _Rule(
+        "",
+        r"[Dd]isconnected.*in state (?:APIVERSION_QUERY|AUTH_HANDSHAKE|AUTH_LEGACY)",
+        _unavailable(
+            f"the broker hangs up on the first request, as a TLS port does on a client without TLS: {_PORT}"
+        ),
+    ),
+    _Rule(
+        "",
+        "timed out in state SSL_HANDSHAKE",
+        _unavailable(
+            "the port is open, but no TLS handshake comes about in time: is it a Kafka listener with TLS?"
+        ),
+    ),
+    _Rule(
+        "",
+        "timed out in state (?:APIVERSION_QUERY|AUTH)",
+        _unavailable("the port is open, but nothing there answers as Kafka does: is it a Kafka listener?"),
+    ),
+    _Rule(
+        "_RESOLVE",
+        "",
+        _unavailable("the host's name is not known: correct bootstrap.servers, or mend the name service"),
+    ),
+    _Rule(
+        "",
+        "Failed to resolve",
+        _unavailable("the host's name is not known: correct bootstrap.servers, or mend the name service"),
+    ),
+    _Rule(
+        "",
+        "Connection refused",
+        _unavailable("nothing listens there: is the broker up, and bootstrap.servers right?"),
+    ),
+    _Rule(
+        "",
+        "timed out in state CONNECT|Network is unreachable|No route to host|Host is unreachable",
+        _unavailable("the host cannot be reached: a network or a firewall stands between"),
+    ),
+    # What a cluster answers.
+    _Rule(
+        "TOPIC_AUTHORIZATION_FAILED",
+        "",
+        _refused(f"the principal may not do this with the topic: {_ACLS}"),
+    ),
+    _Rule(
+        "GROUP_AUTHORIZATION_FAILED",
+        "",
+        _refused(f"the principal may not do this with the consumer group: {_ACLS}"),
+    ),
+    _Rule(
+        "CLUSTER_AUTHORIZATION_FAILED",
+        "",
+        _refused(f"the principal may not do this with the cluster: {_ACLS}"),
+    ),
+    _Rule(
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED DELEGATION_TOKEN_AUTHORIZATION_FAILED",
+        "",
+        _refused(f"the principal lacks a right: {_ACLS}"),
+    ),
+    _Rule(
+        "POLICY_VIOLATION",
+        "",
+        _refused(
+            "a policy of the cluster forbids it: change what is asked for, or create the topic by hand "
+            "and set "
+            "`canary: {mode: precreated}`",
+            quotes=True,
+        ),
+    ),
+    _Rule(
+        "INVALID_REPLICATION_FACTOR",
+        "",
+        _refused(
+            "the cluster has too few brokers for this replication factor: ask for fewer replicas", quotes=True
+        ),
+    ),
+    _Rule(
+        "TOPIC_EXCEPTION INVALID_PARTITIONS INVALID_CONFIG INVALID_REQUEST INVALID_REPLICA_ASSIGNMENT",
+        "",
+        _refused("the cluster refuses what is asked for", quotes=True),
+    ),
+    _Rule(
+        "MSG_SIZE_TOO_LARGE RECORD_LIST_TOO_LARGE",
+        "",
+        _refused("the record is larger than the cluster takes: raise max.message.bytes of the topic"),
+    ),
+    _Rule(
+        "UNSUPPORTED_VERSION _UNSUPPORTED_FEATURE",
+        "",
+        _refused("the cluster's version does not know this request: it needs a newer Kafka", quotes=True),
+    ),
+    _Rule("SECURITY_DISABLED", "", _refused("the cluster has no authorizer, so it has no rights to tell")),
+    _Rule("TOPIC_ALREADY_EXISTS", "", _unavailable("the topic exists already")),
+    _Rule(
+        "UNKNOWN_TOPIC_OR_PART UNKNOWN_TOPIC_ID _UNKNOWN_TOPIC _UNKNOWN_PARTITION",
+        "",
+        _unavailable("the topic or the partition does not exist, or the principal may not see it"),
+    ),
+    _Rule(
+        "_NOENT",
+        "No leaders found",
+        _unavailable(
+            "no partition of it has a leader, or it does not exist, or the principal may not see it"
+        ),
+    ),
+    _Rule(
+        "NOT_ENOUGH_REPLICAS NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "",
+        _unavailable("too few replicas are in sync (min.insync.replicas): a broker is down or behind"),
+    ),
+    _Rule(
+        "LEADER_NOT_AVAILABLE NOT_LEADER_FOR_PARTITION REPLICA_NOT_AVAILABLE BROKER_NOT_AVAILABLE "
+        "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS NOT_COORDINATOR NOT_CONTROLLER "
+        "KAFKA_STORAGE_ERROR FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH",
+        "",
+        _unavailable("the cluster is changing leaders, or a broker is down: it should pass", quotes=True),
+    ),
+    _Rule(
+        "OFFSET_OUT_OF_RANGE _AUTO_OFFSET_RESET",
+        "",
+        _unavailable("the offset is no longer, or not yet, in the partition"),
+    ),
+    _Rule(
+        "_INVALID_ARG",
+        "",
+        Diagnosis("configuration", "the Kafka client does not accept its settings", quotes=True),
+    ),
+    # What tells least comes last.
+    _Rule(
+        "_MSG_TIMED_OUT",
+        "",
+        _unavailable("the record was not acknowledged in time, and may or may not be there", weight=1),
+    ),
+    _Rule(
+        "_TIMED_OUT _TIMED_OUT_QUEUE REQUEST_TIMED_OUT _WAIT_COORD",
+        "",
+        _unavailable("no answer came in time", weight=1),
+    ),
+    _Rule(
+        "_TRANSPORT _ALL_BROKERS_DOWN", "", _unavailable("no broker of the cluster can be reached", weight=1)
+    ),
+)
+_UNKNOWN: Final = _unavailable("the Kafka client reports an error", weight=0, quotes=True)
+
+
+def diagnose(code: str, text: str) -> Diagnosis:
+    """Return what an error means; `code` is KafkaError.name(), empty for a line of the log."""
+    for rule in _RULES:
+        if rule.codes and code not in rule.codes.split():
+            continue
+        if rule.text and re.search(rule.text, text) is None:
+            continue
+        return rule.diagnosis
+    return _UNKNOWN

@@ -1,0 +1,118 @@
+"""Translate how a client proves who it is: PLAIN, SCRAM and OAUTHBEARER."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from runtime.kafka import jaas, oauth
+
+if TYPE_CHECKING:
+    from runtime.kafka.draft import Draft
+
+_SCRAM: Final = frozenset({"SCRAM-SHA-256", "SCRAM-SHA-512"})
+_OWN: Final = (
+    "give mirrorwatch a principal of its own under `clusters:`, by SCRAM, PLAIN, OAUTHBEARER or a client "
+    "certificate "
+    "(security.protocol, sasl.mechanism, sasl.username, sasl.password)"
+)
+_JAVA_ONLY: Final = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class")
+
+
+def translate(draft: Draft, *, used: bool, protocol: str | None) -> None:
+    """Write the SASL settings, or their problems, into `draft`; `used` says whether the protocol has SASL."""
+    if not used:
+        for key in ("sasl.jaas.config", "sasl.username", "sasl.mechanism", "sasl.mechanisms"):
+            if draft.has(key):
+                draft.note(key, f"has no effect while security.protocol is {protocol}")
+        return
+    key = "sasl.mechanisms" if draft.has("sasl.mechanisms") else "sasl.mechanism"
+    mechanism = (draft.value(key) or "").upper()
+    own = draft.has("sasl.username")
+    if mechanism in _SCRAM or mechanism == "PLAIN":
+        draft.settings["sasl.mechanism"] = mechanism
+        _handlers(draft, own=own, login_too=True)
+        _credentials(draft, mechanism=mechanism)
+        if mechanism == "PLAIN" and protocol == "SASL_PLAINTEXT":
+            draft.note(
+                "security.protocol",
+                "is SASL_PLAINTEXT with PLAIN: the password crosses the network unencrypted",
+            )
+    elif mechanism == "OAUTHBEARER":
+        draft.settings["sasl.mechanism"] = mechanism
+        _handlers(draft, own=False, login_too=False)
+        oauth.translate(draft, module=_module(draft))
+    elif mechanism == "":
+        draft.problem(key, f"is missing, and Java's default, GSSAPI (Kerberos), is not supported: {_OWN}")
+    elif mechanism == "GSSAPI":
+        draft.problem(key, f"is GSSAPI (Kerberos), which is not supported: {_OWN}")
+    else:
+        draft.problem(key, f"is '{draft.value(key)}', which only a Java class can speak: {_OWN}")
+
+
+def _handlers(draft: Draft, *, own: bool, login_too: bool) -> None:
+    for key in _JAVA_ONLY if login_too else _JAVA_ONLY[:1]:
+        if not draft.has(key):
+            continue
+        if own:
+            draft.note(key, "is ignored: sasl.username and sasl.password go before it")
+        else:
+            draft.problem(key, f"names a Java class, which only Java can run: {_OWN}")
+
+
+def _credentials(draft: Draft, *, mechanism: str) -> None:
+    if draft.has("sasl.username") or draft.has("sasl.password"):
+        for key in ("sasl.username", "sasl.password"):
+            text = draft.value(key)
+            if text is None:
+                draft.problem(key, f"is missing: {mechanism} takes sasl.username and sasl.password together")
+            else:
+                draft.settings[key] = text
+        if draft.has("sasl.jaas.config"):
+            draft.note("sasl.jaas.config", "is not used: sasl.username and sasl.password go before it")
+        return
+    _jaas_credentials(draft, mechanism=mechanism)
+
+
+def _jaas_credentials(draft: Draft, *, mechanism: str) -> None:
+    if not draft.has("sasl.jaas.config"):
+        draft.problem(
+            "sasl.jaas.config",
+            f"is missing: {mechanism} takes a user and a password there, or in sasl.username and "
+            "sasl.password "
+            "(a JAAS file that Java names by java.security.auth.login.config is not read)",
+        )
+        return
+    module = _module(draft)
+    if module is None:
+        return
+    # Both modules only carry user and password; but the SCRAM one alone teaches Java SCRAM.
+    fitting = {"ScramLoginModule"} if mechanism in _SCRAM else {"PlainLoginModule", "ScramLoginModule"}
+    if module.simple_name not in fitting:
+        draft.problem(
+            "sasl.jaas.config",
+            f"names the login module {module.simple_name}, but {mechanism} takes {min(fitting)}: {_OWN}",
+        )
+        return
+    if module.options.get("tokenauth", "").lower() == "true":
+        draft.problem(
+            "sasl.jaas.config", f"asks for a delegation token (tokenauth), which only Java knows: {_OWN}"
+        )
+    for option in ("username", "password"):
+        text = module.options.get(option, "")
+        if text:
+            draft.settings[f"sasl.{option}"] = text
+        else:
+            draft.problem(
+                "sasl.jaas.config", f'lacks the option {option}: write {option}="..." before the semicolon'
+            )
+
+
+def _module(draft: Draft) -> jaas.LoginModule | None:
+    text = draft.value("sasl.jaas.config")
+    if text is None:
+        return None
+    try:
+        return jaas.login_module(text)
+    except jaas.JaasError as error:
+        draft.problem("sasl.jaas.config", str(error))
+        return None

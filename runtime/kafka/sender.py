@@ -1,0 +1,161 @@
+"""The canary's producer: each record is sent once, and its report is stamped on the thread that gets it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from runtime.kafka.failures import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.errors import MirrorwatchError
+    from runtime.clock import Clock
+    from runtime.kafka.translation import ClientSettings
+
+POLL_S = 0.1
+_LOG = logging.getLogger("rdkafka")
+# Errors after which the record is certainly not in the log; after any other it may be.
+_NOT_WRITTEN = frozenset(
+    {
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_TIMESTAMP,
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_EXCEPTION,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._PURGE_QUEUE,  # noqa: SLF001 - the client's names for its own errors
+        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The cluster has acknowledged the record."""
+
+    tag: object
+    offset: int
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotDelivered:
+    """The record was refused, or (`in_doubt`) may be in the log although no acknowledgement came."""
+
+    tag: object
+    error: MirrorwatchError
+    in_doubt: bool
+    fatal: bool  # the producer is of no more use
+    at_ns: int
+
+
+Report = Delivered | NotDelivered
+
+
+class Sender:
+    """An idempotent producer with a thread of its own for its reports; `sink` is called on that thread."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        *,
+        name: str,
+        cluster: str,
+        clock: Clock,
+        sink: Callable[[Report], None],
+        message_timeout_s: float,
+    ) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._sink = sink
+        self._ending = threading.Event()
+        self._settings = settings
+        self._name = name
+        self._message_timeout_s = message_timeout_s
+        self._producer: Any = None
+        self._thread = threading.Thread(target=self._run, name=f"sender-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Make the client; it connects by itself when the cluster is there."""
+        self._producer = Producer(
+            {
+                **self._settings.librdkafka,
+                "client.id": f"mirrorwatch-{self._name}",
+                "enable.idempotence": True,
+                "linger.ms": 0,
+                "message.timeout.ms": int(self._message_timeout_s * 1000),
+                "queue.buffering.max.messages": 100_000,
+                "queue.buffering.max.kbytes": 65_536,
+                "reconnect.backoff.ms": 100,
+                "reconnect.backoff.max.ms": 1000,
+            },
+            logger=_LOG,
+        )
+        self._thread.start()
+
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        *,
+        key: bytes,
+        value: bytes,
+        headers: tuple[tuple[str, bytes], ...],
+        tag: object,
+    ) -> bool:
+        """Hand a record over; false where the queue is full or the client is closed: it was not sent."""
+        try:
+            self._producer.produce(
+                topic,
+                partition=partition,
+                key=key,
+                value=value,
+                headers=list(headers),
+                on_delivery=partial(self._report, tag),
+            )
+        except (BufferError, KafkaException):
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Ask the thread to end; what is still queued is given up."""
+        self._ending.set()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the thread's end; false if it is not there within the timeout."""
+        if self._thread.ident is None:
+            return True
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def flush(self, timeout_s: float) -> int:
+        """Wait for what was sent to be reported; return how many records still are not."""
+        return int(self._producer.flush(timeout_s)) if self._producer is not None else 0
+
+    def _run(self) -> None:
+        while not self._ending.is_set():
+            self._producer.poll(POLL_S)
+        self._producer.purge()
+        self._producer.poll(0)
+
+    def _report(self, tag: object, error: Any, message: Any) -> None:
+        at_ns = self._clock.monotonic_ns()
+        if error is None:
+            self._sink(Delivered(tag, message.offset(), at_ns))
+            return
+        failure = explain(error, cluster=self._cluster, doing=f"producing to {message.topic()}")
+        in_doubt = error.code() not in _NOT_WRITTEN
+        self._sink(NotDelivered(tag, failure, in_doubt=in_doubt, fatal=bool(error.fatal()), at_ns=at_ns))

@@ -1,0 +1,147 @@
+"""Translate the properties of a Kafka cluster, in Java's or librdkafka's spelling, for librdkafka.
+
+Pure but for the two questions about files that the caller may answer otherwise. Everything wrong is told at
+once. docs/client-properties.md says what becomes of every key.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.errors import ConfigurationError
+from runtime.kafka import sasl, stores, tls
+from runtime.kafka.draft import Draft, Surroundings
+from runtime.kafka.fate import Fate, Key
+from runtime.kafka.java_clients import JAVA_KEYS
+from runtime.kafka.native_keys import NATIVE_KEYS
+from runtime.kafka.redaction import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["ClientSettings", "known_keys", "redacted", "translate"]
+
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_UNLIMITED_AS_ZERO = frozenset({"connections.max.idle.ms", "receive.buffer.bytes", "send.buffer.bytes"})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What a librdkafka client of one cluster is made with, and what the user should know about it.
+
+    `librdkafka` holds passwords and private keys: its repr hides them, `redacted` prints the rest.
+    """
+
+    librdkafka: Mapping[str, str] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"ClientSettings(librdkafka={redacted(self.librdkafka)!r}, notes={self.notes!r})"
+
+
+def known_keys() -> frozenset[str]:
+    """Return the names of all client properties that `translate` knows, Java's and librdkafka's."""
+    return frozenset(JAVA_KEYS) | frozenset(NATIVE_KEYS)
+
+
+def translate(
+    properties: Mapping[str, str],
+    *,
+    cluster: str,
+    file: str,
+    read_bytes: Callable[[str], bytes] = stores.read_file,
+    readable_by_everybody: Callable[[str], bool] = stores.readable_by_everybody,
+    locate: Callable[[str], tuple[str, str]] | None = None,
+) -> ClientSettings:
+    """Return the librdkafka settings for the client properties of `cluster`.
+
+    An empty value counts as not given, so that a file laid over another can take a key back; the one
+    exception is ssl.endpoint.identification.algorithm, where empty means none. Paths are relative to the file
+    in which their key stands. `locate` tells the file and the full key of a client property; without it
+    these are `file` and `clusters.<cluster>.<key>`. Raises ConfigurationError with every problem.
+    """
+    where = locate or (lambda key: (file, f"clusters.{cluster}.{key}"))
+    draft = Draft(properties, Surroundings(read_bytes, readable_by_everybody, where))
+    _rows(draft)
+    _bootstrap(draft)
+    protocol = _protocol(draft)
+    sasl.translate(draft, used=protocol is None or protocol.startswith("SASL_"), protocol=protocol)
+    tls.translate(draft, used=protocol is None or protocol.endswith("SSL"))
+    if draft.problems:
+        raise ConfigurationError(draft.problems)
+    return ClientSettings(librdkafka=draft.settings, notes=tuple(draft.notes))
+
+
+def _rows(draft: Draft) -> None:
+    """Do what the tables alone decide: plain values, ignored, refused and unknown keys."""
+    for name in draft.properties:
+        key = JAVA_KEYS.get(name) or NATIVE_KEYS.get(name)
+        if key is None:
+            near = difflib.get_close_matches(name, sorted(known_keys()), n=1, cutoff=0.6)
+            hint = f": did you mean {near[0]}?" if near else ", neither of the Java clients nor of librdkafka"
+            draft.problem(name, f"is no Kafka client property{hint}")
+        elif not draft.has(name):
+            continue
+        elif key.fate is Fate.REFUSED:
+            draft.problem(name, f"is refused: {key.sentence}")
+        elif key.fate is Fate.IGNORED:
+            draft.note(name, f"is ignored: {key.sentence}")
+        elif key.becomes:
+            _copy(draft, key)
+
+
+def _copy(draft: Draft, key: Key) -> None:
+    text = draft.value(key.name)
+    assert text is not None
+    if key.becomes != key.name and draft.has(key.becomes):
+        draft.note(key.name, f"is not used: {key.becomes} goes before it")
+        return
+    if key.words:
+        word = text.lower()
+        if word not in key.words:
+            draft.problem(key.name, f"is '{text}': write one of {', '.join(key.words)}")
+            return
+        text = word
+    if key.lowest is not None and key.highest is not None:
+        try:
+            value = int(text)
+        except ValueError:
+            draft.problem(key.name, f"is '{text}': write a whole number")
+            return
+        if value == -1 and key.name in _UNLIMITED_AS_ZERO:
+            value = 0
+        if not key.lowest <= value <= key.highest:
+            draft.problem(key.name, f"is {value}: write a number from {key.lowest} to {key.highest}")
+            return
+        text = str(value)
+    draft.settings[key.becomes] = text
+
+
+def _bootstrap(draft: Draft) -> None:
+    key = "metadata.broker.list" if draft.has("metadata.broker.list") else "bootstrap.servers"
+    text = draft.value(key)
+    if text is None:
+        draft.problem("bootstrap.servers", "is missing: name at least one broker as host:port")
+        return
+    servers = [part.strip() for part in text.split(",") if part.strip()]
+    for server in servers:
+        # A listener name before the address is allowed by Java and means nothing to a client.
+        host, colon, port = server.rpartition("://")[2].rpartition(":")
+        if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            draft.problem(
+                key, f"has '{server}', which is no broker address: write host:port, for example a1:9092"
+            )
+            return
+    draft.settings["bootstrap.servers"] = ",".join(server.rpartition("://")[2] for server in servers)
+
+
+def _protocol(draft: Draft) -> str | None:
+    """Return the security protocol in upper case, or None where it is wrong."""
+    text = (draft.value("security.protocol") or "PLAINTEXT").upper()
+    if text not in _PROTOCOLS:
+        draft.problem("security.protocol", f"is '{text}': write one of {', '.join(_PROTOCOLS)}")
+        return None
+    draft.settings["security.protocol"] = text.lower()
+    return text

@@ -1,0 +1,85 @@
+"""Orderly shutdown: the first SIGTERM or SIGINT asks the service to stop, the second ends it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, TracebackType
+
+FORCED_EXIT_STATUS = 130
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def leave_at_once(status: int) -> None:
+    """End the process without waiting for threads, exit hooks or open connections."""
+    for stream in (sys.stdout, sys.stderr):
+        # A full or closed pipe must not keep a process that was told twice to go.
+        with suppress(OSError, ValueError, RuntimeError):
+            stream.flush()
+    os._exit(status)
+
+
+class Shutdown:
+    """Turn signals into an event; to be used as `async with Shutdown() as shutdown` in the main thread.
+
+    `stopping` is set by the first signal, and `received` then tells which one it was. A second signal,
+    of either kind, calls `force` with 130. The handlers that were there before are restored at the end.
+
+    Plain signal handlers are used instead of the event loop's: they also run while a callback keeps the
+    loop busy, so that a second signal ends even a service whose loop hangs in Python code.
+    """
+
+    def __init__(
+        self,
+        *,
+        force: Callable[[int], None] = leave_at_once,
+        on_signal: Callable[[signal.Signals], None] | None = None,
+    ) -> None:
+        self.stopping = asyncio.Event()
+        self.received: signal.Signals | None = None
+        self._force = force
+        self._on_signal = on_signal
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._previous: dict[signal.Signals, signal.Handlers | int | Callable[..., object] | None] = {}
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            self._previous[number] = signal.getsignal(number)
+            signal.signal(number, self._handle)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, handler in self._previous.items():
+            # None stands for a handler that was not installed from Python; only the default can follow it.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        self._previous.clear()
+
+    def request(self) -> None:
+        """Ask for the same orderly stop as a signal does, from inside the event loop."""
+        self.stopping.set()
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self.received is not None:
+            self._force(FORCED_EXIT_STATUS)
+            return
+        self.received = signal.Signals(number)
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        self.stopping.set()
+        if self._on_signal is not None and self.received is not None:
+            self._on_signal(self.received)

@@ -1,0 +1,50 @@
+"""Translate what a database says into sentences; what is a bug of ours passes through untouched."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlalchemy import exc
+
+from fleet.errors import UnavailableError
+
+_SENTENCES = {
+    sqlite3.SQLITE_BUSY: "is held by another process: wait, or see which other program has it open",
+    sqlite3.SQLITE_LOCKED: "is held by another process: wait, or see which other program has it open",
+    sqlite3.SQLITE_READONLY: "cannot be written: give this user the right to write the file and its folder",
+    sqlite3.SQLITE_PERM: "cannot be written: give this user the right to write the file and its folder",
+    sqlite3.SQLITE_INTERRUPT: "did not answer in time: the operation was undone",
+    sqlite3.SQLITE_IOERR: "cannot be read or written, the system reports an input/output error: see its disk",
+    sqlite3.SQLITE_CORRUPT: "is damaged: move it away and restore a copy, or start with a new one",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk is full: make room, then it goes on by itself",
+    sqlite3.SQLITE_CANTOPEN: (
+        "cannot be opened: its folder has to exist, and this user has to be allowed to write there"
+    ),
+    sqlite3.SQLITE_NOTADB: "is no database: name another file in store.url, or move this one away",
+}
+
+
+def unavailable(error: exc.SQLAlchemyError, *, where: str) -> UnavailableError | None:
+    """Return the sentence for a fault of the database or its disk, None for a bug of ours.
+
+    `where` names the store without its password.
+    """
+    if not isinstance(error, exc.DBAPIError):
+        return None
+    cause = error.orig
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", None)
+        # The low byte is the kind, the rest its variety: SQLITE_IOERR_FSYNC is an SQLITE_IOERR.
+        sentence = _SENTENCES.get(code & 0xFF) if code is not None else None
+        return None if sentence is None else UnavailableError(f"the store {where} {sentence}")
+    if error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError):
+        return UnavailableError(f"the store {where} cannot be used: {type(cause).__name__}; see its own log")
+    return None
+
+
+def is_lasting(error: exc.SQLAlchemyError) -> bool:
+    """Tell whether the connection should be opened anew before the next try."""
+    cause = getattr(error, "orig", None)
+    code = getattr(cause, "sqlite_errorcode", None)
+    passing = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_FULL}
+    return code is None or code & 0xFF not in passing

@@ -1,0 +1,118 @@
+"""How a store's tables came to be: numbered steps, each taken once, in one transaction for all of them.
+
+Every package numbers its own migrations from 1 under its own name (`part`); the composition root hands all
+of them to the store. A step that was released is never changed: the next one changes what it made. The table
+`schema_version` says which steps a store has taken. A store that has taken steps unknown here belongs to a
+newer version and is refused, because writing into tables that mean something else now would spoil them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from fleet.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_METADATA = sa.MetaData()
+
+SCHEMA_VERSION = sa.Table(
+    "schema_version",
+    _METADATA,
+    sa.Column("part", sa.String(64), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("applied_at_ms", sa.BigInteger, nullable=False),
+)
+
+INSTALLATION = sa.Table(
+    "installation",
+    _METADATA,
+    sa.Column("row", sa.Integer, primary_key=True, autoincrement=False),  # always 1
+    sa.Column("installation_id", sa.String(32), nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step: `apply` works within the migrations' transaction and must not commit."""
+
+    part: str
+    number: int
+    name: str
+    apply: Callable[[sa.Connection], None]
+
+
+def create(*tables: sa.Table) -> Callable[[sa.Connection], None]:
+    """Return a step that creates tables with their indexes."""
+
+    def apply(connection: sa.Connection) -> None:
+        for table in tables:
+            table.create(connection)
+
+    return apply
+
+
+def _make_installation(connection: sa.Connection) -> None:
+    """Create the id that all replicas of this installation share.
+
+    It is made within the migration, which runs once for a store however many processes start at once.
+    """
+    INSTALLATION.create(connection)
+    connection.execute(INSTALLATION.insert().values(row=1, installation_id=uuid.uuid4().hex))
+
+
+MIGRATIONS = (Migration("runtime", 1, "installation", _make_installation),)
+
+
+def check_numbering(migrations: Sequence[Migration]) -> None:
+    """Raise ValueError unless each part's numbers are 1, 2, 3 and so on, in order: else it is our bug."""
+    reached: dict[str, int] = {}
+    for migration in migrations:
+        expected = reached.get(migration.part, 0) + 1
+        if migration.number != expected:
+            raise ValueError(f"migration {migration.part} {migration.number} stands where {expected} belongs")
+        reached[migration.part] = expected
+
+
+def migrate(
+    connection: sa.Connection, migrations: Sequence[Migration], *, now_ms: int, where: str
+) -> list[Migration]:
+    """Take the steps that are missing, within the transaction of `connection`, and return them.
+
+    The transaction has to exclude other migrating processes: SQLite's immediate transaction does, and on
+    PostgreSQL an advisory lock is taken here. Raises UnavailableError for a store that is not for us.
+    """
+    check_numbering(migrations)
+    if connection.dialect.name == "postgresql":
+        # An arbitrary number, the same in every version; released with the transaction.
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7290461355321)"))
+    tables = sa.inspect(connection).get_table_names()
+    if SCHEMA_VERSION.name not in tables:
+        if tables and connection.dialect.name == "sqlite":
+            raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
+        SCHEMA_VERSION.create(connection)
+    taken = {(row.part, row.number): row.name for row in connection.execute(sa.select(SCHEMA_VERSION))}
+    known = {(migration.part, migration.number): migration.name for migration in migrations}
+    strange = sorted(key for key, name in taken.items() if known.get(key) != name)
+    if strange:
+        part, number = strange[0]
+        raise UnavailableError(
+            f"{where} was written by a newer version of mirrorwatch "
+            f"(it has taken step {number} '{taken[strange[0]]}' of {part}): "
+            "use that version, or name another store in store.url"
+        )
+    missing = [migration for migration in migrations if (migration.part, migration.number) not in taken]
+    for migration in missing:
+        migration.apply(connection)
+        connection.execute(
+            SCHEMA_VERSION.insert().values(
+                part=migration.part, number=migration.number, name=migration.name, applied_at_ms=now_ms
+            )
+        )
+    return missing

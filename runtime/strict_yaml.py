@@ -1,0 +1,196 @@
+"""YAML without its surprises: mappings, lists and text, and the line of each.
+
+Every scalar stays the text that stands in the file: `NO` is a cluster, `1:30` a time, `0123` a name, and a
+missing value is the empty text. Refused, each with its line: a key that stands twice, anchors and aliases
+(a few of them can unfold into gigabytes), merge keys, tags, several documents, deep nesting, text that is
+not UTF-8, control characters, and files past 1 MB. Nothing is ever constructed from a tag.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import yaml
+
+from fleet.errors import ConfigurationError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+Value: TypeAlias = "str | list[Value] | dict[str, Value]"
+KeyPath: TypeAlias = "tuple[str, ...]"
+
+MAX_BYTES = 1_000_000
+_DEEPEST = 32
+_NOT_PRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# The parser in C reads a megabyte in a fraction of a second, the one in Python in half a minute.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a file says: `data`, the line of each key path (from 1), and the secret texts put into it."""
+
+    file: str
+    data: dict[str, Value]
+    lines: Mapping[KeyPath, int]
+    secrets: frozenset[str] = frozenset()
+
+    def line_of(self, path: tuple[str | int, ...]) -> int | None:
+        """Return the line where the key path stands, list positions counted from 0; None when absent."""
+        return self.lines.get(tuple(str(step) for step in path))
+
+
+def load(text: str | bytes, *, file: str) -> Document:
+    """Return the document in `text`; ConfigurationError with the file and the line for anything else."""
+    try:
+        decoded = _decode(text)
+        lines: dict[KeyPath, int] = {}
+        data = _Builder(decoded, lines).document()
+    except _Fault as fault:
+        where = f"{file}:{fault.line}" if fault.line else file
+        raise ConfigurationError([Problem(where, fault.key, fault.sentence)]) from fault.__cause__
+    return Document(file, data, lines)
+
+
+def read(path: Path, *, file: str | None = None) -> Document:
+    """Return the document in the file at `path`, called `file` in messages; never reads past 1 MB."""
+    name = file or str(path)
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise ConfigurationError([Problem(name, "", f"cannot be read: {reason.lower()}")]) from error
+    return load(text, file=name)
+
+
+class _Fault(Exception):  # noqa: N818 - not an error for others: it never leaves this module
+    def __init__(self, sentence: str, *, line: int | None = None, key: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence, self.line, self.key = sentence, line, key
+
+
+def _decode(text: str | bytes) -> str:
+    if len(text) > MAX_BYTES:
+        raise _Fault("is larger than 1 MB, which no configuration needs: is it the right file?")
+    if isinstance(text, bytes):
+        encoded = text
+        try:
+            text = encoded.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = encoded.count(b"\n", 0, error.start) + 1
+            raise _Fault("is not UTF-8 text here: save the file as UTF-8", line=line) from error
+    text = text.removeprefix("\ufeff")
+    strange = _NOT_PRINTABLE.search(text)
+    if strange is not None:
+        line = text.count("\n", 0, strange.start()) + 1
+        raise _Fault(f"holds the control character U+{ord(strange[0]):04X}: remove it", line=line)
+    return text
+
+
+class _Builder:
+    """Turn the parser's events into data; recursion is bounded by the depth that is allowed."""
+
+    def __init__(self, text: str, lines: dict[KeyPath, int]) -> None:
+        self._text = text
+        self._lines = lines
+        self._events = self._parse()
+
+    def document(self) -> dict[str, Value]:
+        self._next()  # the beginning of the stream
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            raise _Fault("is empty: there is not one key in it")
+        first = self._next()
+        data = self._node(first, ())
+        self._next()  # the end of the document
+        further = self._next()
+        if not isinstance(further, yaml.StreamEndEvent):
+            raise _Fault("holds a second document (after ---): keep one", line=_line(further))
+        if data == "":
+            raise _Fault("is empty: there is not one key in it", line=_line(first))
+        if not isinstance(data, dict):
+            shape = "a list" if isinstance(data, list) else "plain text"
+            raise _Fault(
+                f"is {shape}; a mapping of keys is expected, such as 'key: value'", line=_line(first)
+            )
+        return data
+
+    def _parse(self) -> Iterator[yaml.Event]:
+        try:
+            yield from yaml.parse(self._text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            raise self._broken(error) from error
+        except yaml.YAMLError as error:
+            raise _Fault("is no YAML that can be read") from error
+
+    def _broken(self, error: yaml.MarkedYAMLError) -> _Fault:
+        mark = error.problem_mark or error.context_mark
+        if mark is None:
+            return _Fault(f"is no YAML: {error.problem or 'it ends too early'}")
+        rows = self._text.split("\n")
+        row = rows[mark.line] if mark.line < len(rows) else ""
+        before = row[: mark.column + 1]
+        if "\t" in before and not before.strip():
+            return _Fault("a tab stands in the indentation: indent with spaces", line=mark.line + 1)
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        hint = ""
+        if "mapping values are not allowed" in what:
+            hint = "; is the line indented as the one above it, and is text with ': ' in quotes?"
+        return _Fault(f"is no YAML: {what} (column {mark.column + 1}){hint}", line=mark.line + 1)
+
+    def _next(self) -> yaml.Event:
+        return next(self._events)
+
+    def _node(self, event: yaml.Event, path: KeyPath) -> Value:
+        line, key = _line(event), ".".join(path)
+        if isinstance(event, yaml.AliasEvent):
+            raise _Fault("aliases (*name) are not accepted: write the value out", line=line, key=key)
+        if getattr(event, "anchor", None) is not None:
+            raise _Fault("anchors (&name) are not accepted: write the value out", line=line, key=key)
+        if getattr(event, "tag", None) is not None:
+            raise _Fault("tags (!name) are not accepted: every value is text", line=line, key=key)
+        self._lines.setdefault(path, line)
+        if len(path) > _DEEPEST:
+            raise _Fault(f"is nested more than {_DEEPEST} levels deep", line=line)
+        match event:
+            case yaml.ScalarEvent():
+                return str(event.value)
+            case yaml.SequenceStartEvent():
+                return self._list(path)
+            case _:
+                return self._mapping(path)
+
+    def _list(self, path: KeyPath) -> list[Value]:
+        items: list[Value] = []
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            items.append(self._node(event, (*path, str(len(items)))))
+        return items
+
+    def _mapping(self, path: KeyPath) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            line, inside = _line(event), ".".join(path)
+            name = self._node(event, path)
+            if not isinstance(name, str):
+                raise _Fault("a key is itself a list or a mapping: write text", line=line, key=inside)
+            if name == "":
+                raise _Fault("a key is empty", line=line, key=inside)
+            if name == "<<":
+                raise _Fault("merge keys (<<) are not accepted: write the keys out", line=line, key=inside)
+            own = (*path, name)
+            if name in found:
+                first = self._lines[own]
+                raise _Fault(
+                    f"stands here a second time, after line {first}: keep one", line=line, key=".".join(own)
+                )
+            self._lines[own] = line
+            found[name] = self._node(self._next(), own)
+        return found
+
+
+def _line(event: yaml.Event) -> int:
+    return 1 if event.start_mark is None else event.start_mark.line + 1

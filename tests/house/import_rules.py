@@ -1,0 +1,185 @@
+"""The rules of the house about who imports what, as one pure function over a file's path and source.
+
+`breaches(path, source)` gives a sentence with a line for each rule that the file breaks. It reads the
+syntax tree, so imports inside functions and for type checking count like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from fnmatch import fnmatch
+from pathlib import PurePosixPath
+
+# Which of our packages a package may import, besides itself.
+LAYERS = {
+    "fleet": set(),
+    "runtime": {"fleet"},
+    "canary": {"fleet", "runtime"},
+    "lagmon": {"fleet", "runtime"},
+    "checksum": {"fleet", "runtime"},
+    "alerts": {"fleet", "runtime"},
+    "dashboards": {"fleet", "alerts"},
+    "mirrorwatch": {"fleet", "runtime", "canary", "lagmon", "checksum", "alerts", "dashboards"},
+}
+NEVER_SHIPPED = {"deploy", "tests", "bench"}
+
+HTTP = ("runtime/http*.py", "mirrorwatch/routes.py", "mirrorwatch/status.py", "mirrorwatch/service*.py")
+CONFIG = ("*/config.py", "*/config_*.py", "*/*_config.py")
+
+# Which files may import a library. A library that is not here has no place in the product yet.
+HOMES = {
+    "aiohttp": HTTP,
+    "bcrypt": ("runtime/*.py",),
+    "click": ("mirrorwatch/*.py",),
+    "confluent_kafka": ("runtime/kafka/*.py",),
+    "cryptography": ("runtime/*.py",),
+    "grafanalib": ("dashboards/*.py",),
+    "jinja2": ("mirrorwatch/page.py",),
+    "markupsafe": ("mirrorwatch/page.py",),  # Jinja2's own type for escaped text
+    "numpy": ("canary/*.py", "lagmon/*.py", "checksum/*.py", "runtime/*.py"),
+    "prometheus_client": ("mirrorwatch/metrics.py",),
+    "pydantic": CONFIG,
+    "pydantic_core": CONFIG,
+    "pyspark": ("checksum/*.py",),
+    "rich": ("mirrorwatch/*.py",),
+    "sqlalchemy": ("runtime/store*.py", "runtime/store/*.py", "*/tables.py"),
+    "structlog": ("runtime/logs*.py",),
+    "yaml": ("runtime/strict_yaml.py",),
+    "yarl": HTTP,  # aiohttp's own type for addresses
+}
+
+# Pure modules beside those of fleet, which all are.
+PURE = {
+    "canary": {
+        "books",
+        "events",
+        "latency",
+        "ledger",
+        "partition",
+        "plan",
+        "proof",
+        "ranges",
+        "source_side",
+        "stamp",
+        "target_side",
+        "tracker",
+        "tracking",
+        "watch",
+    },
+}
+IMPURE_LIBRARY = {
+    "asyncio",
+    "concurrent",
+    "http",
+    "logging",
+    "multiprocessing",
+    "random",
+    "secrets",
+    "select",
+    "selectors",
+    "signal",
+    "socket",
+    "socketserver",
+    "ssl",
+    "subprocess",
+    "threading",
+    "time",
+    "uuid",
+}
+READS_THE_CLOCK = {"now", "today", "utcnow"}
+
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
+
+
+def breaches(path: str, source: str) -> list[str]:
+    """Return what is wrong in one of the product's files; `path` is relative to the repository's root."""
+    where = PurePosixPath(path)
+    tree = ast.parse(source, path)
+    found = []
+    if where.stem in VAGUE_NAMES:
+        found.append((1, f"a file named {where.stem} has no one reason to exist"))
+    for line, module in imports(where, tree):
+        found += [(line, sentence) for sentence in _import_breaches(where, module)]
+    found += _dynamic_imports(tree)
+    if is_pure(where):
+        found += _clock_readings(tree)
+    return [f"{path}:{line}: {sentence}" for line, sentence in sorted(found)]
+
+
+def is_pure(where: PurePosixPath) -> bool:
+    """Say whether a file is a pure module: all of fleet, and those listed for other packages."""
+    package = where.parts[0]
+    return package == "fleet" or where.stem in PURE.get(package, ())
+
+
+def imports(where: PurePosixPath, tree: ast.AST) -> list[tuple[int, str]]:
+    """Return line and dotted name of each thing imported; `from a import b` counts as `a.b`."""
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found += [(node.lineno, alias.name) for alias in names]
+            case ast.ImportFrom(module=module, names=names, level=level):
+                parts = list(where.parts[: len(where.parts) - level]) if level else []
+                parts += [module] if module else []
+                found += [(node.lineno, ".".join([*parts, alias.name])) for alias in names]
+    return found
+
+
+def _import_breaches(where: PurePosixPath, module: str) -> list[str]:
+    top = module.split(".", maxsplit=1)[0]
+    if top in NEVER_SHIPPED:
+        return [f"{top} is never imported by the product, which is installed without it"]
+    if top in LAYERS:
+        return _layer_breaches(where, module)
+    if top in sys.stdlib_module_names:
+        wrong = is_pure(where) and top in IMPURE_LIBRARY
+        return [f"{module} has no place in a pure module"] if wrong else []
+    return _library_breaches(where, top)
+
+
+def _library_breaches(where: PurePosixPath, top: str) -> list[str]:
+    homes = HOMES.get(top)
+    if where.parts[0] == "fleet":
+        return [f"fleet imports the standard library and itself, not {top}"]
+    if is_pure(where) and top != "numpy":
+        return [f"a pure module imports the standard library, fleet and pure siblings, not {top}"]
+    if homes is None:
+        return [f"{top} is no library that the house knows: give it a home in import_rules.py"]
+    if not any(fnmatch(str(where), home) for home in homes):
+        return [f"{top} is imported only in {', '.join(homes)}"]
+    return []
+
+
+def _layer_breaches(where: PurePosixPath, module: str) -> list[str]:
+    package, (top, *rest) = where.parts[0], module.split(".")
+    if top not in {package, *LAYERS[package]}:
+        return [f"{package} does not import {top}"]
+    if is_pure(where) and top != "fleet" and (top != package or not rest or rest[0] not in PURE[package]):
+        return [f"a pure module imports fleet and pure siblings, not {module}"]
+    return []
+
+
+def _dynamic_imports(tree: ast.AST) -> list[tuple[int, str]]:
+    # What is imported by a computed name is seen by no walk.
+    return [
+        (node.lineno, "a module is imported by name at run time, where no rule can see it")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and re.search(r"(^|\.)(__import__|import_module)$", ast.unparse(node.func))
+    ]
+
+
+def _clock_readings(tree: ast.AST) -> list[tuple[int, str]]:
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name)) if name in READS_THE_CLOCK:
+                found.add((node.lineno, name))
+            case ast.Attribute(value=ast.Name(id="datetime" | "date"), attr=name) if name in READS_THE_CLOCK:
+                found.add((node.lineno, name))
+    return [
+        (line, f"{name}() reads the clock, which is handed to a pure module as `now`") for line, name in found
+    ]

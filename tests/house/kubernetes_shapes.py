@@ -1,0 +1,151 @@
+"""The part of the Kubernetes API that our manifests use, as keys that an object may have and must have.
+
+From the API reference of apps/v1, v1 and networking.k8s.io/v1. The API server drops a misspelled key without
+a word, and a hardening that was dropped looks like one that is there: so any key that is not here is wrong.
+"""
+
+from __future__ import annotations
+
+# A shape is: a type; a list with the shape of its members; a dict from key to shape, where a key that ends
+# in "!" must be there; MAP for free names with text; or a tuple of the values or types that are allowed.
+MAP = object()
+PORT_REF = (int, str)
+
+LABELS = {"matchLabels!": MAP}
+METADATA = {"name!": str, "labels!": MAP, "annotations": MAP}
+PROBE = {
+    "httpGet!": {"path!": str, "port!": PORT_REF, "scheme": ("HTTP", "HTTPS")},
+    "periodSeconds": int,
+    "timeoutSeconds": int,
+    "failureThreshold": int,
+    "initialDelaySeconds": int,
+}
+KEY_REF = {"name!": str, "key!": str}
+CONTAINER = {
+    "name!": str,
+    "image!": str,
+    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+    "args": [str],
+    "env": [{"name!": str, "value": str, "valueFrom": {"secretKeyRef": KEY_REF}}],
+    "ports": [{"name!": str, "containerPort!": int, "protocol": ("TCP", "UDP", "SCTP")}],
+    "startupProbe": PROBE,
+    "livenessProbe": PROBE,
+    "readinessProbe": PROBE,
+    "resources": {"requests": MAP, "limits": MAP},
+    "securityContext": {
+        "allowPrivilegeEscalation": bool,
+        "privileged": bool,
+        "readOnlyRootFilesystem": bool,
+        "capabilities": {"drop": [str], "add": [str]},
+    },
+    "volumeMounts": [{"name!": str, "mountPath!": str, "readOnly": bool}],
+}
+POD = {
+    "automountServiceAccountToken": bool,
+    "enableServiceLinks": bool,
+    "terminationGracePeriodSeconds": int,
+    "securityContext": {
+        "runAsNonRoot": bool,
+        "runAsUser": int,
+        "runAsGroup": int,
+        "fsGroup": int,
+        "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
+        "seccompProfile": {"type!": ("RuntimeDefault", "Localhost", "Unconfined")},
+    },
+    "containers!": [CONTAINER],
+    "volumes": [
+        {
+            "name!": str,
+            "configMap": {"name!": str},
+            "persistentVolumeClaim": {"claimName!": str},
+            "emptyDir": {"sizeLimit": str, "medium": ("", "Memory")},
+        }
+    ],
+}
+KINDS = {
+    ("v1", "ConfigMap"): {"data!": MAP},
+    ("apps/v1", "Deployment"): {
+        "spec!": {
+            "replicas": int,
+            "strategy": {"type!": ("Recreate", "RollingUpdate")},
+            "selector!": LABELS,
+            "template!": {"metadata!": {"labels!": MAP, "annotations": MAP}, "spec!": POD},
+        }
+    },
+    ("v1", "Service"): {
+        "spec!": {
+            "type": ("ClusterIP", "NodePort", "LoadBalancer"),
+            "selector!": MAP,
+            "ports!": [
+                {"name": str, "port!": int, "targetPort": PORT_REF, "protocol": ("TCP", "UDP", "SCTP")}
+            ],
+        }
+    },
+    ("v1", "PersistentVolumeClaim"): {
+        "spec!": {
+            "accessModes!": [("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")],
+            "storageClassName": str,
+            "resources!": {"requests!": MAP},
+        }
+    },
+    ("networking.k8s.io/v1", "NetworkPolicy"): {
+        "spec!": {
+            "podSelector!": LABELS,
+            "policyTypes": [("Ingress", "Egress")],
+            "ingress": [
+                {
+                    "from": [{"namespaceSelector": LABELS, "podSelector": LABELS}],
+                    "ports": [{"port!": PORT_REF, "protocol": ("TCP", "UDP", "SCTP")}],
+                }
+            ],
+        }
+    },
+}
+
+
+def manifest_faults(manifest: object) -> list[str]:
+    """Return what is wrong with a manifest's shape, each with the path to it."""
+    if not isinstance(manifest, dict):
+        return ["it is no object"]
+    kind = (manifest.get("apiVersion"), manifest.get("kind"))
+    if kind not in KINDS:
+        return [f"{kind} is no kind that is known here"]
+    shape = {"apiVersion!": str, "kind!": str, "metadata!": METADATA, **KINDS[kind]}
+    return faults(manifest, shape, str(kind[1]))
+
+
+def faults(content: object, shape: object, where: str) -> list[str]:
+    """Return what of `content` does not have the shape, each with the path to it."""
+    match shape:
+        case dict():
+            return _object_faults(content, shape, where)
+        case [member]:
+            if not isinstance(content, list):
+                return [f"{where} is no list"]
+            return [
+                fault
+                for number, one in enumerate(content)
+                for fault in faults(one, member, f"{where}[{number}]")
+            ]
+        case tuple():
+            fits = type(content) in shape or content in [one for one in shape if not isinstance(one, type)]
+            return [] if fits else [f"{where} is {content!r}, not one of {shape}"]
+        case type():
+            return [] if type(content) is shape else [f"{where} is no {shape.__name__}"]
+        case _:
+            wrong = not isinstance(content, dict) or not all(type(one) is str for one in content.values())
+            return [f"{where} is no map of texts"] if wrong else []
+
+
+def _object_faults(content: object, shape: dict[str, object], where: str) -> list[str]:
+    if not isinstance(content, dict):
+        return [f"{where} is no object"]
+    allowed = {key.removesuffix("!"): inner for key, inner in shape.items()}
+    found = [f"{where}.{key} is not there" for key in allowed if f"{key}!" in shape and key not in content]
+    for key, inner in content.items():
+        found += (
+            faults(inner, allowed[key], f"{where}.{key}")
+            if key in allowed
+            else [f"{where}.{key} is no key of it"]
+        )
+    return found

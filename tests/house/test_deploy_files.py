@@ -1,0 +1,349 @@
+"""What can be said of the container, the unit and the manifests without an engine to run them."""
+
+from __future__ import annotations
+
+import http.server
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import tomllib
+from contextlib import contextmanager
+
+import pytest
+import yaml
+
+from mirrorwatch.reading import read_configuration
+from runtime.config import HttpConfig
+from tests.house.containerfile import instructions
+from tests.house.kubernetes_shapes import KINDS, manifest_faults
+from tests.house.product_files import ROOT
+
+DEPLOY = ROOT / "deploy"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+UID = 10001
+PORT = HttpConfig().address.port
+STATE = "/var/lib/mirrorwatch"
+CONFIGURATION = "/etc/mirrorwatch/mirrorwatch.yaml"
+
+# --- the image
+
+IMAGE = instructions((DEPLOY / "container" / "Containerfile").read_text())
+LAST = [one for one in IMAGE if one.stage == IMAGE[-1].stage]
+
+
+def only(word, among=LAST):
+    (found,) = [one for one in among if one.word == word]
+    return found
+
+
+def test_every_stage_starts_from_the_named_python():
+    assert [one.rest.split()[0] for one in IMAGE if one.word == "FROM"] == ["python:3.11-slim"] * 2
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+
+
+def test_what_it_runs_is_written_as_lists_and_the_one_exception_is_a_file_name():
+    runs = [one for one in IMAGE if one.word == "RUN"]
+    shell = [one.rest for one in runs if one.listed is None]
+    assert shell == ["/opt/mirrorwatch/bin/pip install --no-cache-dir --no-deps --no-index /wheels/*.whl"]
+    assert {one.word for one in IMAGE} <= {
+        "FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK",
+        "ENTRYPOINT", "CMD",
+    }  # fmt: skip
+
+
+def test_what_it_installs_from_an_index_is_pinned_with_hashes():
+    installs = [
+        one.listed for one in IMAGE if one.word == "RUN" and one.listed and one.listed[1] == "install"
+    ]
+    files = [words[words.index("-r") + 1] for words in installs if words[0].endswith("/pip")]
+    assert files == ["requirements/run.txt", "requirements/build.txt"]
+    for words in installs:
+        if words[0].endswith("/pip"):
+            assert {"--require-hashes", "--only-binary=:all:"} <= set(words)
+
+
+def test_it_copies_what_exists_and_every_package_of_the_wheel():
+    sources = [
+        source.rstrip("/")
+        for one in IMAGE
+        if one.word == "COPY" and "--from=" not in one.rest
+        for source in one.rest.split()[:-1]
+    ]
+    assert [source for source in sources if not (ROOT / source).exists()] == []
+    assert set(PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) <= set(sources)
+
+
+def test_it_runs_as_nobody_in_particular_and_writes_in_one_place():
+    assert only("USER").rest == f"{UID}:{UID}"
+    assert not [one for one in LAST[LAST.index(only("USER")) :] if one.word in {"RUN", "COPY"}]
+    assert only("VOLUME").listed == [STATE]
+    assert only("WORKDIR").rest == STATE
+    assert only("RUN").listed == ["install", "-d", "-m", "0750", "-o", str(UID), "-g", str(UID), STATE]
+
+
+def test_it_starts_the_command_of_the_wheel_and_tells_its_port():
+    assert only("ENTRYPOINT").listed == list(PROJECT["project"]["scripts"])
+    assert only("CMD").listed == ["run", CONFIGURATION]
+    assert only("EXPOSE").rest == str(PORT)
+    assert only("STOPSIGNAL").rest == "SIGTERM"
+    assert f"http://127.0.0.1:{PORT}/-/healthy" in only("ENV").rest
+
+
+def test_its_health_is_asked_by_the_script_that_it_copies():
+    asked = only("HEALTHCHECK").listed
+    (copied,) = [one.rest.split() for one in LAST if one.word == "COPY" and "--from=" not in one.rest]
+    assert asked == ["python", copied[1]]
+    assert copied[0] == "deploy/container/healthcheck.py"
+
+
+@contextmanager
+def answering(status):
+    """Serve `status` to every request on a port of this machine; give its address."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/-/healthy"
+        server.shutdown()
+        thread.join()
+
+
+def health(url):
+    script = DEPLOY / "container" / "healthcheck.py"
+    return subprocess.run(
+        [sys.executable, "-I", script],
+        env={"MIRRORWATCH_HEALTH_URL": url},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+
+@pytest.mark.parametrize("status", [200, 401])
+def test_a_service_that_answers_is_alive(status):
+    with answering(status) as url:
+        asked = health(url)
+    assert (asked.returncode, asked.stdout, asked.stderr) == (0, "", "")
+
+
+def test_a_service_that_answers_with_an_error_is_not_well():
+    with answering(503) as url:
+        asked = health(url)
+    assert (asked.returncode, asked.stdout, asked.stderr) == (1, f"{url} answers 503\n", "")
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("http://127.0.0.1:1/-/healthy", "does not answer: [Errno 111] Connection refused"),
+        ("file:///etc/passwd", "write an address with http:// or https://"),
+    ],
+)
+def test_a_service_that_cannot_be_asked_is_told_in_a_sentence(url, sentence):
+    asked = health(url)
+    assert asked.returncode == 1
+    assert asked.stdout.strip().endswith(sentence)
+    assert asked.stderr == ""
+
+
+# --- the unit
+
+UNIT_FILE = DEPLOY / "systemd" / "mirrorwatch.service"
+
+
+def unit():
+    """Return section by name, each with the list of values that a key is given."""
+    sections, keys = {}, {}
+    for line in UNIT_FILE.read_text().splitlines():
+        if line.startswith("["):
+            keys = sections.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            key, value = line.split("=", maxsplit=1)
+            keys.setdefault(key, []).append(value)
+    return sections
+
+
+def test_the_unit_runs_the_service_and_stops_on_a_bad_configuration():
+    service = unit()["Service"]
+    assert service["Type"] == ["exec"]
+    assert service["ExecStart"] == [f"/opt/mirrorwatch/bin/mirrorwatch run {CONFIGURATION}"]
+    assert service["Restart"] == ["on-failure"]
+    assert service["RestartPreventExitStatus"] == ["2"]
+    assert "ExecReload" not in service  # a changed configuration takes a restart
+    assert f"/var/lib/{service['StateDirectory'][0]}" == service["WorkingDirectory"][0] == STATE
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("DynamicUser", ["yes"]),
+        ("NoNewPrivileges", ["yes"]),
+        ("ProtectSystem", ["strict"]),
+        ("ProtectHome", ["yes"]),
+        ("PrivateTmp", ["yes"]),
+        ("PrivateDevices", ["yes"]),
+        ("PrivateUsers", ["yes"]),
+        ("CapabilityBoundingSet", [""]),
+        ("AmbientCapabilities", [""]),
+        ("MemoryDenyWriteExecute", ["yes"]),
+        ("RestrictAddressFamilies", ["AF_INET AF_INET6 AF_UNIX"]),
+        ("SystemCallFilter", ["@system-service", "~@privileged @resources"]),
+    ],
+)
+def test_the_unit_is_hardened(key, values):
+    assert unit()["Service"][key] == values
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "question", [["verify"], ["security", "--offline=true", "--threshold=15", "--no-pager"]]
+)
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path, question):
+    asked = shutil.which("systemd-analyze")
+    assert asked, "systemd-analyze is not installed: apt-get install systemd"
+    # The program of the unit is not installed here; everything else of it is as it is.
+    here = tmp_path / UNIT_FILE.name
+    here.write_text(re.sub(r"(?m)^ExecStart=\S+", f"ExecStart={shutil.which('true')}", UNIT_FILE.read_text()))
+    said = subprocess.run([asked, *question, here], capture_output=True, text=True, check=False, timeout=60)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert said.stderr == ""
+
+
+# --- the manifests
+
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+
+
+def loaded(path):
+    return list(yaml.safe_load_all(path.read_text()))
+
+
+def by_kind():
+    return {one["kind"]: one for path in MANIFESTS for one in loaded(path)}
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
+def test_a_manifest_has_the_shape_of_its_kind(path):
+    assert [fault for one in loaded(path) for fault in manifest_faults(one)] == []
+
+
+def test_there_is_one_manifest_of_each_kind():
+    kinds = [one["kind"] for path in MANIFESTS for one in loaded(path)]
+    assert sorted(kinds) == sorted(kind for _, kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda pod: pod.update(hostNetwork=True), "hostNetwork is no key of it"),
+        (lambda pod: pod["securityContext"].update(runAsNonroot=True), "runAsNonroot is no key of it"),
+        (lambda pod: pod["securityContext"].update(runAsUser="10001"), "runAsUser is no int"),
+        (lambda pod: pod["containers"][0].pop("image"), "image is not there"),
+        (lambda pod: pod["containers"][0].update(args="run"), "args is no list"),
+        (lambda pod: pod["containers"][0].update(imagePullPolicy="Sometimes"), "not one of"),
+        (lambda pod: pod["containers"][0]["resources"]["requests"].update(cpu=1), "is no map of texts"),
+        (
+            lambda pod: pod["containers"][0]["livenessProbe"]["httpGet"].update(port=1.5),
+            "port is 1.5, not one of",
+        ),
+        (lambda pod: pod["volumes"][0].update(configMap="mirrorwatch"), "configMap is no object"),
+    ],
+)
+def test_a_manifest_of_another_shape_is_seen(change, fault):
+    deployment = by_kind()["Deployment"]
+    change(deployment["spec"]["template"]["spec"])
+    (found,) = manifest_faults(deployment)
+    assert found.startswith("Deployment.spec.template.spec")
+    assert fault in found
+
+
+def test_the_pod_is_one_unprivileged_process_with_a_root_that_it_cannot_write():
+    spec = by_kind()["Deployment"]["spec"]
+    assert spec["replicas"] == 1
+    assert spec["strategy"] == {"type": "Recreate"}
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] == pod["securityContext"]["fsGroup"] == UID
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "privileged": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_the_pod_runs_the_image_as_it_is_built_here():
+    (container,) = by_kind()["Deployment"]["spec"]["template"]["spec"]["containers"]
+    tag = f"mirrorwatch:{PROJECT['project']['version']}"
+    assert container["image"] == tag
+    assert f"-t {tag} ." in (DEPLOY / "container" / "Containerfile").read_text()
+    assert container["args"] == only("CMD").listed
+    assert [(port["name"], port["containerPort"]) for port in container["ports"]] == [("http", PORT)]
+    assert container["readinessProbe"]["httpGet"] == {"path": "/-/ready", "port": "http"}
+    assert container["livenessProbe"]["httpGet"] == {"path": "/-/healthy", "port": "http"}
+    assert container["startupProbe"]["httpGet"] == {"path": "/-/healthy", "port": "http"}
+
+
+def test_the_manifests_name_each_other_rightly():
+    kinds = by_kind()
+    template = kinds["Deployment"]["spec"]["template"]
+    pod, labels = template["spec"], template["metadata"]["labels"]
+    assert kinds["Deployment"]["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert kinds["Service"]["spec"]["selector"].items() <= labels.items()
+    assert kinds["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+    assert [port["targetPort"] for port in kinds["Service"]["spec"]["ports"]] == ["http"]
+    volumes = {one["name"]: one for one in pod["volumes"]}
+    assert volumes["configuration"]["configMap"]["name"] == kinds["ConfigMap"]["metadata"]["name"]
+    assert (
+        volumes["store"]["persistentVolumeClaim"]["claimName"]
+        == kinds["PersistentVolumeClaim"]["metadata"]["name"]
+    )
+    mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+    assert mounts == {
+        "configuration": CONFIGURATION.rsplit("/", maxsplit=1)[0],
+        "store": STATE,
+        "tmp": "/tmp",  # noqa: S108 - a path in the pod
+    }
+
+
+def test_every_secret_that_the_configuration_names_is_given_from_a_secret():
+    files = by_kind()["ConfigMap"]["data"]
+    named = set(re.findall(r"\$\{env:(\w+)\}", "".join(files.values())))
+    (container,) = by_kind()["Deployment"]["spec"]["template"]["spec"]["containers"]
+    given = {one["name"]: one for one in container["env"]}
+    assert named == set(given)
+    assert all(set(one) == {"name", "valueFrom"} for one in given.values())
+    assert 'password="${env:' in files["mm2.properties"]
+
+
+def test_the_configuration_of_the_manifests_is_one_that_the_service_takes(tmp_path):
+    for name, text in by_kind()["ConfigMap"]["data"].items():
+        (tmp_path / name).write_text(text)
+    secrets = {"MW_OPERATOR": "one", "A_PASSWORD": "two", "B_PASSWORD": "three"}
+    read = read_configuration(tmp_path / CONFIGURATION.rsplit("/", maxsplit=1)[1], environ=secrets)
+    assert read.warnings == ()
+    assert [(flow.name, flow.off) for flow in read.canary_flows] == [("A->B", "")]
+    assert (str(read.http.address), read.http.address.port) == (f"0.0.0.0:{PORT}", PORT)
+    assert read.store.database_url(tmp_path).database == f"{STATE}/mirrorwatch.db"
+    assert read.store.replica == "mirrorwatch"
+
+
+def test_the_readme_says_what_is_untried_and_names_every_file():
+    text = (DEPLOY / "README.md").read_text()
+    assert "untried" in text
+    for path in [*MANIFESTS, UNIT_FILE, DEPLOY / "container" / "Containerfile"]:
+        assert path.relative_to(DEPLOY).as_posix() in text

@@ -1,0 +1,16 @@
+"""No file of the product grows past what one can read at a sitting."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.house.import_rules import LAYERS
+from tests.house.product_files import product_files, relative
+
+LONGEST_LINES = 400  # the aim is 120; few need more than 250
+
+
+@pytest.mark.parametrize("path", product_files({*LAYERS, "deploy"}), ids=relative)
+def test_no_file_is_longer_than_allowed(path):
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines <= LONGEST_LINES

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.documents import flow_document, flows_document
+from mirrorwatch.view import LatencySlice
+from tests.mirrorwatch import views
+
+
+def test_a_flow_begins_with_the_promised_shape():
+    document = flow_document(views.flow(verdict=Verdict.LOSING))
+    assert list(document)[:6] == ["flow", "verdict", "since", "cause", "evidence", "parts"]
+    assert document["flow"] == "A->B"
+    assert document["verdict"] == "losing"
+    assert document["since"] == "2026-05-28T20:23:20.000Z"
+    assert document["cause"] == {
+        "code": "filtered",
+        "sentence": views.flow(verdict=Verdict.LOSING).verdict.sentence,
+    }
+    assert document["evidence"] == [
+        {
+            "part": "canary",
+            "topic": "mirrorwatch-canary",
+            "partition": 3,
+            "source_offset": 918_204,
+            "target_offset": None,
+            "at": "2026-05-28T20:26:20.000Z",
+            "sentence": "Probe 4711 is absent",
+        }
+    ]
+    assert list(document["parts"]) == ["canary"]
+
+
+def test_beside_it_stand_the_numbers_of_the_page():
+    flow = views.flow(verdict=Verdict.LOSING)
+    document = flow_document(flow)
+    assert document["books"] == dict(flow.books)
+    assert document["recovery_point_age_s"] == 0.41
+    assert document["losses"][0] == {
+        "at": "2026-05-28T20:26:20.000Z",
+        "topic": "mirrorwatch-canary",
+        "partition": 0,
+        "sequence": 4711,
+        "source_offset": 918_204,
+        "sentence": flow.losses[0].sentence,
+    }
+    assert document["canary"]["target_topic"] == "A.mirrorwatch-canary"
+    assert document["latency"]["end_to_end"][8] == {
+        "at": "2026-05-28T20:15:55.000Z",
+        "p50_s": None,
+        "p99_s": None,
+        "max_s": None,
+    }
+
+
+def test_a_healthy_flow_has_no_cause_but_a_sentence():
+    cause = flow_document(views.flow())["cause"]
+    assert cause["code"] is None
+    assert cause["sentence"]
+
+
+def test_every_verdict_and_cause_is_written_as_its_word():
+    for verdict in Verdict:
+        for cause in Cause:
+            flow = views.flow(verdict=verdict)
+            flow = replace(flow, verdict=replace(flow.verdict, cause=cause))
+            document = json.loads(json.dumps(flow_document(flow)))
+            assert document["verdict"] == verdict.value
+            assert document["cause"]["code"] == cause.value
+
+
+def test_numbers_that_json_lacks_become_null():
+    broken = LatencySlice(at=math.nan, p50_s=math.nan, p99_s=math.inf, max_s=-math.inf)
+    flow = replace(views.flow(), recovery_point_age_s=math.inf, latency={"end_to_end": (broken,)})
+    document = json.loads(json.dumps(flow_document(flow), allow_nan=False))
+    assert document["recovery_point_age_s"] is None
+    assert document["latency"]["end_to_end"] == [{"at": None, "p50_s": None, "p99_s": None, "max_s": None}]
+
+
+def test_the_whole_names_clusters_and_problems():
+    view = views.service(
+        views.flow(), views.flow("B", "A"), down={"B": "no answer"}, problems=(views.problem(),)
+    )
+    document = flows_document(view)
+    assert document["version"] == "0.1.0"
+    assert document["now"] == "2026-05-28T20:26:40.000Z"
+    assert [flow["flow"] for flow in document["flows"]] == ["A->B", "B->A"]
+    cluster = document["clusters"][1]
+    assert (cluster["kafka_cluster"], cluster["state"], cluster["sentence"]) == ("B", "down", "no answer")
+    assert (cluster["flows_from"], cluster["flows_to"]) == (["B->A"], ["A->B"])
+    assert document["problems"][0]["times"] == 5

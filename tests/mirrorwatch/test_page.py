@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from fleet.vocabulary import Verdict
+from mirrorwatch import words
+from mirrorwatch.page import Page, anchor, books_of
+from tests.mirrorwatch import views
+
+_VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
+V = Verdict
+
+
+class _Markup(HTMLParser):
+    """Reads a document strictly: every element is closed in order, and what it holds is remembered."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join("".join(self.texts).split())
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return Page()
+
+
+def _drawn(page, *flows, **service):
+    return _Markup(page.page(views.service(*flows, **service)))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "headline", "title"),
+    [
+        ([], "No flow is configured", "no flows"),
+        ([V.HEALTHY], "The flow is healthy", "healthy"),
+        ([V.HEALTHY] * 2, "Both flows are healthy", "healthy"),
+        ([V.HEALTHY] * 3, "All 3 flows are healthy", "healthy"),
+        ([V.UNKNOWN], "The flow is not known yet", "unknown 1/1"),
+        ([V.UNKNOWN] * 2, "Neither flow is known yet", "unknown 2/2"),
+        ([V.UNKNOWN] * 3, "None of the 3 flows is known yet", "unknown 3/3"),
+        ([V.LOSING], "The flow is losing records", "losing 1/1"),
+        ([V.LOSING, V.HEALTHY, V.HEALTHY], "1 of 3 flows is losing records", "losing 1/3"),
+        ([V.LOSING, V.LATE, V.LATE], "1 of 3 flows is losing records, 2 are late", "losing 1/3"),
+        ([V.STALLED, V.STALLED, V.UNKNOWN], "2 of 3 flows are stalled, 1 is not known", "stalled 2/3"),
+        ([V.ALTERED, V.REPEATING], "1 of 2 flows is altering records, 1 is repeating records", "altered 1/2"),
+        ([V.HEALTHY, V.UNKNOWN], "1 of 2 flows is not known", "unknown 1/2"),
+    ],
+)
+def test_the_first_line_says_how_things_are(page, verdicts, headline, title):
+    flows = [views.flow(f"A{number}", "B", verdict) for number, verdict in enumerate(verdicts)]
+    view = views.service(*flows)
+    assert words.headline(view) == headline
+    assert words.title(view) == f"{title} · mirrorwatch"
+    markup = _Markup(page.page(view))
+    assert headline in markup.text
+    assert len(markup.all("h1")) == 1
+
+
+@pytest.mark.parametrize("verdict", list(V))
+def test_every_verdict_has_word_sign_and_icon(page, verdict):
+    markup = _drawn(page, views.flow(verdict=verdict))
+    assert f"{words.GLYPHS[verdict]} {verdict}" in markup.text
+    icon = next(link["href"] for link in markup.all("link") if link["rel"] == "icon")
+    assert icon == page.asset(f"icon-{verdict}.svg")
+    assert f"--{verdict}:" in page.static["page.css"].body.decode()
+
+
+def test_a_loss_is_shown_with_partition_time_and_offset(page):
+    markup = _drawn(page, views.flow(verdict=V.LOSING), views.flow("B", "A"))
+    assert "17 canary records are on the source and absent on the target" in markup.text
+    assert "20:26:20 UTC 0 918204 mirrorwatch-canary the record after it is on the target" in markup.text
+    assert "7 older" in markup.text
+    assert "canary, 20:26:20 UTC, mirrorwatch-canary, partition 3, source offset 918204" in markup.text
+
+
+def test_latencies_of_a_standing_flow_are_called_old(page):
+    assert (
+        "The latencies are from 1 min 45 s ago: nothing was measured since."
+        in _drawn(page, views.flow(verdict=V.STALLED)).text
+    )
+
+
+def test_a_flow_that_warms_up_shows_dashes_and_says_why(page):
+    text = _drawn(page, views.flow(verdict=V.UNKNOWN)).text
+    assert "it warms up until its first one arrives" in text
+    assert "Nothing was measured in the last 15 minutes." in text
+    assert f"Recovery point{words.NOTHING}" in text
+
+
+def test_a_canary_that_is_off_says_why(page):
+    text = _drawn(page, views.flow(canary_state="off", canary_sentence="The filter excludes it.")).text
+    assert "Canary off. The filter excludes it." in text
+
+
+def test_an_empty_fleet_says_what_to_do(page):
+    text = _drawn(page).text
+    assert "Nothing to watch yet" in text
+    assert "mirrorwatch check CONFIG" in text
+
+
+def test_clusters_and_problems_stand_beside_the_first_line(page):
+    text = _drawn(page, views.flow(), down={"B": "Connection refused"}, problems=(views.problem(),)).text
+    assert "Cluster B is down. 1 problem needs a person." in text
+    assert "Connection refused" in text
+    assert "the principal may not create topics since 20:16:40 UTC, seen 5 times" in text
+
+
+def test_what_needs_no_attention_is_small_where_there_are_many(page):
+    flows = [views.flow(f"A{number}", "B") for number in range(9)] + [views.flow("C", "B", V.LATE)]
+    markup = _drawn(page, *flows)
+    cards = [attributes["class"] for attributes in markup.all("article")]
+    assert cards[0] == "card v-late card-wide"
+    assert cards[1:] == ["card v-healthy card-small"] * 9
+
+
+def test_nothing_carries_a_script_or_style_of_its_own(page):
+    for verdict in V:
+        for tag, attributes in _drawn(page, views.flow(verdict=verdict)).elements:
+            assert tag != "style"
+            assert "style" not in attributes
+            assert not [name for name in attributes if name.startswith("on")]
+            if tag == "script":
+                assert attributes["src"].startswith("/static/page.js?v=")
+
+
+def test_ids_are_unique_and_references_lead_somewhere(page):
+    flows = [views.flow(f"A{number}", "B", verdict) for number, verdict in enumerate(V)]
+    markup = _drawn(page, *flows, problems=(views.problem(),))
+    ids = [attributes["id"] for _, attributes in markup.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in markup.elements:
+        if "aria-labelledby" in attributes:
+            assert attributes["aria-labelledby"] in ids
+        if attributes.get("href", "").startswith("#"):
+            assert attributes["href"][1:] in ids
+
+
+def test_only_the_headline_is_announced(page):
+    markup = _drawn(page, views.flow(verdict=V.LOSING))
+    live = [attributes for _, attributes in markup.elements if "aria-live" in attributes]
+    assert [attributes["class"] for attributes in live] == ["headline v-losing"]
+    assert {"header", "main", "footer", "nav"} <= {tag for tag, _ in markup.elements}
+
+
+def test_hostile_names_stay_text(page):
+    flow = views.flow(
+        views.HOSTILE,
+        "B",
+        V.LOSING,
+        sentence=views.HOSTILE,
+        evidence_rows=(views.evidence(views.HOSTILE, topic=views.HOSTILE),),
+        losses=(views.loss(topic=views.HOSTILE),),
+        canary_state=views.HOSTILE,
+        canary_sentence=views.HOSTILE,
+    )
+    flow = replace(
+        flow,
+        canary_topic=views.HOSTILE,
+        policy=views.HOSTILE,
+        books={views.HOSTILE: 3},
+        latency={views.HOSTILE: flow.latency["ack"], **flow.latency},
+        verdict=replace(flow.verdict, parts=((views.HOSTILE, views.HOSTILE),)),
+    )
+    view = views.service(
+        flow, down={views.HOSTILE: views.HOSTILE}, problems=(views.problem(views.HOSTILE, views.HOSTILE),)
+    )
+    view = replace(view, version=views.HOSTILE)
+    for text in (page.page(view), page.fragment(view)):
+        assert "<script>" not in text
+        assert "\u202e" not in text
+        scripts = _Markup(text).all("script")
+        assert [script.get("src", "")[:15] for script in scripts] in ([], ["/static/page.js"])
+
+
+def test_an_anchor_is_safe_whatever_the_flow_is_called():
+    for name in ("A->B", views.HOSTILE, "", "\ud800", "ä b"):
+        assert re.fullmatch(r"flow-[0-9a-f]{12}", anchor(name))
+
+
+def test_books_keep_every_counter_once():
+    counters = views.books(good=3) | {"new_one": 4}
+    shown = [name for _, group in books_of(counters) for name, _ in group]
+    assert sorted(shown) == sorted(counters)
+    assert books_of({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, words.NOTHING),
+        (float("nan"), words.NOTHING),
+        (0.0, "0.0 ms"),
+        (0.00042, "0.4 ms"),
+        (0.038, "38 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.00 s"),
+        (1.239, "1.24 s"),
+        (42.31, "42.3 s"),
+        (200, "3 min 20 s"),
+        (-0.002, "-2.0 ms"),
+    ],
+)
+def test_a_latency_in_words(seconds, text):
+    assert words.latency_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, words.NOTHING),
+        (-3, "0 s"),
+        (0, "0 s"),
+        (0.41, "0.4 s"),
+        (4.2, "4 s"),
+        (42.3, "42 s"),
+        (200, "3 min 20 s"),
+    ],
+)
+def test_an_age_in_words(seconds, text):
+    assert words.age_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [
+        (0, 0, words.NOTHING),
+        (3, 3, "100 %"),
+        (1, 3, "33.33 %"),
+        (99_999, 100_000, "> 99.99 %"),
+        (0, 5, "0 %"),
+    ],
+)
+def test_a_share_is_whole_only_when_nothing_is_missing(part, whole, text):
+    assert words.share_text(part, whole) == text
+
+
+@pytest.mark.parametrize(
+    ("at", "text"),
+    [
+        (views.NOW_AT, "20:26:40 UTC"),
+        (views.NOW_AT - 86_400, "27 May 20:26 UTC"),
+        (views.NOW_AT - 400 * 86_400, "23 Apr 2025 20:26 UTC"),
+        (1e300, words.NOTHING),
+        (float("nan"), words.NOTHING),
+    ],
+)
+def test_a_moment_in_words(at, text):
+    assert words.moment_text(at, views.NOW_AT) == text
+
+
+def test_plain_text_steers_nothing():
+    assert words.plain("a\x1b[31mb\u202ec\nd e") == "a\ufffd[31mb\ufffdc d e"
+    assert words.plain("Zürich 東京") == "Zürich 東京"
+
+
+def _luminance(colour):
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _mixed(colour, ground, share):
+    parts = [
+        round(int(colour[place : place + 2], 16) * share + int(ground[place : place + 2], 16) * (1 - share))
+        for place in (1, 3, 5)
+    ]
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_has_the_contrast_of_wcag_aa(page, scheme):
+    blocks = re.findall(r":root \{(.*?)\}", page.static["page.css"].body.decode(), re.DOTALL)
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", blocks[scheme]))
+    shade = int(re.search(r"--shade: (\d+)%", blocks[scheme])[1]) / 100
+    for name in ("ink", "soft", *V):
+        for ground in ("ground", "surface", "sunken"):
+            grounds = [colours[ground]]
+            if name in list(V):
+                grounds.append(_mixed(colours[name], colours["surface"], shade))
+            for behind in grounds:
+                lighter, darker = sorted((_luminance(colours[name]), _luminance(behind)), reverse=True)
+                assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (name, ground)

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from fleet.vocabulary import Verdict
+from mirrorwatch.documents import flow_document, flows_document
+from mirrorwatch.page import Page
+from mirrorwatch.routes import routes
+from tests.mirrorwatch import views
+
+
+class _Service:
+    """What the routes look at; a test changes it."""
+
+    def __init__(self):
+        self.view = views.service(views.flow(verdict=Verdict.LOSING), views.flow("B", "A"))
+        self.looks = 0
+
+    def look(self):
+        self.looks += 1
+        return self.view
+
+
+@pytest.fixture
+def service():
+    return _Service()
+
+
+@pytest.fixture
+async def client(service):
+    application = web.Application()
+    application.add_routes(routes(service.look))
+    async with TestClient(TestServer(application)) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/view", "/api/v1/flows", "/api/v1/flows/A:B", "/static/page.js", "/static/none"]
+)
+async def test_every_answer_is_guarded(client, path):
+    answer = await client.get(path)
+    policy = answer.headers["Content-Security-Policy"].split("; ")
+    assert {
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    } <= set(policy)
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert not any("unsafe" in part for part in policy)
+
+
+async def test_the_page_and_its_view_are_never_kept(client):
+    for path in ("/", "/view"):
+        answer = await client.get(path)
+        assert answer.status == 200
+        assert answer.content_type == "text/html"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "1 of 2 flows is losing records" in await answer.text()
+
+
+async def test_static_files_are_kept_under_the_address_with_their_hash_only(client):
+    page = Page()
+    for name, file in page.static.items():
+        answer = await client.get(page.asset(name))
+        assert await answer.read() == file.body
+        assert answer.content_type == file.content_type
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert (await client.get("/static/page.css?v=old")).headers["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/..%2fpage.py", "/static/", "/static/none.css", "/static/page.css/"]
+)
+async def test_nothing_but_the_static_files_is_served(client, path):
+    assert (await client.get(path)).status == 404
+
+
+async def test_the_flows_as_a_document(client, service):
+    answer = await client.get("/api/v1/flows")
+    assert answer.content_type == "application/json"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert await answer.json() == flows_document(service.view)
+
+
+@pytest.mark.parametrize("name", ["A->B", "A:B"])
+async def test_one_flow_by_either_name(client, service, name):
+    answer = await client.get(f"/api/v1/flows/{quote(name, safe='')}")
+    assert await answer.json() == flow_document(service.view.flows[0])
+
+
+async def test_an_unknown_flow_is_told_the_known_ones(client, service):
+    answer = await client.get("/api/v1/flows/A:C")
+    assert answer.status == 404
+    assert (await answer.json())["error"] == "there is no flow 'A:C'; the flows are A->B, B->A"
+    service.view = views.service(*(views.flow(f"A{number}", "B") for number in range(25)))
+    sentence = (await (await client.get("/api/v1/flows/x")).json())["error"]
+    assert sentence.endswith("A19->B and 5 more")
+    service.view = views.service()
+    assert (await (await client.get("/api/v1/flows/x")).json())[
+        "error"
+    ] == "there is no flow 'x': none is configured"
+
+
+async def test_a_flow_with_a_slash_and_a_percent_is_found(client, service):
+    service.view = views.service(views.flow("a/b%", "c"))
+    answer = await client.get("/api/v1/flows/" + "a%2Fb%25-%3Ec")
+    assert (await answer.json())["source"] == "a/b%"
+
+
+async def test_the_answer_follows_the_service(client, service):
+    assert "is losing" in await (await client.get("/view")).text()
+    service.view = views.service(views.flow(now_at=views.NOW_AT + 2), now_at=views.NOW_AT + 2)
+    assert "The flow is healthy" in await (await client.get("/view")).text()
+    # A clock that was set back is no reason to go on showing what was.
+    service.view = views.service(views.flow(verdict=Verdict.STALLED), now_at=views.NOW_AT - 3600)
+    assert "The flow is stalled" in await (await client.get("/view")).text()
+
+
+async def test_only_get_is_answered(client):
+    assert (await client.post("/api/v1/flows")).status == 405
+    assert (await client.head("/")).status == 200

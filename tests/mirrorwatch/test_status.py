@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import socket
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from fleet.errors import MalformedError
+from fleet.vocabulary import Verdict
+from mirrorwatch.documents import flows_document
+from mirrorwatch.routes import routes
+from mirrorwatch.status import status
+from mirrorwatch.status_answer import answer_of
+from mirrorwatch.words import NOTHING
+from tests.mirrorwatch import views
+
+V = Verdict
+
+
+def _console(width=140, *, terminal=False):
+    return Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None)
+
+
+async def _ask(view, *, width=140, as_json=False, terminal=False):
+    application = web.Application()
+    application.add_routes(routes(lambda: view))
+    console = _console(width, terminal=terminal)
+    async with TestServer(application) as server:
+        code = await status(str(server.make_url("/")), as_json=as_json, console=console)
+    return code, console.file.getvalue()
+
+
+async def _ask_handler(handler):
+    application = web.Application()
+    application.router.add_get("/api/v1/flows", handler)
+    console = _console()
+    async with TestServer(application) as server:
+        code = await status(str(server.make_url("/")), as_json=False, console=console)
+    return code, console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ([V.HEALTHY, V.HEALTHY], 0),
+        ([V.HEALTHY, V.UNKNOWN], 3),
+        ([V.UNKNOWN, V.LATE], 1),
+        ([V.LOSING], 1),
+        ([V.ALTERED], 1),
+        ([V.STALLED], 1),
+        ([V.REPEATING], 1),
+        ([], 3),
+    ],
+)
+async def test_the_exit_status_follows_the_worst_verdict(verdicts, code):
+    view = views.service(*(views.flow(f"A{number}", "B", verdict) for number, verdict in enumerate(verdicts)))
+    assert (await _ask(view))[0] == code
+
+
+async def test_the_table_is_worst_first_with_reasons_below():
+    view = views.service(
+        views.flow(),
+        views.flow("B", "A", V.STALLED),
+        views.flow("A", "C", V.LOSING),
+        down={"B": "Connection refused"},
+        problems=(views.problem(),),
+    )
+    code, text = await _ask(view)
+    assert code == 1
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "flow verdict since cause p50 p99 recovery point lost" in lines
+    rows = [line for line in lines if line.startswith(("A->", "B->")) and " is " not in line]
+    assert rows == [
+        "A->C losing 20:23:20 UTC (3 min 20 s) filtered 36 ms 46 ms 0.4 s 17",
+        "B->A stalled 20:23:20 UTC (3 min 20 s) mirror_down 29 ms 67 ms 42 s 0",
+        f"A->B healthy 18:26:06 UTC (2 h) {NOTHING} 36 ms 46 ms 0.4 s 0",
+    ]
+    assert any(line.startswith("A->C is losing: 17 canary records") for line in lines)
+    assert "B is down: Connection refused" in lines
+    assert "cluster B: the principal may not create topics" in lines
+
+
+async def test_a_pipe_gets_whole_lines_without_colour():
+    _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=80)
+    assert "recovery point" in text.splitlines()[1]
+    assert "\x1b" not in text
+    assert any(
+        "nothing was reported as failed." in line and "17 canary" in line for line in text.splitlines()
+    )
+
+
+@pytest.mark.parametrize("width", [20, 40, 79])
+async def test_a_narrow_terminal_is_folded_not_cut(width):
+    _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=width, terminal=True)
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert "nothing was reported as failed" in " ".join(text.split())
+    assert "lost 17" in " ".join(text.split())
+
+
+async def test_json_is_the_document_of_the_service():
+    view = views.service(views.flow(verdict=V.LATE))
+    code, text = await _ask(view, as_json=True)
+    assert code == 1
+    assert json.loads(text) == flows_document(view)
+
+
+async def test_names_cannot_steer_the_terminal_or_the_markup():
+    name = "\x1b]0;taken\x07[bold]x[/bold]\u202e"
+    view = views.service(
+        views.flow(name, "B", V.LOSING, sentence=name), problems=(views.problem(name, name),)
+    )
+    for width in (140, 60):
+        _, text = await _ask(view, width=width)
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+        assert "[bold]x[/bold]" in text.replace("\n", "")
+    _, text = await _ask(view, as_json=True)
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
+async def test_no_service_is_a_sentence_with_what_to_do():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+    console = _console()
+    assert await status(f"http://127.0.0.1:{port}", as_json=False, console=console) == 4
+    text = console.file.getvalue()
+    assert f"No service answers at http://127.0.0.1:{port}/api/v1/flows" in text
+    assert "(Connection refused)" in text
+    assert "mirrorwatch run CONFIG" in text
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "http://", "http://[", "http://a:99999", "", "http://a b/", "//"])
+async def test_what_is_no_address_is_a_sentence(url):
+    console = _console()
+    assert await status(url, as_json=False, console=console) == 4
+    assert console.file.getvalue().strip()
+    assert "Traceback" not in console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>hello</html>",
+        b"",
+        b"[]",
+        b"{}",
+        b'{"flows": 3}',
+        b'{"flows": [3]}',
+        b'{"flows": [{"flow": "A->B"}]}',
+        b'{"flows": NaN}',
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+    ],
+)
+async def test_an_answer_of_something_else_is_a_sentence(body):
+    async def handler(_):
+        return web.Response(body=body)
+
+    code, text = await _ask_handler(handler)
+    assert code == 4
+    assert "is not mirrorwatch" in text
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(404, "HTTP 404"), (302, "HTTP 302"), (500, "look at its log"), (401, "asks for credentials")],
+)
+async def test_a_refusal_is_a_sentence(answer, said):
+    async def handler(_):
+        return web.Response(status=answer)
+
+    code, text = await _ask_handler(handler)
+    assert code == 4
+    assert said in text
+
+
+async def test_an_endless_answer_is_cut_off(monkeypatch):
+    monkeypatch.setattr("mirrorwatch.status._MOST_BYTES", 10_000)
+
+    async def handler(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(100):
+            await response.write(b" " * 1000)
+        return response
+
+    code, text = await _ask_handler(handler)
+    assert code == 4
+    assert "sends more than" in text
+
+
+async def test_a_server_that_speaks_another_protocol_is_a_sentence():
+    async def speak(reader, writer):
+        await reader.readline()
+        writer.write(b"220 mail.example.net ESMTP\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(speak, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        console = _console()
+        assert await status(f"127.0.0.1:{port}", as_json=False, console=console) == 4
+    assert "does not speak HTTP" in console.file.getvalue()
+
+
+async def test_a_password_in_the_address_is_never_shown():
+    console = _console()
+    assert await status("http://me:secret@127.0.0.1:1", as_json=False, console=console) == 4
+    assert "secret" not in console.file.getvalue()
+    assert "127.0.0.1:1" in console.file.getvalue()
+
+
+_JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+_KEYS = ("since", "cause", "latency", "books", "recovery_point_age_s", "losses", "evidence")
+
+
+@given(
+    st.dictionaries(st.sampled_from(_KEYS), _JSON),
+    _JSON,
+    _JSON,
+    _JSON,
+)
+@settings(max_examples=150, deadline=None)
+def test_any_document_is_read_or_refused(decoration, clusters, problems, now):
+    document = {
+        "flows": [{"flow": "A->B", "verdict": "late", **decoration}],
+        "clusters": clusters,
+        "problems": problems,
+        "now": now,
+    }
+    answer = answer_of(document)
+    assert answer.flows[0].verdict == "late"
+
+
+@given(_JSON)
+def test_any_json_is_read_or_refused_by_name(document):
+    with contextlib.suppress(MalformedError):
+        assert isinstance(answer_of(document).flows, tuple)

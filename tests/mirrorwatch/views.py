@@ -1,0 +1,228 @@
+"""Examples of what a service shows of itself, for the tests of page, API and table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from fleet.vocabulary import Cause, Evidence, FlowVerdict, Verdict
+from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NOW_AT = 1_780_000_000.0  # 2026-05-28 20:26:40 UTC
+
+HOSTILE = "<script>document.title='taken'</script>\"'&\u202e"
+
+_SENTENCES = {
+    Verdict.LOSING: "17 canary records are on the source and absent on the target, while newer ones of the same "
+    "partitions have arrived; nothing was reported as failed.",
+    Verdict.ALTERED: "4 records arrived with another value than they were sent with.",
+    Verdict.STALLED: "Nothing has arrived on any partition for 42 s, while both clusters answer their control probes.",
+    Verdict.REPEATING: "Records arrive twice on 3 of 6 partitions and go on doing so.",
+    Verdict.LATE: "Records arrive after the threshold of 5 s: the newest took 8.2 s.",
+    Verdict.UNKNOWN: "The flow has not carried a canary yet: it warms up until its first one arrives.",
+    Verdict.HEALTHY: "Every canary of the last 15 minutes arrived within 5 s.",
+}
+
+_CAUSES = {
+    Verdict.LOSING: Cause.FILTERED,
+    Verdict.ALTERED: Cause.TRANSFORMED,
+    Verdict.STALLED: Cause.MIRROR_DOWN,
+    Verdict.REPEATING: Cause.DUPLICATING,
+    Verdict.LATE: Cause.THROTTLED,
+}
+
+_COUNTERS = (
+    *(
+        "expected",
+        "settled",
+        "good",
+        "late",
+        "overdue",
+        "lost",
+        "produce_failed",
+        "produce_unknown",
+        "warmup",
+    ),
+    *(
+        "skipped",
+        "abandoned",
+        "unknown",
+        "recovered",
+        "confirmed",
+        "closed",
+        "returned",
+        "duplicated",
+        "reordered",
+    ),
+    *("corrupted", "misrouted", "looped", "foreign", "in_flight", "outstanding", "concluded", "delivered"),
+)
+
+
+def slices(
+    base_s: float | None, *, now_at: float = NOW_AT, gaps: Iterable[int] = (), slow_from: int = 99
+) -> tuple[LatencySlice, ...]:
+    """Thirty slices of 30 s that wander around `base_s`; from slice `slow_from` on each is slower."""
+    missing = set(gaps)
+    made = []
+    for number in range(30):
+        at = now_at - 900 + 30 * (number + 0.5)
+        if base_s is None or number in missing:
+            made.append(LatencySlice(at=at, p50_s=None, p99_s=None, max_s=None))
+            continue
+        p50 = base_s * (1 + 0.2 * math.sin(number / 2.3)) * 1.35 ** max(0, number - slow_from)
+        p99 = p50 * (2.1 + math.sin(number * 1.7))
+        made.append(LatencySlice(at=at, p50_s=p50, p99_s=p99, max_s=p99 * 1.4))
+    return tuple(made)
+
+
+def latency(
+    now_at: float = NOW_AT, *, gaps: Iterable[int] = (), slow_from: int = 99
+) -> dict[str, tuple[LatencySlice, ...]]:
+    gaps = tuple(gaps)
+    return {
+        "queueing": slices(0.0003, now_at=now_at),
+        "ack": slices(0.004, now_at=now_at),
+        "replication": slices(0.031, now_at=now_at, gaps=gaps, slow_from=slow_from),
+        "end_to_end": slices(0.036, now_at=now_at, gaps=gaps, slow_from=slow_from),
+    }
+
+
+def books(**counts: int) -> dict[str, int]:
+    return dict.fromkeys(_COUNTERS, 0) | counts
+
+
+def loss(number: int = 0, *, now_at: float = NOW_AT, topic: str = "mirrorwatch-canary") -> LossView:
+    return LossView(
+        at=now_at - 20 - 7 * number,
+        topic=topic,
+        partition=number % 6,
+        sequence=4711 - number,
+        source_offset=None if number == 3 else 918_204 - 6 * number,
+        sentence=f"the record after it is on the target at offset {917_990 - 6 * number}, this one is not",
+    )
+
+
+def evidence(sentence: str = "Probe 4711 is absent", *, topic: str | None = "mirrorwatch-canary") -> Evidence:
+    return Evidence(
+        part="canary",
+        sentence=sentence,
+        at=NOW_AT - 20,
+        topic=topic,
+        partition=3,
+        source_offset=918_204,
+        target_offset=None,
+    )
+
+
+def flow(
+    source: str = "A",
+    target: str = "B",
+    verdict: Verdict = Verdict.HEALTHY,
+    *,
+    now_at: float = NOW_AT,
+    canary_state: str = "running",
+    canary_sentence: str = "",
+    sentence: str | None = None,
+    evidence_rows: tuple[Evidence, ...] | None = None,
+    losses: tuple[LossView, ...] | None = None,
+    measured: bool = True,
+) -> FlowView:
+    """One flow of the given verdict, with numbers that go with it."""
+    good = 84_211
+    stalled = verdict is Verdict.STALLED
+    losing = verdict is Verdict.LOSING
+    unknown = verdict is Verdict.UNKNOWN
+    if evidence_rows is None:
+        evidence_rows = () if verdict in (Verdict.HEALTHY, Verdict.UNKNOWN) else (evidence(),)
+    if losses is None:
+        losses = tuple(loss(number, now_at=now_at) for number in range(12)) if losing else ()
+    name = f"{source}->{target}"
+    said = _SENTENCES[verdict] if sentence is None else sentence
+    counts = books(
+        expected=good + 61,
+        settled=good + 41,
+        good=good,
+        late=41 if verdict is Verdict.LATE else 2,
+        lost=17 if losing else 0,
+        overdue=26 if stalled else 0,
+        outstanding=26 if stalled else 0,
+        in_flight=42 if stalled else 6,
+        warmup=14,
+    )
+    return FlowView(
+        flow=name,
+        source=source,
+        target=target,
+        policy="default",
+        verdict=FlowVerdict(
+            flow=name,
+            verdict=verdict,
+            cause=_CAUSES.get(verdict),
+            sentence=said,
+            evidence=evidence_rows,
+            parts=(("canary", said),),
+            since_at=now_at - (7234 if verdict is Verdict.HEALTHY else 200),
+        ),
+        canary_topic="mirrorwatch-canary",
+        canary_target_topic=f"{source}.mirrorwatch-canary",
+        canary_state=canary_state,
+        canary_sentence=canary_sentence,
+        threshold_s=5.0,
+        partitions=6,
+        books=books(expected=3, warmup=3) if unknown else counts,
+        recovery_point_age_s=None if unknown else 42.3 if stalled else 0.41,
+        last_arrival_at=None if unknown else now_at - (42 if stalled else 0.4),
+        latency={stage: slices(None, now_at=now_at) for stage in latency()}
+        if unknown or not measured
+        else latency(
+            now_at,
+            gaps=(27, 28, 29) if stalled else (8, 9, 11),
+            slow_from=14 if verdict is Verdict.LATE else 99,
+        ),
+        losses=losses,
+    )
+
+
+def cluster(
+    alias: str, *, state: str = "up", sentence: str = "", flows: Iterable[FlowView] = ()
+) -> ClusterView:
+    flows = tuple(flows)
+    return ClusterView(
+        alias=alias,
+        bootstrap=f"{alias.lower()}1.example.net:9092,{alias.lower()}2.example.net:9092",
+        state=state,
+        since_at=NOW_AT - 7300,
+        sentence=sentence,
+        control_last_ok_at=NOW_AT - 0.8 if state == "up" else None,
+        flows_from=tuple(each.flow for each in flows if each.source == alias),
+        flows_to=tuple(each.flow for each in flows if each.target == alias),
+    )
+
+
+def service(
+    *flows: FlowView,
+    now_at: float = NOW_AT,
+    down: dict[str, str] | None = None,
+    problems: tuple[ProblemView, ...] = (),
+) -> ServiceView:
+    """A service with these flows; `down` names clusters that are down, each with its sentence."""
+    down = down or {}
+    aliases = sorted({alias for each in flows for alias in (each.source, each.target)} | set(down))
+    return ServiceView(
+        version="0.1.0",
+        now_at=now_at,
+        started_at=NOW_AT - 7300,
+        clusters=tuple(
+            cluster(alias, state="down" if alias in down else "up", sentence=down.get(alias, ""), flows=flows)
+            for alias in aliases
+        ),
+        flows=tuple(sorted(flows, key=lambda each: each.verdict.verdict.severity)),
+        problems=problems,
+    )
+
+
+def problem(where: str = "cluster B", sentence: str = "the principal may not create topics") -> ProblemView:
+    return ProblemView(where=where, sentence=sentence, since_at=NOW_AT - 600, last_at=NOW_AT - 12, times=5)

@@ -1,0 +1,101 @@
+"""Signals, first by hand, then for real in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime.shutdown import Shutdown
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_the_first_signal_asks_the_second_forces_and_handlers_come_back(number):
+    forced, heard = [], []
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+    async with Shutdown(force=forced.append, on_signal=heard.append) as shutdown:
+        assert not shutdown.stopping.is_set()
+        os.kill(os.getpid(), number)
+        async with asyncio.timeout(5):
+            await shutdown.stopping.wait()
+        assert shutdown.received is number
+        assert (forced, heard) == ([], [number])
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.getsignal(number)  # a bytecode or two, in which the handler runs
+        assert forced == [130]
+    assert {each: signal.getsignal(each) for each in before} == before
+
+
+async def test_a_stop_from_inside_counts_as_no_signal():
+    async with Shutdown(force=lambda _status: None) as shutdown:
+        shutdown.request()
+        assert shutdown.stopping.is_set()
+        assert shutdown.received is None
+
+
+async def test_handlers_come_back_after_an_exception_too():
+    before = signal.getsignal(signal.SIGTERM)
+
+    async def fail():
+        async with Shutdown():
+            raise RuntimeError("inside")
+
+    with pytest.raises(RuntimeError, match="inside"):
+        await fail()
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+PROGRAM = """
+import asyncio, sys
+from runtime.shutdown import Shutdown
+
+async def main():
+    async with Shutdown() as shutdown:
+        print("ready", flush=True)
+        await shutdown.stopping.wait()
+        print("stopping", shutdown.received.name, flush=True)
+        if sys.argv[1] == "hangs":
+            while True:  # the loop never runs again
+                pass
+        if sys.argv[1] == "waits":
+            await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("manner", "signals", "status"),
+    [
+        ("ends", [signal.SIGTERM], 0),
+        ("ends", [signal.SIGINT], 0),
+        ("waits", [signal.SIGTERM, signal.SIGTERM], 130),
+        ("waits", [signal.SIGINT, signal.SIGTERM], 130),
+        ("hangs", [signal.SIGTERM, signal.SIGINT], 130),
+    ],
+)
+def test_a_real_process_leaves_with_the_right_status(manner, signals, status):
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, manner],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signals[0])
+            assert process.stdout.readline() == f"stopping {signals[0].name}\n"
+            for number in signals[1:]:
+                process.send_signal(number)
+            assert process.wait(timeout=20) == status
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()
