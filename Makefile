@@ -31,7 +31,7 @@ bench: $(READY) java  ## Measure
 	@$(BIN)/python -m bench $(ARGS)
 
 check: $(READY)  ## Check style, types and the import rules
-	@echo "ruff check"; $(BIN)/ruff check -q .
+	@echo "ruff check"; $(BIN)/ruff check -q --output-format=concise .
 	@echo "ruff format"; $(BIN)/ruff format -q --check .
 	@echo "mypy"; $(BIN)/mypy --no-error-summary
 	@echo "house rules"; $(BIN)/python -m pytest -q --no-header --durations=0 tests/house
@@ -60,8 +60,9 @@ $(READY): pyproject.toml requirements/build.txt requirements/dev.txt
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-java:
+java: $(READY)
 	@$(INSTALL) java maven
+	@$(BIN)/python -m deploy.local.classes
 
 browser:
 	@$(INSTALL) chromium

@@ -215,4 +215,5 @@ def _partition_evidence(one: Standing, now_ns: int) -> PartitionEvidence:
         unacked_age_s=age_s(one.oldest_unacked_ns),
         arrival_age_s=age_s(one.last_arrival_ns),
         latency_s=None if one.last_latency_ns is None else one.last_latency_ns / 1e9,
+        present_age_s=age_s(one.newest_present_ns),
     )

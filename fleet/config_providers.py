@@ -1,4 +1,4 @@
-"""Kafka's configuration providers: `${env:NAME}`, `${file:/path:key}` and `${directory:/path:name}` in a value.
+"""Kafka's configuration providers: `${env:NAME}`, `${file:/path:key}`, `${directory:/path:name}` in values.
 
 A provider counts only where `config.providers` names it. Source: ConfigTransformer, FileConfigProvider,
 EnvVarConfigProvider and DirectoryConfigProvider of Kafka 4.3. Values are looked up once and not again in
@@ -54,8 +54,8 @@ class Resolved:
 def providers_of(properties: Mapping[str, str], *, trimmed: bool = True) -> dict[str, Provider]:
     """Return the providers that `config.providers` names, by name.
 
-    Kafka reads the list in two ways: the worker and the connectors trim the names, the first look over the
-    whole file (`trimmed` false) takes the blank after a comma for a part of the name, and finds no such provider.
+    Kafka reads the list in two ways: the worker and the connectors trim the names; the first look over the
+    whole file (`trimmed` false) takes the blank after a comma for a part of the name, and finds none.
     """
     listed = properties.get("config.providers", "")
     names = split_list(listed) if trimmed else tuple(listed.split(","))
@@ -65,7 +65,9 @@ def providers_of(properties: Mapping[str, str], *, trimmed: bool = True) -> dict
         if (class_name := properties.get(f"{prefix}class")) is None:
             continue
         start = f"{prefix}param."
-        parameters = {key.removeprefix(start): value for key, value in properties.items() if key.startswith(start)}
+        parameters = {
+            key.removeprefix(start): value for key, value in properties.items() if key.startswith(start)
+        }
         found[name] = Provider(name, class_name.strip(), parameters)
     return found
 
@@ -100,11 +102,10 @@ def _no_provider(variable: str, name: str) -> str:
 
 
 def _missing(provider: Provider, path: str, key: str) -> str:
-    match provider.class_name:
-        case _ if provider.class_name == ENV:
-            return f"the environment has no variable {key} that the provider may read; set it"
-        case _ if provider.class_name == FILE:
-            return f"the file {path or '(none named)'} has no key {key} that the provider may read; add it"
+    if provider.class_name == ENV:
+        return f"the environment has no variable {key} that the provider may read; set it"
+    if provider.class_name == FILE:
+        return f"the file {path or '(none named)'} has no key {key} that the provider may read; add it"
     return f"the directory {path or '(none named)'} has no file {key} that the provider may read; add it"
 
 
@@ -143,8 +144,12 @@ def _read(path: str, lookup: Lookup) -> str:
     try:
         text = lookup.read_file(path)
     except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it holds no readable text"
-        raise ValueError(f"the file {path} cannot be read ({reason}); check its path and its rights") from error
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "it holds no readable text"
+        )
+        raise ValueError(
+            f"the file {path} cannot be read ({reason}); check its path and its rights"
+        ) from error
     if len(text) > LONGEST_FILE_CHARS:
         raise ValueError(f"the file {path} is longer than {LONGEST_FILE_CHARS} characters")
     return text

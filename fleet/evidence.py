@@ -1,4 +1,4 @@
-"""What the parts hand in about a flow before it is judged. Ages are seconds, instants epoch seconds (`_at`)."""
+"""What the parts hand in about a flow before it is judged; ages in seconds, instants in epoch seconds."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ class PartitionEvidence:
     unacked_age_s: float | None  # of the oldest probe that the source has not shown
     arrival_age_s: float | None  # since something last arrived
     latency_s: float | None  # of the newest arrival
+    present_age_s: float | None = None  # since the newest probe that is downstream was due
 
 
 class CanaryState(StrEnum):

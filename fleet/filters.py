@@ -1,4 +1,4 @@
-"""Which topics and which consumer groups a flow carries: MirrorMaker's DefaultTopicFilter and DefaultGroupFilter.
+"""Which topics and consumer groups a flow carries: MirrorMaker's DefaultTopicFilter, DefaultGroupFilter.
 
 A filter is a comma separated list of Java regular expressions (java.util.regex). The list is split at its
 commas first, whatever they stand in, and joined again with `|`; the result must match the whole name, and

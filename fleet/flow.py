@@ -7,7 +7,7 @@ from the target.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fleet.filters import GroupFilter, TopicFilter
 from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, ReplicationPolicy, major_version
@@ -61,6 +61,11 @@ class Flow:
     isolation_level: str = "read_uncommitted"  # of the mirror's consumer
     offset_storage_topic: str | None = None  # where the worker keeps its source offsets, when known
 
+    def __post_init__(self) -> None:
+        # MirrorMaker tells the identity policy its source, whatever the policy was made with.
+        if self.policy.kind is PolicyKind.IDENTITY and self.policy.source_alias != self.source:
+            object.__setattr__(self, "policy", replace(self.policy, source_alias=self.source))
+
     @property
     def name(self) -> str:
         """Return the name in which people know the flow, `A->B`."""
@@ -91,7 +96,11 @@ class Flow:
             return newer
         sentence = f"It depends on MirrorMaker's version. 3.x: {older.sentence} 4.x: {newer.sentence}"
         return Decision(
-            newer.replicated, newer.remote_topic, "version_unknown", sentence, (("3.x", older), ("4.x", newer))
+            newer.replicated,
+            newer.remote_topic,
+            "version_unknown",
+            sentence,
+            (("3.x", older), ("4.x", newer)),
         )
 
     def _decide(self, topic: str, version: str) -> Decision:
@@ -101,7 +110,9 @@ class Flow:
             why = f"MirrorMaker {major}.x takes its name for that of an internal topic"
             return self._refusal("internal", f"{here} is never mirrored {self.name} because {why}.")
         if self._comes_from_target(topic):
-            return self._refusal("cycle", f"{here} is never mirrored {self.name} because {self._cycle_reason(topic)}.")
+            return self._refusal(
+                "cycle", f"{here} is never mirrored {self.name} because {self._cycle_reason(topic)}."
+            )
         remote = self.remote_topic(topic)
         result = f"{here} is mirrored {self.name} as {remote}"
         if self.topic_filter.matches(topic, major=major):

@@ -82,7 +82,7 @@ def _ends_in_open_backslash(line: str) -> bool:
 
 
 def _entry(line: str, number: int) -> Entry:
-    """Split a logical line at its first unescaped separator or blank, and resolve the escapes of both sides."""
+    """Split a logical line at its first unescaped separator or blank, and resolve the escapes of both."""
     end, escaped = 0, False
     while end < len(line) and (escaped or line[end] not in _SEPARATORS + _BLANK):
         escaped = line[end] == "\\" and not escaped

@@ -21,7 +21,13 @@ from fleet.java_regex_class import BREAKS, SHORTHANDS, escape_at, read_class
 LONGEST_CHARS = 20_000
 _DEEPEST = 50
 _LOOK = {"=": "(?=", "!": "(?!", "<=": "(?<=", "<!": "(?<!", ">": "(?>", ":": "(?:"}
-_ANCHORS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)", "Z": r"(?=(?:\r\n|[\n\r\x85\u2028\u2029])?\Z)"}
+_ANCHORS = {
+    "A": r"\A",
+    "z": r"\Z",
+    "b": r"(?a:\b)",
+    "B": r"(?a:\B)",
+    "Z": r"(?=(?:\r\n|[\n\r\x85\u2028\u2029])?\Z)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,9 @@ def compile_java(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(translated)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"'{pattern}' cannot be carried over from Java's regular expressions: {error}") from error
+        raise ValueError(
+            f"'{pattern}' cannot be carried over from Java's regular expressions: {error}"
+        ) from error
 
 
 class _Reader:
@@ -134,7 +142,9 @@ class _Reader:
         assert found is not None  # the caller saw the parenthesis
         begun, self.at = self.at, found.end()
         if self.pattern[begun : begun + 2] == "(?" and found.end() == begun + 1:
-            raise self.refused(f"'{self.pattern[begun : begun + 4]}' begins no group that is known here", begun)
+            raise self.refused(
+                f"'{self.pattern[begun : begun + 4]}' begins no group that is known here", begun
+            )
         if found["look"]:
             opening = _LOOK[found["look"]]
         elif found["on"] is not None:
@@ -150,24 +160,22 @@ class _Reader:
     def escape(self, flags: _Flags) -> str:
         start = self.at
         letter = self.pattern[start + 1 : start + 2]
-        if letter in _ANCHORS and letter and not self.pattern.startswith(r"\b{", start):
+        if letter and letter in _ANCHORS and not self.pattern.startswith(r"\b{", start):
             self.at += 2
             return _ANCHORS[letter]
-        if letter in "123456789" and letter:
-            self.at += 2
-            if int(letter) > self.groups or self.pattern[self.at : self.at + 1].isdigit() or flags.ignore_case:
-                raise self.refused(f"the back-reference \\{letter} cannot be carried over", start)
-            return f"(?:\\{letter})"
-        if found := re.compile(r"\\k<([A-Za-z][A-Za-z0-9]*)>").match(self.pattern, start):
-            if flags.ignore_case:
-                raise self.refused("a back-reference without regard to case cannot be carried over", start)
-            self.at = found.end()
-            return f"(?P={found[1]})"
-        if letter in SHORTHANDS and letter:
-            self.at += 2
-            return SHORTHANDS[letter].as_regex()
+        if letter and letter in "123456789k":
+            return self.back_reference(flags)
         members, self.at = escape_at(self.pattern, start)
-        return (members.ignoring_ascii_case() if flags.ignore_case else members).as_regex()
+        folds = flags.ignore_case and letter not in SHORTHANDS
+        return (members.ignoring_ascii_case() if folds else members).as_regex()
+
+    def back_reference(self, flags: _Flags) -> str:
+        start = self.at
+        found = re.compile(r"\\(?:([1-9])(?![0-9])|k<([A-Za-z][A-Za-z0-9]*)>)").match(self.pattern, start)
+        if found is None or flags.ignore_case or (found[1] and int(found[1]) > self.groups):
+            raise self.refused("the back-reference cannot be carried over", start)
+        self.at = found.end()
+        return f"(?:\\{found[1]})" if found[1] else f"(?P={found[2]})"
 
     def with_flags(self, flags: _Flags, on: str, off: str) -> _Flags:
         if other := set(on + off) - set("ims"):
@@ -189,7 +197,9 @@ class _Reader:
 
     def refused(self, why: str, at: int | None = None) -> ValueError:
         place = (self.at if at is None else at) + 1
-        return ValueError(f"'{self.pattern}' cannot be used as a Java regular expression: {why}, at character {place}")
+        return ValueError(
+            f"'{self.pattern}' cannot be used as a Java regular expression: {why}, at character {place}"
+        )
 
 
 def _literal(char: str, flags: _Flags) -> str:

@@ -68,9 +68,7 @@ def _point(pattern: str, at: int, found: re.Match[str]) -> CodePoints:
     return CodePoints.of((point, point))
 
 
-def read_class(
-    pattern: str, at: int, *, ignore_case: bool, depth: int = 0
-) -> tuple[CodePoints, int]:
+def read_class(pattern: str, at: int, *, ignore_case: bool, depth: int = 0) -> tuple[CodePoints, int]:
     """Return the members of the class that `[` at `at` opens, and where the text after it begins."""
     if depth > _DEEPEST:
         raise _refused(pattern, at, f"classes are nested more than {_DEEPEST} deep")
@@ -133,4 +131,6 @@ def _folded(found: CodePoints, *, ignore_case: bool, shorthand: bool) -> CodePoi
 
 
 def _refused(pattern: str, at: int, why: str) -> ValueError:
-    return ValueError(f"'{pattern}' cannot be used as a Java regular expression: {why}, at character {at + 1}")
+    return ValueError(
+        f"'{pattern}' cannot be used as a Java regular expression: {why}, at character {at + 1}"
+    )

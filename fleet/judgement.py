@@ -142,7 +142,18 @@ def _stall_cause(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> C
         return Cause.PARTITION_MISSING
     if Control.UNKNOWN in (flow.source.control, flow.target.control):
         return Cause.UNEXPLAINED
-    return Cause.MIRROR_DOWN if len(standing) == len(flow.canary.partitions) else Cause.TASK_STUCK
+    return Cause.TASK_STUCK if _others_move(flow, standing) else Cause.MIRROR_DOWN
+
+
+def _others_move(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
+    """Tell whether a probe that was due after one that waits has come through another partition."""
+    waiting = {one.partition for one in standing}
+    youngest_s = min(one.pending_age_s or 0 for one in standing)
+    return any(
+        one.present_age_s is not None and one.present_age_s < youngest_s
+        for one in flow.canary.partitions
+        if one.partition not in waiting
+    )
 
 
 def _stall(
@@ -159,8 +170,8 @@ def _stall(
         Cause.PARTITION_MISSING: f"{target} has {flow.topic.target_partitions} partitions of"
         f" {flow.topic.target_topic}, {source} has {flow.topic.source_partitions}",
         Cause.UNEXPLAINED: "a cluster has no control probe, so which side is at fault is not known",
-        Cause.MIRROR_DOWN: "both clusters answer, and no partition moves: the mirror stands still",
-        Cause.TASK_STUCK: "other partitions move: one of the mirror's tasks stands still",
+        Cause.MIRROR_DOWN: "both clusters answer, so the mirror stands still",
+        Cause.TASK_STUCK: "newer probes came through other partitions, so one of the mirror's tasks stands",
     }[cause]
     rows = tuple(_stall_row(flow, one, now_at) for one in standing[:MAX_ROWS])
     return Judgement(

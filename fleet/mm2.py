@@ -12,7 +12,7 @@ from fleet.mm2_flows import ByHand, FlowReader
 from fleet.mm2_names import client_names
 from fleet.mm2_resolution import Mm2Properties
 from fleet.mm2_warnings import warnings_of
-from fleet.replication import ReplicationPolicy, major_version
+from fleet.replication import major_version
 from fleet.topology import Cluster, Topology, lay_over
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MOST_CLUSTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Mm2:
-    """What was read: the topology, our warnings, and every herder (source, target) that MirrorMaker starts."""
+    """What was read: topology, our warnings, and every herder (source, target) that MirrorMaker starts."""
 
     topology: Topology
     warnings: tuple[Problem, ...]
@@ -68,7 +68,9 @@ def read_mm2(
     )
     if not flows and not problems:
         example = f"{aliases[0]}->{aliases[1]}.enabled" if len(aliases) > 1 else "A->B.enabled"
-        problems.append(Problem(file, example, "no flow is enabled; write for example " + example + " = true."))
+        problems.append(
+            Problem(file, example, "no flow is enabled; write for example " + example + " = true.")
+        )
     used = {alias for flow in flows for alias in (flow.source, flow.target)}
     overrides = clusters or {}
     found = tuple(
@@ -83,13 +85,17 @@ def read_mm2(
 
 def _entries(text: str, file: str) -> tuple[dict[str, str], tuple[java_properties.Entry, ...]]:
     if len(text) > LONGEST_CHARS:
-        raise ConfigurationError([Problem(file, "", f"is longer than {LONGEST_CHARS} characters; it is no mm2.properties.")])
+        raise ConfigurationError(
+            [Problem(file, "", f"is longer than {LONGEST_CHARS} characters; it is no mm2.properties.")]
+        )
     try:
         entries = java_properties.parse(text)
     except ValueError as error:
         raise ConfigurationError([Problem(file, "", f"{error}; mend that line.")]) from error
     if not entries:
-        raise ConfigurationError([Problem(file, "", "is empty; give the mm2.properties of your MirrorMaker.")])
+        raise ConfigurationError(
+            [Problem(file, "", "is empty; give the mm2.properties of your MirrorMaker.")]
+        )
     return java_properties.as_mapping(entries), entries
 
 
@@ -123,6 +129,8 @@ def _cluster(
             key = f"{alias}.{place}" if f"{alias}.{place}" in mm2.raw else name
             problems += [Problem(file, key, f"{each}.") for each in resolved.troubles]
     if not client.get("bootstrap.servers", "").strip() and not override.get("bootstrap.servers"):
-        sentence = f"is missing; write where the cluster is, for example {alias}.bootstrap.servers = host:9092."
+        sentence = (
+            f"is missing; write where the cluster is, for example {alias}.bootstrap.servers = host:9092."
+        )
         problems.append(Problem(file, f"{alias}.bootstrap.servers", sentence))
     return Cluster(alias, client)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from fleet.errors import Problem
 from fleet.filters import GroupFilter, TopicFilter
 from fleet.flow import Flow
 from fleet.mm2_names import client_names
@@ -14,7 +13,7 @@ from fleet.mm2_values import Values
 from fleet.replication import POLICY_CLASSES, PolicyKind, ReplicationPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from fleet.errors import Problem
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
 _BY_HAND = "name the flow's topics and policy by hand under flows: in Mirrorwatch's own configuration"
@@ -63,7 +62,9 @@ class FlowReader:
             tasks_max=values.number("tasks.max", 1, least=1),
             refresh_topics_interval_s=values.interval_s("refresh.topics", 600),
             offset_lag_max=values.number("offset.lag.max", 100),
-            offset_syncs_location=values.one_of("offset-syncs.topic.location", "source", ("source", "target")),
+            offset_syncs_location=values.one_of(
+                "offset-syncs.topic.location", "source", ("source", "target")
+            ),
             offset_flush_interval_s=worker.number("offset.flush.interval.ms", 60_000) / 1000,
             emit_offset_syncs=values.boolean("emit.offset-syncs.enabled", default=True),
             emit_checkpoints_interval_s=checkpoint.interval_s("emit.checkpoints", 60),
@@ -104,7 +105,9 @@ class FlowReader:
         key = f"{name.lower()}.filter.class"
         default = f"{_PACKAGE}Default{name}Filter"
         if values.text(key, default) != default:
-            values.problem(key, f"names a class whose rules are not known here (known: {default}); {_BY_HAND}")
+            values.problem(
+                key, f"names a class whose rules are not known here (known: {default}); {_BY_HAND}"
+            )
         found: dict[str, str] = {}
         for part, property_key in _filter_keys(kind.kind, self.mm2.major):
             text = values.properties.get(property_key)

@@ -1,4 +1,4 @@
-"""Clusters and the flows between them: neighbours, paths over several hops, cycles, and where a topic goes."""
+"""Clusters and the flows between them: neighbours, paths over hops, cycles, and where a topic goes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_PATHS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Kafka cluster: its alias, and the client properties that reach it, in Java's or librdkafka's spelling.
+    """A Kafka cluster: its alias, and the client properties that reach it (Java's or librdkafka's).
 
     The properties may hold secrets, so they do not appear when the cluster is printed.
     """

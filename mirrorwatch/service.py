@@ -92,10 +92,10 @@ class Service:
     async def _watch(self, prober: Prober, shutdown: Shutdown) -> None:
         closing = asyncio.Event()
         async with asyncio.TaskGroup() as group:
+            judging = group.create_task(self._keep_judging(prober))
             endless = [
                 group.create_task(prober.pump()),
                 group.create_task(prober.doubts.watch()),
-                group.create_task(self._keep_judging(prober)),
                 group.create_task(self._keep_writing()),
             ]
             sites = [
@@ -104,6 +104,7 @@ class Service:
             sending = group.create_task(prober.send(shutdown.stopping))
             await shutdown.stopping.wait()
             self._log.info("stopping: no more probes are sent; waiting for those on their way")
+            judging.cancel()  # what is not sent any more says nothing about the flows
             await sending
             await prober.drain_flights()
             await prober.close()

@@ -7,6 +7,7 @@ data: bounded, checked, and freed of control characters before a terminal sees i
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,9 @@ class _NoAnswerError(Exception):
 
 async def status(url: str, *, as_json: bool, console: Console) -> int:
     """Show the verdicts of the service at `url` on the console and return the exit status."""
+    if isinstance(console.file, io.TextIOWrapper):
+        # A terminal that lacks a letter shows a question mark for it; it is no reason to fail.
+        console.file.reconfigure(errors="replace")
     try:
         address = _address(url)
         answer = _read(await _fetch(address), address)

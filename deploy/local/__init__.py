@@ -1,6 +1,8 @@
 """A local stack of real Kafka brokers and a real MirrorMaker, for demo, tests and benchmarks only.
 
     jars      Kafka's jars, from the Maven cache and checked against committed sums
+    java      the command line of a Java process
+    classes   the cache made ready, for quick starts
     process   one child process: started, stopped, killed, frozen, and never left behind
     ports     free TCP ports below the range of outgoing connections
     security  certificates and SCRAM users of a secured broker

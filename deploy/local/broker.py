@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from deploy.local.jars import StackError, kafka_version
-from deploy.local.java import java_command
+from deploy.local.java import BROKER, FORMATTER, java_command
 from deploy.local.ports import free_port
 from deploy.local.process import Process
 from deploy.local.properties import write_properties
@@ -58,9 +58,7 @@ class Broker(Process):
         write_properties(folder / "server.properties", settings | dict(properties or {}))
         self._version = version or kafka_version()
         self._format: Process | None = None
-        command = java_command(
-            self._version, folder, "kafka.Kafka", str(folder / "server.properties"), heap_mb=256
-        )
+        command = java_command(self._version, folder, BROKER, str(folder / "server.properties"), heap_mb=256)
         super().__init__(f"broker-{alias}", command, folder=folder)
 
     def begin_format(self) -> None:
@@ -78,7 +76,7 @@ class Broker(Process):
         if self.security is not None:
             for name, password in self.security.users.items():
                 arguments += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password}]"]
-        command = java_command(self._version, self.folder, "kafka.tools.StorageTool", *arguments, heap_mb=128)
+        command = java_command(self._version, self.folder, FORMATTER, *arguments, heap_mb=128)
         self._format = Process(f"format-{self.alias}", command, folder=self.folder)
         self._format.start()
 

@@ -50,24 +50,21 @@ for tool in "$@"; do
 done
 [ -n "$packages" ] || exit 0
 
+remedy="type: sudo apt-get install --no-install-recommends$packages"
 give_up() {
     if [ "$optional" = yes ]; then
-        echo "Without$tools ($1). To have it: $command_line"
+        echo "Left out:$tools ($1). To have it, $remedy"
         exit 0
     fi
-    {
-        echo "Missing:$tools ($1). Type this, and then the same again:"
-        echo "    $command_line"
-    } >&2
+    echo "Missing:$tools ($1). To go on, $remedy" >&2
     exit 1
 }
 
-command_line="sudo apt-get install --no-install-recommends$packages"
 if ! has apt-get; then
-    command_line="your system's package manager, for:$packages"
+    remedy="install with your system's package manager what Debian calls$packages"
     give_up "there is no apt-get here"
 fi
-[ "$(id -u)" = 0 ] || give_up "installing it needs root"
+[ "$(id -u)" = 0 ] || give_up "to install it needs root"
 
 # Debian's packages start their services when they are installed. A policy-rc.d that says 101 forbids it; one
 # that is there already is another's and stays.

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from deploy.local.jars import StackError, kafka_version
-from deploy.local.java import java_command
+from deploy.local.java import MIRROR, java_command
 from deploy.local.process import Process
 from deploy.local.properties import write_properties
 from deploy.local.transform import CLASS_NAME, Switch
@@ -22,7 +22,6 @@ _TASK = "Starting task MirrorSourceConnector-"
 _TASK_RUNS = re.compile(
     r"WorkerSourceTask\{id=MirrorSourceConnector-\d+\} Source task finished initialization"
 )
-_MAIN = "org.apache.kafka.connect.mirror.MirrorMaker"
 
 # Everything that a mirror does only every minute or every ten is done every second or two here.
 QUICK_SETTINGS: Mapping[str, str] = {
@@ -93,7 +92,7 @@ class MirrorMaker(Process):
         self._switchable = switchable
         self._write(dict(settings or {}))
         command = java_command(
-            version or kafka_version(), folder, _MAIN, str(self.properties_file), heap_mb=384
+            version or kafka_version(), folder, MIRROR, str(self.properties_file), heap_mb=384
         )
         super().__init__(name, command, folder=folder)
 

@@ -60,7 +60,7 @@ class Process:
         self.command = list(command)
         self.log = folder / f"{name}.log"
         self._pid_file = folder / f"{name}.pid"
-        self._environment = dict(environment or {})
+        self.environment = dict(environment or {})  # over ours
         self._child: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -72,7 +72,7 @@ class Process:
             raise FileNotFoundError(f"{self.command[0]} is not installed; `make` says how to install it")
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        self._child = _launch(self.command, self.log, self._environment)
+        self._child = _launch(self.command, self.log, self.environment)
         self._pid_file.write_text(str(self._child.pid), encoding="ascii")
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("rdkafka")
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 CHUNK = 500  # partitions in one request for offsets
+MAX_TOPICS = 100_000  # names in one list
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,10 @@ class ClusterAdmin:
         self._last_error: Any = None
 
     async def open(self) -> None:
-        """Make the client; it connects when the first question is asked."""
+        """Make the client; it connects when the first question is asked.
+
+        Raises ConfigurationError where the client does not accept its settings.
+        """
         config: dict[str, Any] = {
             **self._settings.librdkafka,
             "client.id": f"mirrorwatch-{self._cluster}-admin",
@@ -84,7 +89,10 @@ class ClusterAdmin:
             "reconnect.backoff.max.ms": 1000,
             "error_cb": self._note,
         }
-        self._client = await asyncio.to_thread(AdminClient, config, logger=_LOG)
+        try:
+            self._client = await asyncio.to_thread(AdminClient, config, logger=_LOG)
+        except KafkaException as error:
+            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
 
     def _note(self, error: Any) -> None:
         """Keep why the connection fails: a request that times out does not say it."""
@@ -126,6 +134,14 @@ class ClusterAdmin:
                 )
                 found[name] = TopicDescription(name, str(topic.topic_id), leaders)
         return found
+
+    async def list_topics(self) -> tuple[str, ...]:
+        """Return the names of all topics that the principal may see, in order, at most MAX_TOPICS."""
+        asked = asyncio.get_running_loop().run_in_executor(
+            None, partial(self._client.list_topics, timeout=self._timeout_s)
+        )
+        found = await self._ask(asked, "reading the list of topics")
+        return tuple(sorted(found.topics)[:MAX_TOPICS])
 
     async def create_topic(self, request: NewTopicRequest) -> None:
         """Make a topic; one that another process made meanwhile is as good."""

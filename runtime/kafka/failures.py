@@ -31,6 +31,7 @@ _VAGUE: Final = frozenset(
     }
 )
 _MAX_CHARS = 300
+_ADDRESS: Final = re.compile(r"(?:^|(?<=\s))(?:\w+://)?([\w.\-\[\]:]+:\d+)/(?:bootstrap|\d+): ")
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ class Symptoms:
 
     found: Diagnosis | None = None
     address: str = ""
+    said: str = ""
 
     def hear_error(self, error: KafkaError) -> None:
         """Take what the error callback brings."""
@@ -53,12 +55,14 @@ class Symptoms:
         """Forget everything, once a call has succeeded."""
         self.found = None
         self.address = ""
+        self.said = ""
 
     def _hear(self, name: str, text: str) -> None:
         heard = diagnose(name, text)
         if self.found is None or heard.weight >= self.found.weight:
             self.found = heard
             self.address = _address(text) or self.address
+            self.said = text
 
 
 def listening_logger(
@@ -96,10 +100,10 @@ def explain(
     diagnosis, address = diagnose(name, text), _address(text)
     if symptoms is not None and symptoms.found is not None and name in _VAGUE:
         if symptoms.found.weight >= diagnosis.weight:
-            diagnosis = symptoms.found
+            diagnosis, text = symptoms.found, symptoms.said
         address = address or symptoms.address
     where = f"cluster {cluster} at {address}" if address else f"cluster {cluster}"
-    told = f" (the cluster says: {_clean(text)})" if diagnosis.quotes else ""
+    told = f" (reported: {_clean(_ADDRESS.sub('', text, count=1))})" if diagnosis.quotes else ""
     if diagnosis.kind == "configuration":
         return ConfigurationError(
             [Problem(file=f"cluster {cluster}", key="", sentence=diagnosis.sentence + told)]
@@ -110,7 +114,7 @@ def explain(
 
 def _address(text: str) -> str:
     # "sasl_ssl://host:9092/bootstrap: …", or the same inside a line of the log.
-    found = re.search(r"(?:^|\s)(?:\w+://)?([\w.\-\[\]:]+:\d+)/(?:bootstrap|\d+): ", text)
+    found = _ADDRESS.search(text)
     return found[1] if found else ""
 
 

@@ -40,7 +40,9 @@ def translate(draft: Draft, *, used: bool, protocol: str | None) -> None:
     elif mechanism == "OAUTHBEARER":
         draft.settings["sasl.mechanism"] = mechanism
         _handlers(draft, own=False, login_too=False)
-        oauth.translate(draft, module=_module(draft))
+        module = _module(draft)
+        if module is not None or not draft.has("sasl.jaas.config"):
+            oauth.translate(draft, module=module)
     elif mechanism == "":
         draft.problem(key, f"is missing, and Java's default, GSSAPI (Kerberos), is not supported: {_OWN}")
     elif mechanism == "GSSAPI":

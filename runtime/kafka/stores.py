@@ -34,6 +34,8 @@ _MAX_BYTES = 16 * 1024 * 1024
 _CERTIFICATE: Final = re.compile(
     r"-+BEGIN (?:X509 |TRUSTED )?CERTIFICATE-+([A-Za-z0-9/+=\s]+)-+END (?:X509 |TRUSTED )?CERTIFICATE-+"
 )
+# pbeWithSHA1And128BitRC2-CBC and pbeWithSHA1And40BitRC2-CBC (RFC 7292, appendix C).
+_RC2: Final = re.compile(rb"\x06\x0a\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01[\x05\x06]")
 _KEY: Final = re.compile(r"-+BEGIN ((?:[A-Z]+ )?PRIVATE KEY)-+([^-]+)-+END \1-+")
 
 
@@ -220,9 +222,11 @@ def _pkcs12(
     if "unsupported" in text:
         raise StoreError(_rewrite(path)) from reason
     if password:
-        raise StoreError(
-            f"{password_key} does not open the PKCS12 store '{path}': the password is wrong"
-        ) from reason
+        wrong = f"{password_key} does not open the PKCS12 store '{path}': the password is wrong"
+        if _RC2.search(data):
+            # Where `cryptography` runs without OpenSSL's legacy provider, both look the same.
+            wrong += f", or its old RC2 encryption cannot be read on this machine; {_rewriting(path)}"
+        raise StoreError(wrong) from reason
     raise StoreError(f"the PKCS12 store '{path}' is protected by a password: set {password_key}") from reason
 
 
@@ -281,10 +285,12 @@ def _refusal(kind: Kind, path: str) -> str:
 
 
 def _rewrite(path: str) -> str:
-    quoted = shlex.quote(path)
-    target = shlex.quote(str(PurePath(path).with_suffix("")) + "-new.p12")
+    return f"the PKCS12 store '{path}' is encrypted in a way that is not supported: {_rewriting(path)}"
+
+
+def _rewriting(path: str) -> str:
+    target = str(PurePath(path).with_suffix("")) + "-new.p12"
     return (
-        f"the PKCS12 store '{path}' is encrypted in a way that is not supported: rewrite it with `keytool "
-        f"-importkeystore -srckeystore {quoted} -srcstoretype PKCS12 -destkeystore {target} -deststoretype "
-        "PKCS12`"
+        f"rewrite it with `keytool -importkeystore -srckeystore {shlex.quote(path)} -srcstoretype PKCS12 "
+        f"-destkeystore {shlex.quote(target)} -deststoretype PKCS12` and name '{target}' here"
     )

@@ -59,7 +59,9 @@ def test_a_filter_lets_through_what_the_real_one_does(version, kind, number):
         with pytest.raises(ValueError, match="cannot be used as a Java regular expression"):
             kind(**made)
         return
-    if answer[word] == "refused: ConfigException":  # 4.x refuses empty entries; mm2 says so before a filter is made
+    if (
+        answer[word] == "refused: ConfigException"
+    ):  # 4.x refuses empty entries; mm2 says so before a filter is made
         assert any(not entry for text in given.values() for entry in split_list(text))
         return
     major = VERSIONS[version]
@@ -113,7 +115,14 @@ def test_a_refusal_says_what_and_where(regex, sentence):
 
 @pytest.mark.parametrize(
     ("text", "entries"),
-    [("", ()), ("  ", ()), ("a", ("a",)), (" a , b\t,\nc ", ("a", "b", "c")), ("a,", ("a", "")), (",", ("", ""))],
+    [
+        ("", ()),
+        ("  ", ()),
+        ("a", ("a",)),
+        (" a , b\t,\nc ", ("a", "b", "c")),
+        ("a,", ("a", "")),
+        (",", ("", "")),
+    ],
 )
 def test_split_list(text, entries):
     assert split_list(text) == entries

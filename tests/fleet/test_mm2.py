@@ -103,7 +103,9 @@ def test_every_part_of_the_mirror_is_given_the_same(version, name):
         assert base == herder["source"]
         for connector, part in ((CHECKPOINT, "checkpoint_differs"), (HEARTBEAT, "heartbeat_differs")):
             other = ours.connector_config(source, target, connector)
-            assert {key: other.get(key) for key in base | other if other.get(key) != base.get(key)} == herder[part]
+            assert {key: other.get(key) for key in base | other if other.get(key) != base.get(key)} == herder[
+                part
+            ]
 
 
 @pytest.mark.parametrize("version", sorted(VERSIONS))
@@ -117,7 +119,9 @@ def test_every_flow_is_and_does_the_same(version, name):
         decisions = answer["herders"][flow.name]["decisions"]
         assert [topic for topic in NAMES if not flow.decide(topic).replicated] == decisions["not_replicated"]
         assert flow.remote_topic("orders") == decisions["orders"]
-        assert [name for name in NAMES if flow.group_filter.matches(name, major=VERSIONS[version])] == decisions["groups"]
+        assert [
+            name for name in NAMES if flow.group_filter.matches(name, major=VERSIONS[version])
+        ] == decisions["groups"]
         assert flow.tasks_max == decisions["tasks.max"]
         assert flow.refresh_topics_interval_s == decisions["refresh.topics.s"]
         assert flow.offset_lag_max == decisions["offset.lag.max"]
@@ -139,3 +143,161 @@ def test_a_file_that_cannot_be_used_names_the_key(name):
     assert [problem.key for problem in problems] == [UNUSABLE[name]]
     assert all(problem.file == "mm2.properties" for problem in problems)
     assert "secret" not in str(problems[0]).replace("secrets.properties", "")
+
+
+PLAIN = """clusters = A, B
+A.bootstrap.servers = a:9092
+B.bootstrap.servers = b:9092
+A->B.enabled = true
+"""
+IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+
+
+def test_a_plain_file_gives_no_warning():
+    mm2 = read(PLAIN)
+    assert mm2.warnings == ()
+    assert mm2.herders == (("A", "B"), ("B", "A"))
+
+
+@pytest.mark.parametrize(
+    "name", ["one-way", "both-ways", "exactly-once", "intervals", "providers-directory", "separator"]
+)
+def test_a_good_file_gives_no_warning(name):
+    found = [
+        warning
+        for warning in read(text_of(f"{name}.properties")).warnings
+        if warning.key != "dedicated.mode.enable.internal.rest"
+    ]
+    assert found == []
+
+
+WARNED = [
+    ("offset.flush.interval.ms = 1000", "offset.flush.interval.ms", "as B.offset.flush.interval.ms."),
+    ("exactly.once.source.support = enabled", "exactly.once.source.support", "as B.exactly.once.source.support."),
+    ("A->B.offset.flush.interval.ms = 1", "A->B.offset.flush.interval.ms", "write B.offset.flush.interval.ms."),
+    ("A->B.producer.linger.ms = 5", "A->B.producer.linger.ms", "reaches only the producer of offset syncs"),
+    ("A.topics = x", "A.topics", "write A->B.topics."),
+    ("A.isolation.level = read_committed", "A.isolation.level", "write A.consumer.isolation.level."),
+    ("A->B.isolation.level = x", "A->B.isolation.level", "write A.consumer.isolation.level or"),
+    ("consumer.isolation.level = x", "consumer.isolation.level", "write it with the alias"),
+    ("A->C.enabled = true", "A->C.enabled", "clusters does not name C (it names A, B)"),
+    ("A->A.enabled = true", "A->A.enabled", "from one cluster to another"),
+    ("C.bootstrap.servers = x", "C.bootstrap.servers", "clusters does not name C"),
+    ("B -> A.enabled = true", "B", "a blank ends the key"),
+    ("topics.blacklist = x", "topics.blacklist", "is ignored: write topics.exclude."),
+    ("A->B.topics.blacklist = x", "A->B.topics.blacklist", "write A->B.topics.exclude."),
+    ("A->B.topic = x", "A->B.topic", "write A->B.topics if that is meant"),
+    ("A->B.task.max = 2", "A->B.task.max", "write A->B.tasks.max if that is meant"),
+    ("refresh.topic.interval.seconds = 2", "refresh.topic.interval.seconds", "write refresh.topics.interval.seconds"),
+    ("A.bootstrap.server = x", "A.bootstrap.server", "write A.bootstrap.servers if that is meant"),
+    ("nonsense = x", "nonsense", "is no key of MirrorMaker's and begins with the alias of no cluster"),
+    ("transforms.x.type = y", "transforms.x.type", "write A->B.transforms.x.type."),
+    ("B.replication.policy.separator = _", "B.replication.policy.separator", "belongs to a flow, not to a cluster"),
+    ("replication.policy.separator = _ ", "replication.policy.separator", "has a blank at its end"),
+    ("enabled = true", "enabled", "turns on every flow"),
+    ("topics = a,,b", "topics", "has an empty entry"),
+    ("topics = é", "topics", "characters beyond ASCII"),
+    ("A->B.enabled = true", "A->B.enabled", "stands in lines 4 and 5; the last one holds."),
+    ("worker.note = ${file:/x:y}", "worker.note", "looks like a variable"),
+    ("tasks.max = 2", "dedicated.mode.enable.internal.rest", "if this MirrorMaker runs on several nodes"),
+    ("A->B.refresh.topics.enabled = false", "A->B.refresh.topics.enabled", "only after a restart"),
+    ("replication.policy.class = org.apache.kafka.connect.mirror.LegacyReplicationPolicy", "replication.policy.class", "in no release of Apache Kafka"),
+    (f"B->A.enabled = true\nreplication.policy.class = {IDENTITY}", "replication.policy.class", "is copied round for ever"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "key", "sentence"), WARNED)
+def test_what_is_silently_ignored_or_means_something_else_is_said(line, key, sentence):
+    (warning,) = read(PLAIN + line).warnings
+    assert warning.key == key
+    assert sentence in warning.sentence
+
+
+def test_an_alias_that_holds_the_separator_is_warned_of():
+    warnings = read(text_of("dotted-alias.properties")).warnings
+    assert [warning.key for warning in warnings] == ["us.east->eu.replication.policy.separator"]
+    assert "takes the topics of us.east for those of us and cannot see a cycle" in warnings[0].sentence
+
+
+def test_what_3x_still_reads_is_said_for_an_unknown_version():
+    (warning,) = read(PLAIN + "topics.blacklist = orders", None).warnings
+    assert "read by 3.x only and ignored from 4.0 on; write topics.exclude." in warning.sentence
+    flow = read(PLAIN + "topics.blacklist = orders", None).topology.flow("A->B")
+    decision = flow.decide("orders")
+    assert decision.rule == "version_unknown"
+    assert [(reading, each.replicated) for reading, each in decision.readings] == [
+        ("3.x", False),
+        ("4.x", True),
+    ]
+
+
+def test_all_problems_come_at_once():
+    text = (
+        "clusters = A, B\nA->B.enabled = true\ntasks.max = x\ntopics = *a\ngroups = (b\noffset.lag.max = -1"
+    )
+    assert sorted(problem.key for problem in problems_of(text)) == [
+        "A.bootstrap.servers", "B.bootstrap.servers", "groups", "offset.lag.max", "tasks.max", "topics",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is empty"),
+        ("# only a comment", "is empty"),
+        ("clusters = A\\u00", "line 1 holds"),
+        ("x" * 1_000_001, "is longer than"),
+        ("clusters = " + ",".join(f"c{number}" for number in range(201)), "more than 200 clusters"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(text, sentence):
+    (problem,) = problems_of(text)
+    assert sentence in problem.sentence
+
+
+def test_a_bad_version_is_refused():
+    (problem,) = problems_of(PLAIN, "four")
+    assert (problem.key, "write for example 4.3" in problem.sentence) == ("mirror_version", True)
+
+
+def test_our_own_clusters_go_over_those_of_the_file_key_by_key():
+    text = PLAIN + "A.security.protocol = SSL\nA.sasl.jaas.config = ${file:/nowhere:x}\n"
+    assert [problem.key for problem in problems_of(text)] == ["A.sasl.jaas.config"]
+    own = {"A": {"sasl.jaas.config": "mine"}, "C": {"bootstrap.servers": "c:1"}}
+    topology = read(text, clusters=own).topology
+    assert topology.cluster("A").client == {
+        "bootstrap.servers": "a:9092", "security.protocol": "SSL", "sasl.jaas.config": "mine",
+    }  # fmt: skip
+    assert topology.cluster("C").client == {"bootstrap.servers": "c:1"}
+
+
+def test_a_cluster_without_an_address_may_have_it_from_us():
+    text = "clusters = A, B\nB.bootstrap.servers = b:1\nA->B.enabled = true"
+    assert [problem.key for problem in problems_of(text)] == ["A.bootstrap.servers"]
+    assert read(text, clusters={"A": {"bootstrap.servers": "a:1"}}).topology.cluster("A").client == {
+        "bootstrap.servers": "a:1"
+    }
+
+
+def test_keys_that_stand_only_under_a_role_reach_our_client():
+    client = read(text_of("client-keys-by-role.properties")).topology.cluster("A").client
+    assert client["security.protocol"] == "SASL_SSL"
+
+
+def test_an_unknown_policy_can_be_given_by_hand():
+    text = PLAIN + "replication.policy.class = com.example.Mine\ntopic.filter.class = com.example.Filter"
+    assert [problem.key for problem in problems_of(text)] == [
+        "replication.policy.class",
+        "topic.filter.class",
+    ]
+    assert "IdentityReplicationPolicy" in problems_of(text)[0].sentence
+    by_hand = {"A->B": ByHand(topics="orders", policy=ReplicationPolicy(PolicyKind.IDENTITY))}
+    flow = read(text, by_hand=by_hand).topology.flow("A->B")
+    assert flow.decide("orders").remote_topic == "orders"
+    assert not flow.decide("other").replicated
+
+
+def test_secrets_are_never_shown():
+    text = PLAIN + "A.sasl.jaas.config = hunter2\nA->B.tasks.max = hunter3"
+    assert "hunter" not in "".join(map(str, problems_of(text)))
+    assert "hunter" not in repr(read(PLAIN + "A.sasl.jaas.config = hunter2\nA.ssl.key.passwort = hunter4"))

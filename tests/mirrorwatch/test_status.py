@@ -97,6 +97,18 @@ async def test_a_pipe_gets_whole_lines_without_colour():
     )
 
 
+async def test_a_terminal_without_the_letters_shows_question_marks():
+    raw = io.BytesIO()
+    application = web.Application()
+    view = views.service(views.flow("Zürich", "B", V.UNKNOWN))
+    application.add_routes(routes(lambda: view))
+    console = Console(file=io.TextIOWrapper(raw, encoding="ascii"), width=140, color_system=None)
+    async with TestServer(application) as server:
+        assert await status(str(server.make_url("/")), as_json=False, console=console) == 3
+    console.file.flush()
+    assert b"Z?rich->B" in raw.getvalue()
+
+
 @pytest.mark.parametrize("width", [20, 40, 79])
 async def test_a_narrow_terminal_is_folded_not_cut(width):
     _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=width, terminal=True)

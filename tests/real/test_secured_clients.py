@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from deploy.local.broker import Broker
 from deploy.local.security import Security
 from fleet.errors import RefusedError, UnavailableError
+from runtime.kafka import stores
 from runtime.kafka.failures import Symptoms, explain, listening_logger
 from runtime.kafka.translation import translate
 from tests.eventually import eventually
@@ -20,12 +24,12 @@ from tests.runtime.kafka.authority import sign, trust_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from fleet.errors import MirrorwatchError
 
 pytestmark = pytest.mark.real
 
+_GOLDEN = Path(__file__).parents[1] / "runtime" / "kafka" / "golden"
 _ROOT = sign("clients root", ca=True)
 _MIDDLE = sign("clients middle", _ROOT, ca=True)
 _CLIENT = sign("mirrorwatch", _MIDDLE)
@@ -55,7 +59,12 @@ class _Cluster:
         return explain(caught.value.args[0], cluster="S", doing=doing, symptoms=self.symptoms)
 
     def unreachable(self) -> MirrorwatchError:
-        return self.failure(lambda: self.admin.list_topics(timeout=4.0))
+        eventually(self._reason_heard, 10.0, what="a reason why the connection fails")
+        return self.failure(lambda: self.admin.list_topics(timeout=0.5))
+
+    def _reason_heard(self) -> bool:
+        self.admin.poll(0.05)
+        return self.symptoms.found is not None and self.symptoms.found.weight > 1
 
 
 @pytest.fixture(scope="module")
@@ -234,3 +243,25 @@ def test_client_certificate_of_another_authority(mutual_broker, tmp_path):
     error = _Cluster(properties).unreachable()
     assert isinstance(error, RefusedError)
     assert "does not accept the client certificate" in str(error)
+
+
+@pytest.mark.parametrize("name", ["keystore.jks", "keystore.jceks"])
+def test_the_keytool_line_that_is_told_converts_the_store(tmp_path, name):
+    path = tmp_path / f"it's a {name}"
+    path.write_bytes((_GOLDEN / name).read_bytes())
+    with pytest.raises(stores.StoreError) as caught:
+        _identity(path)
+    line = str(caught.value).split("`")[1]
+    passwords = "changeit\n" * 3  # keytool asks for the new one twice, then for the old one
+    subprocess.run(shlex.split(line), input=passwords, text=True, capture_output=True, check=True, timeout=60)
+    assert stores.belongs_together(_identity(path.with_suffix(".p12")))
+
+
+def _identity(path: Path) -> stores.Identity:
+    return stores.identity_pem(
+        path.read_bytes(),
+        path=str(path),
+        store_password="changeit",
+        key_password=None,
+        password_key="the password",
+    )

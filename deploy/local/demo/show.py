@@ -61,17 +61,15 @@ class Show:
         self._say(f"{fault.name}: {fault.sentence}")
         begun = time.monotonic()  # the time that the fault itself takes counts too: never flattering
         self._act("begin", fault)
-        try:
-            said = self._watch(
-                lambda said: said.verdict not in (Verdict.HEALTHY, Verdict.UNKNOWN), deadline_s=_NOTICE_S
-            )
-            if said is None:
-                self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
-            else:
-                self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
-                self._watch_changes(said, begun)
-        finally:
-            self._act("end", fault)
+        said = self._watch(
+            lambda said: said.verdict not in (Verdict.HEALTHY, Verdict.UNKNOWN), deadline_s=_NOTICE_S
+        )
+        if said is None:
+            self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
+        else:
+            self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
+            self._watch_changes(said, begun)
+        self._act("end", fault)
         self._say("  mended")
         if said is not None and said.verdict in (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING):
             self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence: lost is lost.")

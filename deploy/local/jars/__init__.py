@@ -68,6 +68,7 @@ def jars(version: str | None = None) -> Path:
 
 
 def _fetch(version: str, folder: Path) -> None:
+    print(f"Fetching Kafka {version} with Maven (once)", flush=True)
     if shutil.which("mvn") is None:
         raise StackError("Maven (mvn) is missing; on Debian: apt-get install --no-install-recommends maven")
     work = Path(tempfile.mkdtemp(prefix=f".kafka-{version}-", dir=folder.parent))

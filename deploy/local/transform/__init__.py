@@ -10,6 +10,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,53 +22,39 @@ CLASS_NAME = "mirrorwatch.Fault"
 
 
 def compiled(version: str) -> Path:
-    """Return the folder with the compiled transformation for a Kafka version.
+    """Return the jar with the compiled transformation for a Kafka version.
 
     Raises StackError when javac is missing or refuses the source.
     """
-    digest = hashlib.sha256(
-        _SOURCE.read_bytes() + Path(__file__).read_bytes() + version.encode()
-    ).hexdigest()[:16]
-    folder = cache() / f"transform-{digest}"
-    if folder.is_dir():
-        return folder
-    with alone("transform"):
-        if not folder.is_dir():
-            _compile(version, folder)
-    return folder
+    digest = hashlib.sha256(_SOURCE.read_bytes() + Path(__file__).read_bytes() + version.encode()).hexdigest()
+    jar = cache() / f"transform-{digest[:16]}.jar"
+    if not jar.exists():
+        with alone("transform"):
+            if not jar.exists():
+                _compile(version, jar)
+    return jar
 
 
-def _compile(version: str, folder: Path) -> None:
+def _compile(version: str, jar: Path) -> None:
     if shutil.which("javac") is None:
         raise StackError(
             "javac is missing; on Debian: apt-get install --no-install-recommends openjdk-17-jdk-headless"
         )
-    work = Path(tempfile.mkdtemp(prefix=".transform-", dir=folder.parent))
-    outcome = subprocess.run(
-        [
-            "javac",
-            "--release",
-            "11",
-            "-Xlint:-options",
-            "-cp",
-            f"{jars(version)}/*",
-            "-d",
-            str(work),
-            str(_SOURCE),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if outcome.returncode != 0:
-        shutil.rmtree(work)
-        raise StackError(f"javac refused {_SOURCE.name}: {outcome.stderr[:2000]}")
-    # Connect finds plugins by these manifests; without one it would have to scan every class of every jar.
-    manifest = work / "META-INF" / "services" / "org.apache.kafka.connect.transforms.Transformation"
-    manifest.parent.mkdir(parents=True)
-    manifest.write_text(f"{CLASS_NAME}\n", encoding="ascii")
-    work.chmod(0o755)
-    work.rename(folder)
+    with tempfile.TemporaryDirectory(prefix=".transform-", dir=jar.parent) as work:
+        classes = Path(work) / "classes"
+        command = ["javac", "--release", "11", "-cp", f"{jars(version)}/*", "-d", str(classes), str(_SOURCE)]
+        outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+        if outcome.returncode != 0:
+            raise StackError(f"javac refused {_SOURCE.name}: {outcome.stderr[:2000]}")
+        draft = Path(work) / jar.name
+        with zipfile.ZipFile(draft, "w") as packed:
+            for file in sorted(classes.rglob("*.class")):
+                packed.write(file, file.relative_to(classes))
+            # Connect finds plugins by these manifests; without one it has to scan every class of every jar.
+            packed.writestr(
+                "META-INF/services/org.apache.kafka.connect.transforms.Transformation", CLASS_NAME
+            )
+        draft.rename(jar)
 
 
 @dataclass(frozen=True, slots=True)

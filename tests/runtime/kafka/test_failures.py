@@ -37,15 +37,19 @@ SAID = [
     ),
     (
         KafkaError._AUTHENTICATION,
-        "Failed to acquire SASL OAUTHBEARER token: Failed to connect to 127.0.0.1:1 after 0 ms: Could not connect "
-        "to server",
+        (
+            "Failed to acquire SASL OAUTHBEARER token: Failed to connect to 127.0.0.1:1 after 0 ms: Could not connect "
+            "to server"
+        ),
         UnavailableError,
         "no token was to be had",
     ),
     (
         KafkaError._AUTHENTICATION,
-        "Failed to acquire SASL OAUTHBEARER token: SSL certificate OpenSSL verify result: unable to get local "
-        "issuer certificate (20)",
+        (
+            "Failed to acquire SASL OAUTHBEARER token: SSL certificate OpenSSL verify result: unable to get local "
+            "issuer certificate (20)"
+        ),
         RefusedError,
         "name its CA in https.ca.location",
     ),
@@ -66,29 +70,37 @@ SAID = [
     ),
     (
         KafkaError._TRANSPORT,
-        "ssl://127.0.0.1:45523/bootstrap: Receive failed: error:0A000418:SSL routines::tlsv1 alert unknown ca: SSL "
-        "alert number 48 (after 0ms in state APIVERSION_QUERY)",
+        (
+            "ssl://127.0.0.1:45523/bootstrap: Receive failed: error:0A000418:SSL routines::tlsv1 alert unknown ca: SSL "
+            "alert number 48 (after 0ms in state APIVERSION_QUERY)"
+        ),
         RefusedError,
         "does not accept the client certificate",
     ),
     (
         KafkaError._TRANSPORT,
-        "sasl_ssl://127.0.0.1:18847/bootstrap: SSL handshake failed: Disconnected: SSL connection closed by peer: "
-        "connecting to a PLAINTEXT broker listener? (after 0ms in state SSL_HANDSHAKE)",
+        (
+            "sasl_ssl://127.0.0.1:18847/bootstrap: SSL handshake failed: Disconnected: SSL connection closed by peer: "
+            "connecting to a PLAINTEXT broker listener? (after 0ms in state SSL_HANDSHAKE)"
+        ),
         UnavailableError,
         "does not speak TLS",
     ),
     (
         KafkaError._TRANSPORT,
-        "127.0.0.1:36441/bootstrap: Connect to ipv4#127.0.0.1:36441 failed: Connection refused (after 0ms in state "
-        "CONNECT)",
+        (
+            "127.0.0.1:36441/bootstrap: Connect to ipv4#127.0.0.1:36441 failed: Connection refused (after 0ms in state "
+            "CONNECT)"
+        ),
         UnavailableError,
         "nothing listens there",
     ),
     (
         KafkaError._RESOLVE,
-        "no-such-host.invalid:9092/bootstrap: Failed to resolve 'no-such-host.invalid:9092': Name or service not "
-        "known (after 0ms in state CONNECT)",
+        (
+            "no-such-host.invalid:9092/bootstrap: Failed to resolve 'no-such-host.invalid:9092': Name or service not "
+            "known (after 0ms in state CONNECT)"
+        ),
         UnavailableError,
         "the host's name is not known",
     ),
@@ -141,8 +153,10 @@ SAID = [
     (KafkaError.TOPIC_ALREADY_EXISTS, "Topic 't' already exists.", UnavailableError, "exists already"),
     (
         KafkaError.INVALID_REPLICATION_FACTOR,
-        "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because "
-        "only 1 broker(s) are registered or some brokers have all their log directories cordoned.",
+        (
+            "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because "
+            "only 1 broker(s) are registered or some brokers have all their log directories cordoned."
+        ),
         RefusedError,
         "too few brokers for this replication factor",
     ),
@@ -151,7 +165,7 @@ SAID = [
         KafkaError.INVALID_CONFIG,
         "Invalid value x for configuration retention.ms: Not a number of type LONG",
         RefusedError,
-        "the cluster says: Invalid value x for configuration retention.ms",
+        "reported: Invalid value x for configuration retention.ms",
     ),
     (KafkaError.TOPIC_EXCEPTION, "Topic name is invalid: 'u/x'", RefusedError, "refuses what is asked for"),
     (
@@ -180,8 +194,10 @@ SAID = [
     ),
     (
         KafkaError._INVALID_ARG,
-        "Failed to create admin client: ssl.ca.location failed: crypto/x509/by_file.c:248:X509_load_cert_crl_file_ex "
-        "error:05880020:x509 certificate routines::BIO lib",
+        (
+            "Failed to create admin client: ssl.ca.location failed: crypto/x509/by_file.c:248:X509_load_cert_crl_file_ex "
+            "error:05880020:x509 certificate routines::BIO lib"
+        ),
         ConfigurationError,
         "the Kafka client does not accept its settings",
     ),
@@ -208,18 +224,24 @@ def test_tells_where():
 
 LINES = [
     (
-        "FAIL [rdkafka#producer-1] [thrd:127.0.0.1:43383/bootstrap]: 127.0.0.1:43383/bootstrap: Disconnected: "
-        "connection reset by peer (after 2ms in state APIVERSION_QUERY)",
+        (
+            "FAIL [rdkafka#producer-1] [thrd:127.0.0.1:43383/bootstrap]: 127.0.0.1:43383/bootstrap: Disconnected: "
+            "connection reset by peer (after 2ms in state APIVERSION_QUERY)"
+        ),
         "the broker hangs up on the first request, as a TLS port does on a client without TLS",
     ),
     (
-        "FAIL [rdkafka#producer-4] [thrd:ssl://127.0.0.1:43383/bootstrap]: ssl://127.0.0.1:43383/bootstrap: "
-        "Connection setup timed out in state SSL_HANDSHAKE (after 2002ms in state SSL_HANDSHAKE)",
+        (
+            "FAIL [rdkafka#producer-4] [thrd:ssl://127.0.0.1:43383/bootstrap]: ssl://127.0.0.1:43383/bootstrap: "
+            "Connection setup timed out in state SSL_HANDSHAKE (after 2002ms in state SSL_HANDSHAKE)"
+        ),
         "no TLS handshake comes about in time",
     ),
     (
-        "FAIL [rdkafka#producer-3] [thrd:127.0.0.1:43383/bootstrap]: 127.0.0.1:43383/bootstrap: Connection setup "
-        "timed out in state APIVERSION_QUERY (after 2001ms in state APIVERSION_QUERY)",
+        (
+            "FAIL [rdkafka#producer-3] [thrd:127.0.0.1:43383/bootstrap]: 127.0.0.1:43383/bootstrap: Connection setup "
+            "timed out in state APIVERSION_QUERY (after 2001ms in state APIVERSION_QUERY)"
+        ),
         "nothing there answers as Kafka does",
     ),
 ]

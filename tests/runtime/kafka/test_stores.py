@@ -136,6 +136,10 @@ def test_pem_on_one_line_as_java_takes_it():
             lambda: _identity((_CLIENT.pem + _CLIENT.key_pem("x")).encode(), None, "no-pw"),
             "ssl.key.password is wrong, or the key is damaged",
         ),
+        (
+            lambda: _trusted(_golden("rc2-40-truststore.p12"), "no-pw"),
+            "or its old RC2 encryption cannot be read on this machine; rewrite it with `keytool -importkeystore",
+        ),
         (lambda: _identity(_golden("keystore.jks")), "is a JKS store"),
         (lambda: _identity(_golden("keystore.jceks")), "-srcstoretype JCEKS"),
         (lambda: _identity(b"\x00\x00\x00\x02\x00"), "BKS store of Bouncy Castle"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.errors import ConfigurationError
+from fleet.errors import ConfigurationError, Problem
 from runtime.kafka.translation import ClientSettings, known_keys, redacted, translate
 from tests.runtime.kafka.authority import sign, trust_store
 
@@ -47,7 +47,7 @@ def _translate(properties: dict[str, str], *, everybody: bool = False) -> Client
         cluster="A",
         file="/etc/mw/config.yml",
         read_bytes=_read,
-        readable_by_everybody=lambda path: everybody,
+        readable_by_everybody=lambda _: everybody,
     )
 
 
@@ -275,7 +275,7 @@ REFUSED = [
     ({"security.protocol": "SSL", "ssl.cipher.suites": "TLS_NO_SUCH"}, "is not translated"),
     ({"ssl.engine.factory.class": "com.acme.X"}, "is refused: it names a Java class"),
     ({"security.providers": "com.acme.X"}, "is refused: Java security providers"),
-    ({"plugin.library.paths": "/tmp/x.so"}, "loads no foreign code"),
+    ({"plugin.library.paths": "/opt/x.so"}, "loads no foreign code"),
     ({"error_cb": "x"}, "has no value in a file"),
     ({"bootstrap.controllers": "c:1"}, "name them in bootstrap.servers"),
     ({"reconnect.backoff.ms": "soon"}, "is 'soon': write a whole number"),
@@ -301,6 +301,11 @@ def test_tells_every_problem_at_once():
         }
     )
     assert len(problems) == 5, problems
+
+
+def test_a_broken_jaas_line_is_one_problem():
+    (problem,) = _problems(_TOKEN | {"sasl.jaas.config": f"{_OAUTH} required clientId=c"})
+    assert "does not end with a semicolon" in problem
 
 
 def test_a_key_is_named_as_the_user_wrote_it():
@@ -436,9 +441,12 @@ def test_user_information_in_an_address_is_hidden():
 
 @given(st.dictionaries(st.sampled_from(sorted(known_keys())), st.text(max_size=12), max_size=8))
 def test_any_values_give_settings_or_sentences(properties):
+    problems: list[Problem] = []
+    settings: dict[str, str] = {}
     try:
-        settings = _translate(properties)
+        settings = dict(_translate(properties).librdkafka)
     except ConfigurationError as error:
-        assert all(problem.sentence and problem.key.startswith("clusters.A.") for problem in error.problems)
-    else:
-        assert all(isinstance(value, str) for value in settings.librdkafka.values())
+        problems = error.problems
+    assert bool(problems) != bool(settings)
+    assert all(problem.sentence and problem.key.startswith("clusters.A.") for problem in problems)
+    assert all(isinstance(value, str) for value in settings.values())

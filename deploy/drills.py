@@ -1,0 +1,253 @@
+"""Make each fault happen on real clusters and hold what the service says against what was done.
+
+    python -m deploy.drills [NAME ...] [--write docs/drills.md]
+
+For every fault: a service of its own, until the flow is healthy; the fault, begun by another process; what
+the service said and after how many seconds; the end of the fault, and how the flow came back. The service
+cannot know which fault it is. Exit status 1 when a verdict or a cause was not the expected one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deploy.local.faults import BY_NAME, Fault
+from deploy.local.pair import Pair
+from deploy.local.ports import free_port
+from deploy.local.waiting import wait_until
+from fleet.vocabulary import Cause, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FLOW = "A->B"
+ALARMS = {Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING}
+LOOK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """A fault of the register and what the parts that exist can say of it; `verdict` None: no alarm."""
+
+    name: str
+    verdict: Verdict | None
+    cause: Cause | None = None
+    watch_s: float = 25.0  # how long what is said is listened to
+    canary_topic: bool = True  # the fault acts on the canary's own topic
+
+
+# What the canary alone can tell. A failed task is a stall to it: the status topic is read by a later part.
+DRILLS = (
+    Drill("restart-mirror", None, watch_s=30),
+    Drill("restart-source", None, watch_s=20),
+    Drill("restart-target", None, watch_s=20),
+    Drill("kill-target", Verdict.STALLED, Cause.TARGET_DOWN, watch_s=15),
+    Drill("stop-target", Verdict.STALLED, Cause.TARGET_DOWN, watch_s=15),
+    Drill("freeze-target", Verdict.STALLED, Cause.TARGET_DOWN, watch_s=15),
+    Drill("stop-source", Verdict.STALLED, Cause.SOURCE_DOWN, watch_s=15),
+    Drill("freeze-mirror", Verdict.STALLED, Cause.MIRROR_DOWN, watch_s=15),
+    Drill("kill-mirror", Verdict.STALLED, Cause.MIRROR_DOWN, watch_s=15),
+    Drill("fail-task", Verdict.STALLED, None, watch_s=15),
+    Drill("drop-some", Verdict.LOSING, Cause.FILTERED, watch_s=12),
+    Drill("alter-some", Verdict.ALTERED, Cause.TRANSFORMED, watch_s=12),
+    Drill("drop-headers", Verdict.ALTERED, Cause.TRANSFORMED, watch_s=12),
+    Drill("overtake", Verdict.LOSING, Cause.OVERTAKEN, watch_s=45),
+    Drill("drop-topic", Verdict.STALLED, None, watch_s=15),
+    Drill("slow-mirror", Verdict.LATE, None, watch_s=30),
+    Drill("recreate-source-topic", None, watch_s=20, canary_topic=False),
+    Drill("add-partitions", None, watch_s=20, canary_topic=False),
+)
+
+
+@dataclass(slots=True)
+class Result:
+    """What was said: every (verdict, cause) with the seconds after which it was first seen, in order."""
+
+    drill: Drill
+    said: list[tuple[float, str, str | None]] = field(default_factory=list)
+    healed_s: float | None = None
+    books: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def right(self) -> bool:
+        """Tell whether the expected was said, or for a benign fault no alarm was."""
+        if self.healed_s is None:
+            return False
+        if self.drill.verdict is None:
+            return not any(verdict in ALARMS for _, verdict, _ in self.said) and not self.books.get("lost")
+        return self.hit is not None
+
+    @property
+    def hit(self) -> tuple[float, str, str | None] | None:
+        """Return the first saying that is as expected."""
+        for said in self.said:
+            cause_fits = self.drill.cause is None or said[2] == self.drill.cause
+            if said[1] == self.drill.verdict and cause_fits:
+                return said
+        return None
+
+
+class Watched:
+    """A service of our own for one drill, in its own process and with its own store."""
+
+    def __init__(self, folder: Path, mirror: Path) -> None:
+        folder.mkdir()
+        port = free_port()
+        self._url = f"http://127.0.0.1:{port}/api/v1/flows"
+        config = folder / "mirrorwatch.yaml"
+        config.write_text(
+            f'mm2: "{mirror}"\nmirror_version: "4.3"\nhttp: {{listen: "127.0.0.1:{port}"}}\n',
+            encoding="utf-8",
+        )
+        with (folder / "mirrorwatch.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "mirrorwatch", "run", str(config)], stdout=log, stderr=log
+            )
+
+    def flow(self) -> dict[str, Any]:
+        """Return what the service says of the flow; empty while it does not answer."""
+        try:
+            with urllib.request.urlopen(self._url, timeout=2) as answer:  # noqa: S310 - our own loopback
+                document = json.load(answer)
+        except (OSError, ValueError):
+            return {}
+        return next((flow for flow in document["flows"] if flow["flow"] == FLOW), {})
+
+    def end(self) -> int:
+        """Stop it by SIGTERM and return its exit status."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(timeout=60)
+
+
+def run_drill(drill: Drill, pair: Pair, folder: Path) -> Result:
+    """Run one drill from healthy to healthy."""
+    assert pair.mirror is not None
+    watched = Watched(folder, pair.mirror.properties_file)
+    result = Result(drill)
+    try:
+        wait_until(
+            lambda: watched.flow().get("verdict") == Verdict.HEALTHY and watched.flow()["books"]["good"] > 6,
+            deadline_s=60,
+            what=f"A healthy flow before {drill.name}",
+        )
+        began = time.monotonic()
+        act = _act(pair.folder, drill.name, "begin")
+        _listen(watched, result, pair, began, until=began + drill.watch_s, act=act)
+        healed = time.monotonic()
+        act = _act(pair.folder, drill.name, "end")
+        holds = BY_NAME[drill.name].verdict in ALARMS
+        _listen(watched, result, pair, began, until=healed + (8 if holds else 60), act=act, healthy=not holds)
+        flow = watched.flow()
+        result.books = flow.get("books", {})
+        if holds or flow.get("verdict") == Verdict.HEALTHY:
+            result.healed_s = time.monotonic() - healed
+    finally:
+        status = watched.end()
+        pair.mirror.switch.off()
+    if status != 0:
+        raise SystemExit(f"{drill.name}: the service ended with exit status {status}; its log is in {folder}")
+    return result
+
+
+def _act(stack: Path, name: str, what: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "deploy.local.faults", str(stack), what, name])
+
+
+def _listen(
+    watched: Watched,
+    result: Result,
+    pair: Pair,
+    began: float,
+    *,
+    until: float,
+    act: subprocess.Popen[bytes],
+    healthy: bool = False,
+) -> None:
+    """Note what is said until then; with `healthy`, only until the flow is healthy after the act is done."""
+    while time.monotonic() < until:
+        pair.attend()
+        flow = watched.flow()
+        if flow:
+            verdict, cause = flow["verdict"], flow["cause"]["code"]
+            if not any((verdict, cause) == said[1:] for said in result.said):
+                result.said.append((time.monotonic() - began, verdict, cause))
+            if healthy and act.poll() is not None and verdict == Verdict.HEALTHY:
+                return
+        time.sleep(LOOK_S)
+    if act.poll() is None:
+        act.wait(timeout=60)
+    if act.returncode:
+        raise SystemExit(f"{result.drill.name} could not be made to happen")
+
+
+def rows(results: list[Result]) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield "| fault | expected | said | cause | seconds | came back after (s) | books beside good | right |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for one in results:
+        fault: Fault = BY_NAME[one.drill.name]
+        hit = one.hit or next((said for said in one.said if said[1] != Verdict.HEALTHY), None)
+        expected = one.drill.verdict or "no alarm"
+        said, cause, seconds = (hit[1], hit[2] or "", f"{hit[0]:.1f}") if hit else ("silence", "", "")
+        beside = {
+            name: count
+            for name, count in one.books.items()
+            if count and name not in {"expected", "settled", "good", "concluded", "delivered", "in_flight"}
+        }
+        healed = f"{one.healed_s:.1f}" if one.healed_s is not None else "not within 60"
+        books = ", ".join(f"{name} {count}" for name, count in beside.items())
+        yield (
+            f"| {fault.sentence} | {expected} | {said} | {cause} | {seconds} | {healed} | {books} |"
+            f" {'yes' if one.right else '**no**'} |"
+        )
+
+
+def main() -> None:
+    """Run the drills that are named, or all, and print or write their table."""
+    parser = argparse.ArgumentParser(prog="python -m deploy.drills", description=main.__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*(one.name for one in DRILLS), []])
+    parser.add_argument("--write", type=Path, metavar="FILE", help="replace the table in this file")
+    chosen = parser.parse_args()
+    wanted = [one for one in DRILLS if not chosen.names or one.name in chosen.names]
+    results = []
+    with tempfile.TemporaryDirectory(prefix="mirrorwatch-drills-") as name, Pair(Path(name) / "pair") as pair:
+        for number, drill in enumerate(wanted):
+            result = run_drill(drill, pair, Path(name) / f"{number}-{drill.name}")
+            results.append(result)
+            said = ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
+            print(f"{'ok ' if result.right else 'BAD'} {drill.name}: {said}; {result.books}", flush=True)
+    table = "\n".join(rows(results))
+    print(table)
+    if chosen.write is not None:
+        chosen.write.write_text(_page(table), encoding="utf-8")
+    sys.exit(0 if all(result.right for result in results) else 1)
+
+
+def _page(table: str) -> str:
+    version = os.environ.get("MIRRORWATCH_KAFKA", "4.3.0")
+    return f"""# Drills
+
+Each fault below was made to happen by another process on two real Kafka {version} brokers and a dedicated
+MirrorMaker 2 (offset flush 1 s, refresh of topics 2 s), with a canary of one probe a second and partition
+and a threshold of 5 s. The service was asked ten times a second what it makes of the flow. 'Seconds' count
+from the order to begin the fault to the first time that the verdict and cause were told. Made by
+`make drills` on {datetime.now(UTC):%Y-%m-%d}.
+
+{table}
+"""
+
+
+if __name__ == "__main__":
+    main()

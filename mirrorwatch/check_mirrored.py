@@ -1,0 +1,131 @@
+"""Which topics of a source a flow mirrors and which not, grouped by rule. Pure: names in, groups out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from canary.control import TOPIC as CONTROL_TOPIC
+from fleet.flow import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.flow import Flow
+    from fleet.topology import Topology
+
+KAFKAS_OWN = frozenset(
+    {
+        "__cluster_metadata",
+        "__consumer_offsets",
+        "__remote_log_metadata",
+        "__share_group_state",
+        "__transaction_state",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """What becomes of the topics of one flow's source, each topic in exactly one group.
+
+    `replicated` are (name on the source, name on the target). `absent` are those of them that the target
+    does not have yet, None where the target did not say. `filtered` are the topics by the reason. `own` and
+    `copies` are counts: topics of Kafka and of the mirror, and topics that came from the target and so
+    never go back. `traps` have a sentence each, and so have those that depend on the mirror's version.
+    """
+
+    flow: Flow
+    topics: int
+    replicated: tuple[tuple[str, str], ...]
+    absent: tuple[tuple[str, str], ...] | None
+    filtered: tuple[tuple[str, tuple[str, ...]], ...]
+    own: int
+    copies: int
+    traps: tuple[str, ...]
+    unsure: tuple[str, ...]
+
+
+def sort_out(
+    flow: Flow,
+    topology: Topology,
+    topics: Mapping[str, Sequence[str]],
+) -> Mirrored:
+    """Return what becomes of the source's topics; `topics` are those of each cluster that told them."""
+    here = topics[flow.source]
+    on_target = frozenset(topics[flow.target]) if flow.target in topics else None
+    known = {alias: frozenset(names) for alias, names in topics.items()}
+    replicated: list[tuple[str, str]] = []
+    filtered: dict[str, list[str]] = {}
+    traps: list[str] = []
+    unsure: list[str] = []
+    own = copies = 0
+    for topic in here:
+        decision = flow.decide(topic)
+        match decision.rule:
+            case "filtered":
+                filtered.setdefault(_reason(flow, topic, decision), []).append(topic)
+            case "version_unknown" if is_own(flow, topic):
+                own += 1
+            case "version_unknown":
+                unsure.append(decision.sentence)
+            case "internal" if is_own(flow, topic):
+                own += 1
+            case "internal":
+                traps.append(decision.sentence)
+            case "cycle":
+                told = _no_copy(flow, topology, topic, known)
+                if told is None:
+                    copies += 1
+                else:
+                    traps.append(f"{decision.sentence} {told}")
+            case _:
+                replicated.append((topic, str(decision.remote_topic)))
+    absent = None if on_target is None else tuple(pair for pair in replicated if pair[1] not in on_target)
+    return Mirrored(
+        flow=flow,
+        topics=len(here),
+        replicated=tuple(replicated),
+        absent=absent,
+        filtered=tuple((why, tuple(names)) for why, names in filtered.items()),
+        own=own,
+        copies=copies,
+        traps=tuple(traps),
+        unsure=tuple(unsure),
+    )
+
+
+def is_own(flow: Flow, topic: str) -> bool:
+    """Tell whether a topic is Kafka's, MirrorMaker's or ours, about which nobody needs to be told."""
+    if topic in KAFKAS_OWN or topic == CONTROL_TOPIC:
+        return True
+    ends = (f"{flow.policy.separator}internal", ".internal")
+    return (topic.startswith("mm2-") and topic.endswith(ends)) or flow.policy.is_checkpoints(topic)
+
+
+def _reason(flow: Flow, topic: str, decision: Decision) -> str:
+    """Return the rule of the filter by itself, so that the topics it holds back come under one heading."""
+    _, _, why = decision.sentence.removesuffix(".").partition(f"{flow.name} because ")
+    return why or flow.topic_filter.why(topic)
+
+
+def _no_copy(
+    flow: Flow, topology: Topology, topic: str, known: Mapping[str, frozenset[str]]
+) -> str | None:
+    """Say why a topic that is named like a copy is none; None where it is one, or nothing speaks against it.
+
+    Its name begins with the cluster that it came from: some flow has to bring it from there.
+    """
+    source, upstream = flow.policy.topic_source(topic), flow.policy.upstream_topic(topic)
+    brought = [
+        back
+        for back in topology.into(flow.source)
+        if back.source == source and back.remote_topic(str(upstream)) == topic
+    ]
+    if not brought:
+        return f"No flow brings it from {source}: rename it if it is to be mirrored."
+    if source in known and upstream not in known[source]:
+        return f"{source} has no topic {upstream} of which it could be a copy: rename it if it is none."
+    if not any(back.decide(str(upstream)).replicated for back in brought):
+        return f"{brought[0].name} does not mirror {upstream}: rename it if it is no copy."
+    return None

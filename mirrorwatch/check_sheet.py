@@ -1,0 +1,95 @@
+"""The sheet that `check` writes: headings, sentences folded at words, and lines that are never folded.
+
+Whatever comes from outside passes `clean` on its way: no secret, nothing that steers a terminal, and no
+character that the output cannot hold.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from mirrorwatch.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+    from runtime.logs import Redactor
+
+LEAST_COLUMNS = 40
+MOST_COLUMNS = 100  # longer lines are hard to read, whatever room there is
+FIRST = 20  # how many of a long list are shown
+
+
+class Sheet:
+    """Writes to one console; a terminal and a pipe get the same text."""
+
+    def __init__(self, console: Console, redactor: Redactor) -> None:
+        self._console = console
+        self._redactor = redactor
+        self._columns = max(LEAST_COLUMNS, min(console.width, MOST_COLUMNS))
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self._print("")
+        self._print(text, style="bold")
+
+    def say(self, text: str, *, indent: int = 2, hang: int | None = None) -> None:
+        """Write a sentence, folded at words; a word that is longer than a line stays whole.
+
+        The first line is indented by `indent`, those after it by `hang`.
+        """
+        lines = textwrap.wrap(
+            self.clean(text),
+            width=self._columns,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent if hang is None else hang),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines:
+            self._print(line)
+
+    def fact(self, name: str, text: str, *, indent: int = 4, width: int = 14) -> None:
+        """Write a name with what belongs to it in a column beside it."""
+        hang = indent + width
+        self.say(f"{name:<{width - 1}} {text}" if text else name, indent=indent, hang=hang)
+
+    def verbatim(self, text: str, *, indent: int = 0) -> None:
+        """Write a line that somebody copies: it is never folded."""
+        self._print(" " * indent + self.clean(text))
+
+    def names(self, names: Sequence[str], *, indent: int = 4) -> None:
+        """Write the first of many names in a row, and how many more there are."""
+        row = ", ".join(names[:FIRST])
+        self.say(row + rest(names, joined=True), indent=indent)
+
+    def table(self, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a table without lines; a cell that is too narrow for its text folds it."""
+        table = Table(box=None, pad_edge=True, padding=(0, 2, 0, 0), header_style="bold")
+        for name in columns:
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(self.clean(cell)) for cell in row))
+        self._console.print(table, width=self._columns)
+
+    def clean(self, text: str) -> str:
+        """Return the text as it may be shown."""
+        shown = plain(self._redactor.text(text))
+        encoding = self._console.encoding
+        return shown.encode(encoding, "replace").decode(encoding, "replace")
+
+    def _print(self, line: str, *, style: str = "") -> None:
+        self._console.print(Text(line, style=style), soft_wrap=True)
+
+
+def rest(many: Sequence[object], *, joined: bool = False) -> str:
+    """Return how many are left out of a list that shows the first of them, empty where none is."""
+    if len(many) <= FIRST:
+        return ""
+    return f"{' ' if joined else ''}and {len(many) - FIRST:,} more"

@@ -1,0 +1,101 @@
+"""What `/metrics` tells is what the catalogue says, to the last label and value."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from canary.books import Mark, Outcome
+from canary.events import Stage
+from canary.latency import Histogram
+from fleet.series import CATALOGUE, Kind
+from fleet.vocabulary import Verdict
+from mirrorwatch.metrics import Exposition
+from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
+
+HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
+
+
+def numbers() -> ServiceNumbers:
+    """Return the numbers of a service with one flow that has just begun."""
+    counted = [*Outcome, *Mark, "expected", "settled", "concluded", "delivered", "in_flight"]
+    flow = FlowNumbers(
+        labels=("A->B", "A", "B"),
+        policy="default",
+        verdict=Verdict.UNKNOWN,
+        cause=None,
+        books={str(name): 0 for name in counted},
+        histograms={stage.value: Histogram(5.0) for stage in Stage},
+        threshold_s=5.0,
+        recovery_point_age_s=1.0,
+        last_arrival_at=1_700_000_000.0,
+    )
+    clusters = tuple(
+        ClusterNumbers(alias, up=True, last_success_at={"cluster": 1.0}, errors={"cluster": 0}, control={})
+        for alias in ("A", "B")
+    )
+    errors = {"open": 0, "read": 0, "write": 0}
+    return ServiceNumbers(
+        "0.1.0", loop_delay=Histogram(5.0), store_errors=errors, clusters=clusters, flows=(flow,)
+    )
+
+
+@pytest.fixture(scope="module")
+def body() -> bytes:
+    return Exposition(numbers).render("text/plain")[0]
+
+
+@pytest.fixture(scope="module")
+def families(body):
+    parsed = text_string_to_metric_families(body.decode())
+    return {family.name + ("_total" if family.type == "counter" else ""): family for family in parsed}
+
+
+def test_it_tells_every_series_of_the_catalogue_that_is_not_opt_in_and_no_other(families):
+    assert set(families) == {one.full_name for one in CATALOGUE if not one.opt_in}
+
+
+@pytest.mark.parametrize("one", [one for one in CATALOGUE if not one.opt_in], ids=lambda one: one.name)
+def test_kind_help_and_labels_are_those_of_the_catalogue(families, one):
+    family = families[one.full_name]
+    assert family.type == one.kind.value
+    assert family.documentation == one.help
+    assert family.samples
+    for sample in family.samples:
+        assert set(sample.labels) - {"le"} == set(one.label_names)
+
+
+@pytest.mark.parametrize("one", [one for one in CATALOGUE if not one.opt_in], ids=lambda one: one.name)
+def test_every_value_of_a_closed_label_is_there_from_the_start(families, one):
+    for label in one.labels:
+        told = {sample.labels[label.name] for sample in families[one.full_name].samples}
+        if label.name == "policy":  # a flow has one
+            assert told <= set(label.values)
+        elif label.values is not None:
+            assert told == set(label.values)
+
+
+def test_a_bucket_ends_at_the_threshold(families):
+    samples = families["mirrorwatch_canary_latency_seconds"].samples
+    edges = {float(sample.labels["le"]) for sample in samples if "le" in sample.labels}
+    assert 5.0 in edges
+
+
+def test_names_of_samples_are_those_of_their_family(families):
+    for one in (one for one in CATALOGUE if not one.opt_in):
+        ends = HISTOGRAM_PARTS if one.kind is Kind.HISTOGRAM else {""}
+        assert {sample.name.removeprefix(one.full_name) for sample in families[one.full_name].samples} <= ends
+
+
+@pytest.mark.real
+def test_promtool_finds_nothing_to_say_about_it(body):
+    promtool = shutil.which("promtool")
+    assert promtool, "promtool is not installed: apt-get install prometheus"
+    checked = subprocess.run(
+        [promtool, "check", "metrics"], input=body, capture_output=True, check=False, timeout=30
+    )
+    assert checked.stdout + checked.stderr == b""
+    assert checked.returncode == 0
