@@ -28,6 +28,9 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
+CONCLUDING = (Outcome.GOOD, Outcome.LATE, Outcome.OVERDUE, Outcome.LOST)
+
+
 class Mark(StrEnum):
     """What is counted beside the outcomes."""
 
@@ -95,11 +98,7 @@ class Books:
     def discrepancies(self) -> list[str]:
         """Return a sentence for every identity that does not hold; empty when the books close."""
         found = []
-        others = sum(
-            getattr(self, outcome.value)
-            for outcome in Outcome
-            if outcome not in (Outcome.GOOD, Outcome.LATE, Outcome.OVERDUE, Outcome.LOST)
-        )
+        others = sum(getattr(self, outcome.value) for outcome in Outcome if outcome not in CONCLUDING)
         if self.expected != self.concluded + others + self.in_flight:
             found.append(
                 f"expected {self.expected} is not concluded {self.concluded} + others {others}"

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from runtime.config import Count, Duration, Section
+from runtime.config import Count, Duration, Flag, Section
 
 
 class CanaryMode(StrEnum):
@@ -27,6 +27,7 @@ class CanaryConfig(Section):
     threshold: Duration = Field(default=5.0, gt=0)
     horizon: Duration = Field(default=60.0, gt=0, le=86400)
     max_partitions: Count = Field(default=64, ge=1, le=1000)
+    per_partition: Flag = False  # tell the outcomes of each partition as series of their own
 
     @field_validator("topic")
     @classmethod

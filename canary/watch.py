@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from canary.books import Mark, Outcome
+from canary.books import CONCLUDING, Mark, Outcome
 from canary.events import Carried, Concluded, Marked, Stage, Timed
 from canary.latency import Histogram, RecentLatency
 from canary.tracker import Tracker
@@ -77,6 +77,7 @@ class FlowWatch:
         self.recent = {stage: RecentLatency() for stage in Stage}
         self.losses: deque[Loss] = deque(maxlen=MAX_LOSSES)
         self.log_starts: dict[int, int] = {}  # of the source partitions, as last asked
+        self.partition_outcomes: Counter[tuple[int, Outcome]] = Counter()  # of concluded probes
         self._findings: deque[Finding] = deque(maxlen=MAX_FINDINGS)
         self._tracker = Tracker(policy, carried=carried)
 
@@ -132,11 +133,14 @@ class FlowWatch:
                 case Timed(stage, duration_ns, at_ns):
                     self.histograms[stage].observe(duration_ns / 1e9)
                     self.recent[stage].observe(duration_ns / 1e9, at_ns)
-                case Concluded(outcome=Outcome.LOST):
-                    self._keep_loss(output, now)
+                case Concluded(outcome, partition=partition):
+                    if outcome in CONCLUDING:
+                        self.partition_outcomes[partition, outcome] += 1
+                    if outcome is Outcome.LOST:
+                        self._keep_loss(output, now)
                 case Marked():
                     self._keep_mark(output, now)
-                case Concluded() | Carried():
+                case Carried():
                     pass
         return outputs
 

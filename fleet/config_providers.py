@@ -118,7 +118,7 @@ def _look_up(provider: Provider, path: str, key: str, lookup: Lookup) -> str | N
         return _from_environment(provider, path, key, lookup)
     if provider.class_name not in (FILE, DIRECTORY):
         raise ValueError(
-            f"the provider class {provider.class_name} cannot be run here (known: {FILE}, {ENV}, {DIRECTORY}); "
+            f"the class {provider.class_name} cannot be run here (known: {FILE}, {ENV}, {DIRECTORY}); "
             "set the key under clusters: in Mirrorwatch's own configuration"
         )
     if not path or not _allowed(provider.parameters.get("allowed.paths", ""), path):

@@ -4,7 +4,8 @@ MirrorMaker's filters are java.util.regex patterns. Carried over exactly: litera
 unions `[a[b]]`, intersections `&&` and negation, \d \w \s \h and their complements, the ASCII classes
 \p{Alpha} and so on, \Q..\E, quantifiers with their lazy and possessive forms, atomic and named groups,
 look-around of fixed width, \b \A \z \Z ^ $, back-references to one-digit groups, and the flags i, s and m
-(Java folds ASCII letters only, and a flag in the middle holds to the end of its group).
+(Java folds ASCII letters only, and a flag in the middle holds to the end of its group). A word of \b is one
+of ASCII letters, as in Java from 19 on; before, letters of other scripts counted, which no topic's name has.
 Refused: \p with Unicode categories, scripts or blocks, \X \N \G \R, the flags x, u, U and d, look-behind of
 variable width, and whatever Java refuses too. The output uses no flag: every character is written as itself
 or as a class. Source: the documentation of java.util.regex.Pattern; tests/fleet/golden has the real answers.
@@ -123,17 +124,8 @@ class _Reader:
                 return members.as_regex()
             case "\\":
                 return self.escape(flags)
-            case ".":
-                self.at += 1
-                return r"[\x00-\U0010ffff]" if flags.dot_all else (~BREAKS).as_regex()
-            case "^":
-                self.at += 1
-                return r"(?:^|(?<=[\n\r\x85\u2028\u2029])(?<!\r(?=\n))(?!\Z))" if flags.multi_line else "^"
-            case "$":
-                self.at += 1
-                return r"(?=\r?\n|[\r\x85\u2028\u2029]|\Z)" if flags.multi_line else _ANCHORS["Z"]
         self.at += 1
-        return _literal(char, flags)
+        return _special(char, flags) or _literal(char, flags)
 
     def group(self, flags: _Flags, *, depth: int) -> str:
         found = re.compile(
@@ -200,6 +192,17 @@ class _Reader:
         return ValueError(
             f"'{self.pattern}' cannot be used as a Java regular expression: {why}, at character {place}"
         )
+
+
+def _special(char: str, flags: _Flags) -> str | None:
+    match char:
+        case ".":
+            return r"[\x00-\U0010ffff]" if flags.dot_all else (~BREAKS).as_regex()
+        case "^":
+            return r"(?!\Z)(?:^|(?<=[\n\r\x85\u2028\u2029])(?<!\r(?=\n)))" if flags.multi_line else "^"
+        case "$":
+            return r"(?=\r?\n|[\r\x85\u2028\u2029]|\Z)" if flags.multi_line else _ANCHORS["Z"]
+    return None
 
 
 def _literal(char: str, flags: _Flags) -> str:

@@ -83,8 +83,8 @@ class FlowReader:
             values.problem(key, f"names a class whose rules are not known here (known: {known}); {_BY_HAND}")
             kind = PolicyKind.DEFAULT
         # The policy is given the values untrimmed, and looks at the switch only beside a separator.
-        separator = values.properties.get("replication.policy.separator")
-        switch = values.properties.get("replication.policy.internal.topic.separator.enabled", "true")
+        separator = values.given("replication.policy.separator")
+        switch = values.given("replication.policy.internal.topic.separator.enabled") or "true"
         return ReplicationPolicy(
             kind,
             "." if separator is None else separator,
@@ -110,7 +110,7 @@ class FlowReader:
             )
         found: dict[str, str] = {}
         for part, property_key in _filter_keys(kind.kind, self.mm2.major):
-            text = values.properties.get(property_key)
+            text = values.given(property_key)
             if text is None:
                 continue
             try:
@@ -124,7 +124,13 @@ class FlowReader:
     def _connector(self, source: str, target: str, connector: str) -> Values:
         properties = self.mm2.connector_config(source, target, connector)
         written = {key: self._written(key, f"{source}->{target}.") for key in properties}
-        return Values(self.file, self.mm2.resolve_all(properties), self.problems, written)
+        resolved = {key: self.mm2.resolve(value) for key, value in properties.items()}
+        # Without providers a `${` is text, and a warning says so.
+        troubles = {
+            key: each.troubles for key, each in resolved.items() if each.troubles and self.mm2.providers
+        }
+        found = {key: each.value for key, each in resolved.items()}
+        return Values(self.file, found, self.problems, written, troubles)
 
     def _worker(self, source: str, target: str) -> Values:
         properties = self.mm2.worker_config(source, target)

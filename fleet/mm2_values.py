@@ -26,10 +26,18 @@ class Values:
     properties: Mapping[str, str] = field(repr=False)
     problems: list[Problem]
     written: Mapping[str, str]
+    troubles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # variables without a value, by key
+
+    def given(self, key: str) -> str | None:
+        """Return the value with its blanks, or None where the file has none or its variable has no value."""
+        for sentence in self.troubles.get(key, ()):
+            self.problem(key, sentence)
+        return None if key in self.troubles else self.properties.get(key)
 
     def text(self, key: str, default: str) -> str:
-        """Return the value without the blanks around it."""
-        return self.properties.get(key, default).strip(_BLANKS)
+        """Return the value without the blanks around it, or the default."""
+        value = self.given(key)
+        return default if value is None else value.strip(_BLANKS)
 
     def boolean(self, key: str, *, default: bool) -> bool:
         """Return a boolean; anything but true and false is a problem, as it is to Kafka."""

@@ -89,15 +89,15 @@ def _of_flow(flow: Flow, mm2: Mm2Properties, topology: Topology) -> Iterator[tup
     if not flow.may_loop and separator and separator in flow.source:
         taken_for = flow.source.partition(separator)[0] or "a cluster without a name"
         sentence = (
-            f"stands within the alias {flow.source}, so MirrorMaker takes the topics of {flow.source} for those "
-            f"of {taken_for} and cannot see a cycle; choose an alias or a separator that keeps them apart."
+            f"stands within the alias {flow.source}, so MirrorMaker takes its topics for those of "
+            f"{taken_for} and cannot see a cycle; choose another alias or another separator."
         )
         yield f"{flow.name}.replication.policy.separator", sentence
     rest = mm2.resolved.get("dedicated.mode.enable.internal.rest", "false").strip().lower()
     if flow.tasks_max > 1 and rest != "true":
         sentence = (
-            f"is not true: if this MirrorMaker runs on several nodes, {flow.name} does not learn of new topics "
-            "on all of them; with one node there is nothing to do."
+            f"is not true: if this MirrorMaker runs on several nodes, {flow.name} does not learn of new "
+            "topics on all of them; with one node there is nothing to do."
         )
         yield "dedicated.mode.enable.internal.rest", sentence
     if flow.refresh_topics_interval_s is None:

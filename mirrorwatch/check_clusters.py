@@ -1,4 +1,4 @@
-"""What `check` asks each cluster: all of them at once, each within a time limit, a failure in one sentence."""
+"""What `check` asks each cluster: all at once, each within a time limit, a failure in one sentence."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from fleet.errors import ConfigurationError, MirrorwatchError, UnavailableError
-from fleet.topology import Topology
 from mirrorwatch.words import counted
 from runtime.kafka.admin import MAX_TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from fleet.topology import Topology
     from mirrorwatch.check_sheet import Sheet
     from runtime.kafka.admin import ClusterDescription, TopicDescription
     from runtime.kafka.translation import ClientSettings
@@ -130,7 +130,7 @@ class _Finding:
 
 def print_clusters(sheet: Sheet, looks: Mapping[str, ClusterLook], topology: Topology) -> None:
     """Write how each cluster was found."""
-    sheet.heading(f"Connected to ({len(looks)})" if len(looks) != 1 else "Connected to")
+    sheet.heading(f"Connections ({len(looks)})")
     for cluster in topology.clusters:
         look = looks.get(cluster.alias)
         if look is not None:

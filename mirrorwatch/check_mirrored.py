@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canary.control import TOPIC as CONTROL_TOPIC
-from fleet.flow import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fleet.flow import Flow
+    from fleet.flow import Decision, Flow
     from fleet.topology import Topology
 
 KAFKAS_OWN = frozenset(
@@ -109,23 +108,21 @@ def _reason(flow: Flow, topic: str, decision: Decision) -> str:
     return why or flow.topic_filter.why(topic)
 
 
-def _no_copy(
-    flow: Flow, topology: Topology, topic: str, known: Mapping[str, frozenset[str]]
-) -> str | None:
+def _no_copy(flow: Flow, topology: Topology, topic: str, known: Mapping[str, frozenset[str]]) -> str | None:
     """Say why a topic that is named like a copy is none; None where it is one, or nothing speaks against it.
 
     Its name begins with the cluster that it came from: some flow has to bring it from there.
     """
-    source, upstream = flow.policy.topic_source(topic), flow.policy.upstream_topic(topic)
+    source, upstream = str(flow.policy.topic_source(topic)), str(flow.policy.upstream_topic(topic))
     brought = [
         back
         for back in topology.into(flow.source)
-        if back.source == source and back.remote_topic(str(upstream)) == topic
+        if back.source == source and back.remote_topic(upstream) == topic
     ]
     if not brought:
         return f"No flow brings it from {source}: rename it if it is to be mirrored."
     if source in known and upstream not in known[source]:
         return f"{source} has no topic {upstream} of which it could be a copy: rename it if it is none."
-    if not any(back.decide(str(upstream)).replicated for back in brought):
+    if not any(back.decide(upstream).replicated for back in brought):
         return f"{brought[0].name} does not mirror {upstream}: rename it if it is no copy."
     return None

@@ -27,7 +27,9 @@ def print_mirrored(sheet: Sheet, topology: Topology, looks: Mapping[str, Cluster
         if flow.source in topics:
             _print_flow(sheet, sort_out(flow, topology, topics))
         else:
-            sheet.say(f"{flow.name}: {flow.source} did not tell its topics, so there is nothing to say of them.")
+            sheet.say(
+                f"{flow.name}: {flow.source} did not tell its topics, so there is nothing to say of them."
+            )
 
 
 def _print_flow(sheet: Sheet, found: Mirrored) -> None:
@@ -42,7 +44,9 @@ def _print_flow(sheet: Sheet, found: Mirrored) -> None:
         hang=4,
     )
     for topic, remote in found.replicated[:FIRST]:
-        sheet.say(f"{topic} as {remote}" if topic != remote else f"{topic}, under its own name", indent=4, hang=6)
+        sheet.say(
+            f"{topic} as {remote}" if topic != remote else f"{topic}, under its own name", indent=4, hang=6
+        )
     if more := rest(found.replicated):
         sheet.say(more, indent=4)
     if found.replicated:

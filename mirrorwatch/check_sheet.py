@@ -76,7 +76,10 @@ class Sheet:
             table.add_column(name, overflow="fold")
         for row in rows:
             table.add_row(*(Text(self.clean(cell)) for cell in row))
-        self._console.print(table, width=self._columns)
+        with self._console.capture() as captured:
+            self._console.print(table, width=self._columns)
+        for line in captured.get().splitlines():  # without the blanks that fill up the last column
+            self._console.print(Text.from_ansi(line.rstrip()), soft_wrap=True)
 
     def clean(self, text: str) -> str:
         """Return the text as it may be shown."""

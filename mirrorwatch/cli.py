@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from fleet.errors import ConfigurationError, MirrorwatchError
-from mirrorwatch.reading import read_configuration
+from mirrorwatch.config_reading import read_configuration
 from runtime import logs
 from runtime.shutdown import FORCED_EXIT_STATUS, Shutdown
 

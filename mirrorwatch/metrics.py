@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
@@ -14,7 +15,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from canary.books import Mark, Outcome
+from canary.books import CONCLUDING, Mark, Outcome
 from fleet import series
 from fleet.vocabulary import Cause, Verdict
 from runtime.kafka.round_trip import RoundTripOutcome
@@ -117,13 +118,20 @@ def _book_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
     }
     probes = _family(CounterMetricFamily, series.CANARY_PROBES_TOTAL)
     flying = _family(GaugeMetricFamily, series.CANARY_IN_FLIGHT)
+    partitions = _family(CounterMetricFamily, series.CANARY_PARTITION_PROBES_TOTAL)
     for flow in flows:
         for name, family in sums.items():
             family.add_metric(flow.labels, flow.books[name])
         for entry in (*Outcome, *Mark):
             probes.add_metric([*flow.labels, entry.value], flow.books[entry.value])
         flying.add_metric(flow.labels, flow.books["in_flight"])
+        if flow.partition_outcomes is not None:
+            for partition, outcome in product(flow.partitions, CONCLUDING):
+                count = flow.partition_outcomes.get((partition, outcome), 0)
+                partitions.add_metric([*flow.labels, str(partition), outcome.value], count)
     yield from (*sums.values(), probes, flying)
+    if partitions.samples:
+        yield partitions
 
 
 def _measure_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:

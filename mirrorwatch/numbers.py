@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from canary.books import Outcome
     from canary.latency import Histogram
     from fleet.vocabulary import Cause, Verdict
     from runtime.kafka.round_trip import RoundTripOutcome
@@ -37,6 +38,8 @@ class FlowNumbers:
     threshold_s: float
     recovery_point_age_s: float | None
     last_arrival_at: float | None
+    partition_outcomes: Mapping[tuple[int, Outcome], int] | None = None  # where they are asked for
+    partitions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

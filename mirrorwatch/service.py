@@ -281,6 +281,10 @@ class Service:
                     threshold_s=held.flow.threshold_s,
                     recovery_point_age_s=held.watch.recovery_point_age_s(now_ns),
                     last_arrival_at=None if arrival_ns is None else now_at + (arrival_ns - now_ns) / 1e9,
+                    partition_outcomes=(
+                        held.watch.partition_outcomes if self._config.canary.per_partition else None
+                    ),
+                    partitions=tuple(one.partition for one in held.watch.standings),
                 )
             )
         return ServiceNumbers(

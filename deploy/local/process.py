@@ -133,9 +133,11 @@ class Process:
         if self._child is None:
             raise RuntimeError(f"{self.name} was never started")
         try:
-            return self._child.wait(deadline_s)
+            status = self._child.wait(deadline_s)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"{self.name} did not end within {deadline_s:g} s (see {self.log})") from None
+        self._pid_file.unlink(missing_ok=True)
+        return status
 
     def kill(self) -> None:
         """End the process at once (SIGKILL)."""

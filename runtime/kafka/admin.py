@@ -7,7 +7,6 @@ lives itself, so each `ClusterAdmin` holds one client from `open` to `close`.
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,14 +21,13 @@ from confluent_kafka.admin import (
 )
 
 from fleet.errors import RefusedError, UnavailableError
-from runtime.kafka.failures import explain
+from runtime.kafka.failures import Symptoms, explain, listening_logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runtime.kafka.translation import ClientSettings
 
-_LOG = logging.getLogger("rdkafka")
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 CHUNK = 500  # partitions in one request for offsets
 MAX_TOPICS = 100_000  # names in one list
@@ -75,7 +73,7 @@ class ClusterAdmin:
         self._cluster = cluster
         self._timeout_s = timeout_s
         self._client: Any = None
-        self._last_error: Any = None
+        self._symptoms = Symptoms()
 
     async def open(self) -> None:
         """Make the client; it connects when the first question is asked.
@@ -87,17 +85,14 @@ class ClusterAdmin:
             "client.id": f"mirrorwatch-{self._cluster}-admin",
             "reconnect.backoff.ms": 100,
             "reconnect.backoff.max.ms": 1000,
-            "error_cb": self._note,
+            "error_cb": self._symptoms.hear_error,
         }
         try:
-            self._client = await asyncio.to_thread(AdminClient, config, logger=_LOG)
+            self._client = await asyncio.to_thread(
+                AdminClient, config, logger=listening_logger(self._symptoms)
+            )
         except KafkaException as error:
             raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
-
-    def _note(self, error: Any) -> None:
-        """Keep why the connection fails: a request that times out does not say it."""
-        if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - follows from the one before it
-            self._last_error = error
 
     async def close(self) -> None:
         """Let the client go; closing it waits for its threads, so not on the event loop."""
@@ -107,7 +102,6 @@ class ClusterAdmin:
 
     async def describe_cluster(self) -> ClusterDescription:
         """Return the cluster's id and brokers; proves that it can be reached and lets us in."""
-        self._last_error = None
         found = await self._ask(
             self._client.describe_cluster(request_timeout=self._timeout_s), "describing the cluster"
         )
@@ -194,16 +188,18 @@ class ClusterAdmin:
     async def _ask(self, future: Any, doing: str) -> Any:
         try:
             async with asyncio.timeout(self._timeout_s + _GRACE_S):
-                return await asyncio.wrap_future(future)
+                answer = await asyncio.wrap_future(future)
         except TimeoutError as error:
             raise UnavailableError(
-                f"{self._cluster}: {doing} had no answer within {self._timeout_s:g} s; it is tried again"
+                f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s; try again"
             ) from error
         except KafkaException as error:
-            cause = error.args[0]
-            if cause.code() == KafkaError._TIMED_OUT and self._last_error is not None:  # noqa: SLF001
-                cause = self._last_error
-            raise explain(cause, cluster=self._cluster, doing=doing) from KafkaException(cause)
+            await asyncio.to_thread(self._client.poll, 0)  # brings what the connections have said meanwhile
+            raise explain(
+                error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
+            ) from error
+        self._symptoms.clear()
+        return answer
 
 
 def _code(error: UnavailableError | RefusedError) -> int | None:

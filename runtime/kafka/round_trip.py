@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
-from runtime.kafka.failures import explain
+from runtime.kafka.failures import Symptoms, explain, listening_logger
 from runtime.kafka.tap import consumer_config
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
     from runtime.kafka.translation import ClientSettings
 
-_LOG = logging.getLogger("rdkafka")
 _SLICE_S = 0.05
 
 
@@ -51,7 +49,7 @@ class RoundTrip:
         self._producer: Any = None
         self._consumer: Any = None
         self._number = 0
-        self._last_error: Any = None
+        self._symptoms = Symptoms()
 
     async def open(self, *, from_offset: int, timeout_s: float) -> None:
         """Make both clients; reading starts at this offset."""
@@ -75,19 +73,16 @@ class RoundTrip:
                 "message.timeout.ms": max(int(timeout_s * 1000), 100),
                 "reconnect.backoff.ms": 100,
                 "reconnect.backoff.max.ms": 1000,
-                "error_cb": self._note,
+                "error_cb": self._symptoms.hear_error,
             },
-            logger=_LOG,
+            logger=listening_logger(self._symptoms),
         )
         config = consumer_config(self._settings, client_id=f"mirrorwatch-{self._cluster}-control")
         self._consumer = Consumer(
-            config | {"enable.partition.eof": False, "error_cb": self._note}, logger=_LOG
+            config | {"enable.partition.eof": False, "error_cb": self._symptoms.hear_error},
+            logger=listening_logger(self._symptoms),
         )
         self._consumer.assign([TopicPartition(self._topic, 0, from_offset)])
-
-    def _note(self, error: Any) -> None:
-        if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - follows from the one before it
-            self._last_error = error
 
     def _close(self) -> None:
         if self._producer is not None:
@@ -103,7 +98,6 @@ class RoundTrip:
         self._number += 1
         value = nonce + b":" + str(self._number).encode()
         reports: list[Any] = []
-        self._last_error = None
         self._producer.produce(
             self._topic, value=value, partition=0, on_delivery=lambda e, _: reports.append(e)
         )
@@ -112,29 +106,29 @@ class RoundTrip:
         if not reports or reports[0] is not None:
             return self._not_produced(reports[0] if reports else None, began_ns)
         produced_s = self._since_s(began_ns)
+        error = KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001 - what the client would call it
         while self._since_s(began_ns) < produced_s + timeout_s:
             message = self._consumer.poll(_SLICE_S)
             if message is None:
                 continue
             if message.error() is not None:
-                self._note(message.error())
+                error = message.error()
             elif message.value() == value:
+                self._symptoms.clear()
                 return RoundTripResult(RoundTripOutcome.GOOD, self._since_s(began_ns), None)
         return RoundTripResult(
-            RoundTripOutcome.OVERDUE, self._since_s(began_ns), self._explained("reading from")
+            RoundTripOutcome.OVERDUE, self._since_s(began_ns), self._explained(error, "reading from")
         )
 
     def _not_produced(self, error: Any, began_ns: int) -> RoundTripResult:
-        timed_out = error is None or error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001 - its name for it
-        outcome = RoundTripOutcome.PRODUCE_UNKNOWN if timed_out else RoundTripOutcome.PRODUCE_FAILED
-        if not timed_out or self._last_error is None:
-            self._last_error = error or self._last_error
-        return RoundTripResult(outcome, self._since_s(began_ns), self._explained("producing to"))
+        timed_out = KafkaError._MSG_TIMED_OUT  # noqa: SLF001 - the client's name for it
+        error = error or KafkaError(timed_out)
+        unknown = error.code() == timed_out
+        outcome = RoundTripOutcome.PRODUCE_UNKNOWN if unknown else RoundTripOutcome.PRODUCE_FAILED
+        return RoundTripResult(outcome, self._since_s(began_ns), self._explained(error, "producing to"))
 
-    def _explained(self, doing: str) -> MirrorwatchError | None:
-        if self._last_error is None:
-            return None
-        return explain(self._last_error, cluster=self._cluster, doing=f"{doing} {self._topic}")
+    def _explained(self, error: Any, doing: str) -> MirrorwatchError:
+        return explain(error, cluster=self._cluster, doing=f"{doing} {self._topic}", symptoms=self._symptoms)
 
     def _since_s(self, began_ns: int) -> float:
         return (self._clock.monotonic_ns() - began_ns) / 1e9

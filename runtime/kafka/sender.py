@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from runtime.kafka.failures import explain
+from runtime.kafka.failures import Symptoms, explain, listening_logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 POLL_S = 0.1
-_LOG = logging.getLogger("rdkafka")
 # Errors after which the record is certainly not in the log; after any other it may be.
 _NOT_WRITTEN = frozenset(
     {
@@ -81,6 +79,7 @@ class Sender:
         self._cluster = cluster
         self._clock = clock
         self._sink = sink
+        self._symptoms = Symptoms()
         self._ending = threading.Event()
         self._settings = settings
         self._name = name
@@ -101,8 +100,9 @@ class Sender:
                 "queue.buffering.max.kbytes": 65_536,
                 "reconnect.backoff.ms": 100,
                 "reconnect.backoff.max.ms": 1000,
+                "error_cb": self._symptoms.hear_error,
             },
-            logger=_LOG,
+            logger=listening_logger(self._symptoms),
         )
         self._thread.start()
 
@@ -154,8 +154,11 @@ class Sender:
     def _report(self, tag: object, error: Any, message: Any) -> None:
         at_ns = self._clock.monotonic_ns()
         if error is None:
+            self._symptoms.clear()
             self._sink(Delivered(tag, message.offset(), at_ns))
             return
-        failure = explain(error, cluster=self._cluster, doing=f"producing to {message.topic()}")
+        failure = explain(
+            error, cluster=self._cluster, doing=f"producing to {message.topic()}", symptoms=self._symptoms
+        )
         in_doubt = error.code() not in _NOT_WRITTEN
         self._sink(NotDelivered(tag, failure, in_doubt=in_doubt, fatal=bool(error.fatal()), at_ns=at_ns))

@@ -6,14 +6,13 @@ thread sees arrivals a fraction of a millisecond after they can be had, which an
 
 from __future__ import annotations
 
-import logging
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from runtime.kafka.failures import explain
+from runtime.kafka.failures import Symptoms, explain, listening_logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 POLL_S = 0.1  # how long a poll waits; a record ends it at once
-_LOG = logging.getLogger("rdkafka")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +89,7 @@ class Tap:
         self._cluster = cluster
         self._clock = clock
         self._sink = sink
+        self._symptoms = Symptoms()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
         self.last_poll_ns = 0  # when the thread was last seen alive
@@ -115,9 +114,9 @@ class Tap:
         return not self._thread.is_alive()
 
     def _run(self, places: tuple[Place, ...]) -> None:
-        consumer = Consumer(
-            consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"), logger=_LOG
-        )
+        config = consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}")
+        config["error_cb"] = self._symptoms.hear_error
+        consumer = Consumer(config, logger=listening_logger(self._symptoms))
         try:
             consumer.assign([TopicPartition(place.topic, place.partition, place.offset) for place in places])
             while not self._ending.is_set():
@@ -126,7 +125,12 @@ class Tap:
                 if message is not None:
                     self._sink(self._read(consumer, message, at_ns))
         except KafkaException as error:
-            failure = explain(error.args[0], cluster=self._cluster, doing="reading the canary's topics")
+            failure = explain(
+                error.args[0],
+                cluster=self._cluster,
+                doing="reading the canary's topics",
+                symptoms=self._symptoms,
+            )
             self._sink(TapFault(self._name, failure, lasting=True, at_ns=self._clock.monotonic_ns()))
         finally:
             consumer.close()
@@ -135,6 +139,7 @@ class Tap:
         error = message.error()
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if error is None:
+            self._symptoms.clear()
             _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
             return TappedRecord(
                 self._name,
@@ -149,7 +154,12 @@ class Tap:
             )
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
             return TappedEnd(self._name, topic, partition, offset, at_ns)
-        failure = explain(error, cluster=self._cluster, doing=f"reading {topic or 'the canary topics'}")
+        failure = explain(
+            error,
+            cluster=self._cluster,
+            doing=f"reading {topic or 'the canary topics'}",
+            symptoms=self._symptoms,
+        )
         lasting = bool(error.fatal()) or error.code() in _LASTING
         return TapFault(self._name, failure, lasting=lasting, at_ns=at_ns)
 

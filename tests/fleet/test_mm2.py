@@ -216,7 +216,7 @@ def test_what_is_silently_ignored_or_means_something_else_is_said(line, key, sen
 def test_an_alias_that_holds_the_separator_is_warned_of():
     warnings = read(text_of("dotted-alias.properties")).warnings
     assert [warning.key for warning in warnings] == ["us.east->eu.replication.policy.separator"]
-    assert "takes the topics of us.east for those of us and cannot see a cycle" in warnings[0].sentence
+    assert "takes its topics for those of us and cannot see a cycle" in warnings[0].sentence
 
 
 def test_what_3x_still_reads_is_said_for_an_unknown_version():
@@ -229,6 +229,17 @@ def test_what_3x_still_reads_is_said_for_an_unknown_version():
         ("3.x", False),
         ("4.x", True),
     ]
+
+
+def test_a_variable_without_a_value_is_a_problem_where_it_is_needed():
+    provider = "config.providers = env\nconfig.providers.env.class = org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+    (problem,) = problems_of(PLAIN + provider + "A->B.topics = ${env:MW_GOLDEN_MISSING}")
+    assert problem.key == "A->B.topics"
+    assert problem.sentence == (
+        "${env:MW_GOLDEN_MISSING} cannot be resolved: the environment has no variable MW_GOLDEN_MISSING that the "
+        "provider may read; set it."
+    )
+    assert read(PLAIN + provider + "B.client.id = ${env:MW_GOLDEN_MISSING}").warnings == ()
 
 
 def test_all_problems_come_at_once():

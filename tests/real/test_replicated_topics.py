@@ -15,7 +15,7 @@ from fleet.mm2 import read_mm2
 from tests.eventually import eventually
 
 # No two may differ in '.' and '_' alone, nor may their remote names: Kafka takes such for a collision.
-NAMES = """
+_TEXT = """
 a-{m} b.one-{m} c_two-{m} {m} {m}.x {m}-y {m}_z.w UPPER-{m} 0-{m} d..e-{m} f.-{m} g-.{m} {m}. {m}-- {m}.-
 A.one-{m} A.B.two-{m} A_three-{m} A-four-{m} A..five-{m}
 B.one-{m} B.A.two-{m} B_three-{m} B-four-{m} B--five-{m} B..six-{m}
@@ -27,7 +27,8 @@ mm2-one-{m}.internal mm2-two-{m}-internal mm2_three-{m}_internal mm2-four-{m} xm
 {m}-one.replica {m}-two-replica A.three-{m}.replica
 {m}-heartbeats {m}-one.heartbeats B.{m}-two.heartbeats {m}-three_heartbeats {m}xheartbeats
 orders.eu-{m} orders.us-{m} orders-three-{m} ORDERS.four-{m} console-consumer-{m}
-""".split()
+"""
+NAMES = _TEXT.split()
 
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 SETTINGS = {

@@ -1,0 +1,130 @@
+"""What `check` writes of the configuration as it was read: files, clusters, flows, warnings."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.quantity import duration_text
+from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
+from runtime import strict_yaml
+from runtime.interpolation import interpolate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fleet.flow import Flow
+    from mirrorwatch.check_sheet import Sheet
+    from mirrorwatch.configuration import Configuration
+    from runtime.kafka.translation import ClientSettings
+
+_EXAMPLE = "orders"
+
+
+def print_configured(sheet: Sheet, config: Configuration) -> None:
+    """Write files, clusters and flows."""
+    sheet.heading("Read")
+    sheet.say(str(config.path), hang=4)
+    mirrors = mm2_path(config)
+    if mirrors is not None and mirrors != config.path:
+        sheet.say(f"{mirrors}, as MirrorMaker reads it", hang=4)
+    _print_version(sheet, config)
+    sheet.heading(f"Clusters ({len(config.clients)})")
+    for cluster in config.topology.clusters:
+        if cluster.alias in config.clients:
+            _print_cluster(sheet, cluster.alias, config.clients[cluster.alias])
+        else:
+            sheet.say(f"{cluster.alias}: no flow touches it, so it is left alone", hang=4)
+    sheet.heading(f"Flows ({len(config.topology.flows)})")
+    for flow in config.topology.flows:
+        _print_flow(sheet, flow)
+
+
+def print_warnings(sheet: Sheet, config: Configuration) -> None:
+    """Write each warning in full."""
+    if not config.warnings:
+        return
+    sheet.heading(f"Warnings ({len(config.warnings)})")
+    for warning in config.warnings:
+        told = str(warning) if warning.file or warning.key else warning.sentence
+        sheet.say(told, hang=4)
+
+
+def mm2_path(config: Configuration) -> Path | None:
+    """Return the path of the mm2.properties that the configuration is or names; None where there is none."""
+    if config.path.suffix == ".properties":
+        return config.path
+    document = strict_yaml.read(config.path)
+    document, _ = interpolate(document, environ=os.environ, directory=config.directory)
+    named = document.data.get("mm2") if isinstance(document.data, dict) else None
+    return config.directory / named if isinstance(named, str) else None
+
+
+def _print_version(sheet: Sheet, config: Configuration) -> None:
+    versions = sorted({flow.mirror_version or "" for flow in config.topology.flows})
+    if versions and versions[0]:
+        sheet.say(f"MirrorMaker's version: {', '.join(versions)}")
+    else:
+        sheet.say(
+            "MirrorMaker's version is not known (mirror_version): where 3.x and 4.x differ, both readings are"
+            " shown."
+        )
+
+
+def _print_cluster(sheet: Sheet, alias: str, settings: ClientSettings) -> None:
+    client = settings.librdkafka
+    sheet.say(alias)
+    sheet.fact("bootstrap", client["bootstrap.servers"].replace(",", ", "))
+    sheet.fact("security", client.get("security.protocol", "plaintext").upper())
+    sheet.fact("principal", principal_of(settings))
+
+
+def principal_of(settings: ClientSettings) -> str:
+    """Return the principal as which we come, as far as the client's settings tell it."""
+    client = settings.librdkafka
+    protocol = client.get("security.protocol", "plaintext")
+    if protocol.startswith("sasl"):
+        user = client.get("sasl.username", "")
+        if user and client.get("sasl.mechanism", client.get("sasl.mechanisms", "")).upper() != "OAUTHBEARER":
+            return f"User:{user}"
+        return "the one that the token names"
+    if protocol == "ssl" and any(key.startswith(("ssl.certificate", "ssl.keystore")) for key in client):
+        return "the subject of the client certificate"
+    return "User:ANONYMOUS"
+
+
+def _print_flow(sheet: Sheet, flow: Flow) -> None:
+    topics = flow.topic_filter
+    sheet.say(flow.name)
+    sheet.fact("policy", _policy(flow))
+    sheet.fact("topics", topics.include.strip() or "none: the list is empty")
+    for name, exclude in _excludes(flow):
+        sheet.fact(name, exclude.strip() or "nothing")
+    sheet.fact("new topics", _refresh(flow))
+    sheet.fact("tasks", f"{flow.tasks_max} at most")
+    sheet.fact("delivery", "exactly once" if flow.exactly_once else "at least once")
+
+
+def _policy(flow: Flow) -> str:
+    remote = flow.remote_topic(_EXAMPLE)
+    kept = (
+        "topics keep their names" if remote == _EXAMPLE else f"{_EXAMPLE} becomes {remote} on {flow.target}"
+    )
+    kind = {PolicyKind.DEFAULT: "default", PolicyKind.IDENTITY: "identity", PolicyKind.LEGACY: "legacy"}
+    return f"{kind[flow.policy.kind]}: {kept}"
+
+
+def _excludes(flow: Flow) -> list[tuple[str, str]]:
+    """Return the excluding list, or both where it depends on the version that is not known."""
+    older, newer = (flow.topic_filter.exclude_at(major) for major in (OLDEST_KNOWN, NEWEST_KNOWN))
+    if older == newer:
+        return [("excluded", newer)]
+    if flow.mirror_version is None:
+        return [("excluded 3.x", older), ("excluded 4.x", newer)]
+    return [("excluded", older if major_version(flow.mirror_version) == OLDEST_KNOWN else newer)]
+
+
+def _refresh(flow: Flow) -> str:
+    if flow.refresh_topics_interval_s is None:
+        return "taken up only when MirrorMaker is restarted (refresh.topics.enabled is false)"
+    return f"taken up every {duration_text(flow.refresh_topics_interval_s)}"

@@ -1,0 +1,70 @@
+"""The rights that `run` needs on each cluster, and the kafka-acls commands that grant just these. Pure.
+
+By Kafka's StandardAuthorizer: Read and Write imply Describe; an idempotent producer needs no right of its
+own beside Write (KIP-679, brokers from 3.0 on); partitions that are assigned need no right on a group; and
+describing the cluster needs none.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from canary.config import CanaryMode
+from canary.control import TOPIC as CONTROL_TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from canary.config import CanaryConfig
+    from canary.flows import CanaryFlow
+
+ORDER = ("Describe", "Read", "Write", "Create")
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """What the principal may do with one topic of one cluster, and what for."""
+
+    cluster: str
+    topic: str
+    operations: tuple[str, ...]
+    purpose: str
+
+
+def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Right, ...]:
+    """Return the least rights, by cluster, each topic once; `clusters` are those that flows touch."""
+    found: dict[tuple[str, str], tuple[set[str], list[str]]] = {}
+
+    def need(cluster: str, topic: str, operations: set[str], purpose: str) -> None:
+        has, purposes = found.setdefault((cluster, topic), (set(), []))
+        has |= operations
+        if purpose not in purposes:
+            purposes.append(purpose)
+
+    make = set() if canary.mode is CanaryMode.PRECREATED else {"Create"}
+    for flow in flows:
+        if not flow.off:
+            need(flow.source, flow.source_topic, {"Read", "Write"} | make, "probes")
+            need(flow.target, flow.target_topic, {"Read"}, f"copies of {flow.name}")
+    order = list(clusters)
+    for cluster in order:
+        need(cluster, CONTROL_TOPIC, {"Read", "Write"} | make, "control probes")
+    return tuple(
+        Right(cluster, topic, tuple(name for name in ORDER if name in has), ", ".join(purposes))
+        for (cluster, topic), (has, purposes) in sorted(
+            found.items(), key=lambda item: (order.index(item[0][0]), item[0][1] == CONTROL_TOPIC, item[0][1])
+        )
+    )
+
+
+def acl_command(bootstrap: str, principal: str, right: Right) -> tuple[str, ...]:
+    """Return the lines of one kafka-acls command, for a POSIX shell."""
+    return (
+        f"kafka-acls.sh --bootstrap-server {shlex.quote(bootstrap)} \\",
+        "  --command-config admin.properties \\",
+        f"  --add --allow-principal {shlex.quote(principal)} \\",
+        f"  --topic {shlex.quote(right.topic)}"
+        + "".join(f" --operation {operation}" for operation in right.operations),
+    )

@@ -1,0 +1,340 @@
+"""What `check` says, against real brokers: their topics, the size of a probe, and the rights it prints."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import shlex
+import sys
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+from rich.console import Console
+
+from canary.stamp import Stamp, encode
+from deploy.local import topics
+from deploy.local.jars import kafka_version
+from deploy.local.java import java_command
+from deploy.local.ports import free_port
+from deploy.local.process import Process
+from deploy.local.properties import write_properties
+from fleet.errors import RefusedError
+from mirrorwatch.check import check
+from mirrorwatch.check_cost import batch_bytes, probe_bytes
+from mirrorwatch.config_reading import read_configuration
+from runtime.clock import SystemClock
+from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
+from runtime.kafka.sender import Delivered, NotDelivered, Sender
+from runtime.kafka.tap import Place, Tap, TapFault, TappedRecord
+from runtime.kafka.translation import ClientSettings
+from tests.eventually import eventually, eventually_async
+
+PRINCIPAL = "User:watcher"
+
+
+def said(path, *, acls=False):
+    """Return the exit status of `check`, what it printed, and the same with every fold taken out."""
+    config = read_configuration(path, environ={})
+    console = Console(file=io.StringIO(), width=80, color_system=None)
+    code = asyncio.run(check(config, console=console, connect=True, acls=acls, principal=PRINCIPAL))
+    text = console.file.getvalue()
+    return code, text, re.sub(r"\s+", " ", text)
+
+
+def write_config(folder, clusters, **sections):
+    path = folder / "mirrorwatch.yml"
+    path.write_text(json.dumps({"clusters": clusters, **sections}), encoding="utf-8")
+    return path
+
+
+def test_the_topics_of_two_clusters(kafka_pair, topic_name, tmp_path):
+    a, b = kafka_pair.a, kafka_pair.b
+    one, two, left_out = topic_name("one"), topic_name("two"), topic_name("left-out")
+    trap, copy = f"B.{topic_name('trap')}", f"B.{topic_name('back')}"
+    for name in (one, two, left_out, trap, copy):
+        topics.create_topic(a.client_properties(), name)
+    topics.create_topic(b.client_properties(), topic_name("back"))
+    topics.create_topic(b.client_properties(), f"A.{one}")
+    clusters = {"A": a.client_properties(), "B": b.client_properties()}
+    wanted = f"{one}, {two}, {re.escape(trap)}, {re.escape(copy)}, mirrorwatch-canary"
+    flows = {"A->B": {"topics": wanted}, "B->A": {}}
+    path = write_config(tmp_path, clusters, flows=flows, mirror_version="4.3")
+
+    code, text, flat = said(path)
+
+    assert code == 0, text
+    assert f"{one} as A.{one}" in flat
+    assert f"{two} as A.{two}" in flat
+    absent = re.search(
+        r"Not on B yet \(\d+\): MirrorMaker takes up new topics every 10 min [^:]*\. (.*?) Not", flat
+    )
+    assert absent, text
+    assert f"A.{two}" in absent[1]
+    assert f"A.{one}" not in absent[1]
+    assert left_out in flat.partition("Not mirrored because no entry of topics")[2]
+    assert f"{trap} on A is never mirrored A->B because its name says that it came from B." in flat
+    assert f"{copy} on A" not in flat  # a copy of B's own topic, which nobody has to be told of
+    assert re.search(r"A: id \S+, 1 broker, [\d,]+ topics? to be seen", flat)
+    assert "Traceback" not in text
+
+
+def test_a_cluster_that_is_away_hides_nothing_of_the_other(kafka_pair, tmp_path):
+    away = f"127.0.0.1:{free_port()}"
+    clusters = {"A": kafka_pair.a.client_properties(), "B": {"bootstrap.servers": away}}
+    path = write_config(tmp_path, clusters, flows={"A->B": {}})
+    code, text, flat = said(path)
+    assert code == 4, text
+    assert f"cluster B at {away}: describing the cluster failed: nothing listens there" in flat
+    assert "A: id " in flat
+    assert "Whether they are on B is not known" in flat or "no topic is to be seen on A" in flat
+    assert "Not fine: B could not be reached" in flat
+
+
+def test_a_probe_takes_the_bytes_that_check_counts(kafka_pair, topic_name):
+    """Send probes as the canary does and weigh the segment file."""
+    topic, broker = topic_name("weighed"), kafka_pair.a
+    topics.create_topic(broker.client_properties(), topic)
+    identity = topics.topic_id(broker.client_properties(), topic)
+    reports = []
+    sender = Sender(
+        ClientSettings(broker.client_properties()),
+        name="weighed",
+        cluster="A",
+        clock=SystemClock(),
+        sink=reports.append,
+        message_timeout_s=10.0,
+    )
+    counted = 0
+    sender.start()
+    for sequence in range(5):
+        probe = encode(Stamp("0" * 32, "0" * 16, 10**6 + sequence, identity, topic, 0, 1_790_000_000_000))
+        counted += batch_bytes(probe.key, probe.value, probe.headers)
+        assert sender.send(topic, 0, key=probe.key, value=probe.value, headers=probe.headers, tag=sequence)
+        assert sender.flush(10.0) == 0  # so that each goes by itself, as at a probe a second
+    sender.stop()
+    sender.join(5.0)
+    eventually(lambda: len(reports) == 5, 10, what="the reports")
+    assert all(isinstance(report, Delivered) for report in reports)
+    segment = next((broker.folder / "data").rglob(f"{topic}-0/*.log"))
+    assert segment.stat().st_size == counted
+    assert abs(counted / 5 - probe_bytes(topic, 1)) <= 2
+
+
+# --- rights
+
+
+@contextmanager
+def acls_of(broker):
+    """Give a function that grants the watcher operations on a topic; every right of his ends with the test."""
+    admin = topics.admin_client(broker.client_properties())
+
+    def grant(topic, operations):
+        bindings = [
+            AclBinding(
+                ResourceType.TOPIC,
+                topic,
+                ResourcePatternType.LITERAL,
+                PRINCIPAL,
+                "*",
+                AclOperation[operation.upper()],
+                AclPermissionType.ALLOW,
+            )
+            for operation in operations
+        ]
+        for future in admin.create_acls(bindings).values():
+            future.result(20)
+
+    try:
+        yield grant
+    finally:
+        everything = AclBindingFilter(
+            ResourceType.ANY,
+            None,
+            ResourcePatternType.ANY,
+            PRINCIPAL,
+            None,
+            AclOperation.ANY,
+            AclPermissionType.ANY,
+        )
+        for future in admin.delete_acls([everything]).values():
+            future.result(20)
+
+
+@pytest.fixture
+def secure_config(secure_broker, topic_name, tmp_path):
+    """Write a configuration in which the secured broker is both ends of a flow."""
+    client = secure_broker.java_properties("watcher")
+    port = free_port()
+    path = write_config(
+        tmp_path,
+        {"A": client, "B": client},
+        flows={"A->B": {}},
+        mirror_version="4.3",
+        canary={"topic": topic_name("canary"), "interval": "200ms", "threshold": "2s", "horizon": "10s"},
+        http={"listen": f"127.0.0.1:{port}"},
+    )
+    return path, port
+
+
+def granted_by_the_printed_commands(text, broker, folder):
+    """Run every kafka-acls command of the text, as its reader would, with Kafka's own tool."""
+    write_properties(folder / "admin.properties", broker.java_properties())
+    main = (
+        "kafka.admin.AclCommand" if kafka_version().startswith("3.") else "org.apache.kafka.tools.AclCommand"
+    )
+    script = text.partition("# admin.properties")[2].partition("\nResult")[0].replace("\\\n", " ")
+    commands = [shlex.split(line) for line in script.splitlines() if line.startswith("kafka-acls.sh")]
+    for number, (_, *arguments) in enumerate(commands):
+        arguments[arguments.index("admin.properties")] = str(folder / "admin.properties")
+        command = java_command(kafka_version(), folder, main, *arguments, heap_mb=128)
+        process = Process(f"acls-{number}", command, folder=folder)
+        process.start()
+        try:
+            assert process.wait(deadline_s=60.0) == 0, process.logged()
+        finally:
+            process.kill()
+    return len(commands)
+
+
+def value_of(port, series):
+    """Return the sum of a series of the running service, None while it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            text = answer.read().decode()
+    except (urllib.error.URLError, ConnectionError):
+        return None
+    found = re.findall(rf"^{re.escape(series)}\S* (\S+)$", text, re.MULTILINE)
+    return sum(float(number) for number in found)
+
+
+@contextmanager
+def copying(broker, source, target):
+    """Give a function that copies what is new in one topic to another, in place of a mirror."""
+    client = broker.client_properties()
+    consumer = Consumer({**client, "group.id": "copying", "enable.auto.commit": False, "log_level": 0})
+    producer = Producer({**client, "log_level": 0})
+    consumer.assign([TopicPartition(source, 0, 0)])
+
+    def copy():
+        for message in consumer.consume(100, 0.2):
+            if message.error() is None:
+                producer.produce(
+                    target,
+                    partition=0,
+                    key=message.key(),
+                    value=message.value(),
+                    headers=message.headers(),
+                )
+        producer.flush(5)
+
+    try:
+        yield copy
+    finally:
+        consumer.close()
+
+
+def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config, topic_name, tmp_path):
+    path, port = secure_config
+    source, target = topic_name("canary"), f"A.{topic_name('canary')}"
+    with acls_of(secure_broker):
+        code, text, flat = said(path, acls=True)
+        assert code == 4, text  # nothing is granted yet
+        assert "the principal may not do this with the topic" in flat
+        assert "User:watcher" in flat
+        assert 'w"atch' not in text
+        assert granted_by_the_printed_commands(text, secure_broker, tmp_path) == 4
+        eventually(lambda: said(path)[0] == 0, 20, what="check content with the rights that it printed")
+
+        service = Process("service", [sys.executable, "-m", "mirrorwatch", "run", str(path)], folder=tmp_path)
+        service.start()
+        try:
+            client = secure_broker.client_properties()
+            eventually(lambda: topics.partition_count(client, source) > 0, 30, what="the canary's topic")
+            topics.create_topic(client, target)  # a mirror has rights of its own to do so
+            with copying(secure_broker, source, target) as copy:
+
+                def delivered():
+                    copy()
+                    return (value_of(port, "mirrorwatch_canary_good_total") or 0) >= 3
+
+                eventually(delivered, 60, what=f"good probes; the service said:\n{service.logged()[-3000:]}")
+            assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="A",outcome="good"}') > 0
+            assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="B",outcome="good"}') > 0
+            service.stop()
+            assert "may not" not in service.logged()
+        finally:
+            service.kill()
+    assert said(path)[0] == 4  # the rights are gone, and that is seen
+
+
+@pytest.mark.parametrize("lacking", [None, "Create", "Write", "Read"])
+async def test_each_right_is_needed(secure_broker, topic_name, lacking):
+    """Do with one topic what the canary does with it at the source; without one right, one step is refused."""
+    topic = topic_name("rights")
+    settings = ClientSettings(secure_broker.client_properties("watcher"))
+    with acls_of(secure_broker) as grant:
+        # Describe comes with Read or Write; it is what tells a test that the rights have arrived.
+        grant(topic, [name for name in ("Create", "Write", "Read") if name != lacking])
+        refused = set()
+        admin = ClusterAdmin(settings, cluster="S")
+        await admin.open()
+        try:
+            await admin.describe_cluster()
+            try:
+                await admin.create_topic(NewTopicRequest(topic, 1, {}))
+            except RefusedError:
+                refused.add("Create")
+                await asyncio.to_thread(topics.create_topic, secure_broker.client_properties(), topic)
+            assert (await admin.describe_topics([topic]))[topic] is not None
+            assert await admin.end_offsets(topic, [0]) == {0: 0}
+            assert topic in await admin.list_topics()
+        finally:
+            await admin.close()
+        refused |= await _send_and_read(settings, secure_broker, topic)
+    assert refused == ({lacking} if lacking else set())
+
+
+async def _send_and_read(settings, broker, topic):
+    refused, reports, seen = set(), [], []
+    clock = SystemClock()
+    sender = Sender(
+        settings, name="rights", cluster="S", clock=clock, sink=reports.append, message_timeout_s=10.0
+    )
+    await asyncio.to_thread(sender.start)
+    assert sender.send(topic, 0, key=b"k", value=b"v", headers=(), tag=0)
+    await eventually_async(lambda: reports, 20, what="a report of the record")
+    sender.stop()
+    await asyncio.to_thread(sender.join, 5.0)
+    if isinstance(reports[0], NotDelivered):
+        assert isinstance(reports[0].error, RefusedError), str(reports[0].error)
+        refused.add("Write")
+        producer = Producer({**broker.client_properties(), "log_level": 0})
+        producer.produce(topic, b"v", partition=0)
+        assert await asyncio.to_thread(producer.flush, 10) == 0
+    tap = Tap(settings, name="rights", cluster="S", clock=clock, sink=seen.append)
+    tap.start([Place(topic, 0, 0)])
+    try:
+        await eventually_async(
+            lambda: [one for one in seen if isinstance(one, TappedRecord | TapFault)], 20, what="a record"
+        )
+    finally:
+        tap.stop()
+        await asyncio.to_thread(tap.join, 10.0)
+    first = next(one for one in seen if isinstance(one, TappedRecord | TapFault))
+    if isinstance(first, TapFault):
+        assert isinstance(first.error, RefusedError), str(first.error)
+        refused.add("Read")
+    return refused
