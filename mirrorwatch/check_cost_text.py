@@ -161,4 +161,5 @@ def _existing(config: Configuration, looks: Mapping[str, ClusterLook]) -> dict[s
 
 
 def _rate(records_per_s: float) -> str:
-    return f"{records_per_s:.3g} records/s" if records_per_s < 1000 else f"{records_per_s:,.0f} records/s"
+    number = f"{records_per_s:.3g}" if records_per_s < 1000 else f"{records_per_s:,.0f}"
+    return f"{number} record/s" if number == "1" else f"{number} records/s"

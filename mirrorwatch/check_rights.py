@@ -65,6 +65,6 @@ def acl_command(bootstrap: str, principal: str, right: Right) -> tuple[str, ...]
         f"kafka-acls.sh --bootstrap-server {shlex.quote(bootstrap)} \\",
         "  --command-config admin.properties \\",
         f"  --add --allow-principal {shlex.quote(principal)} \\",
-        f"  --topic {shlex.quote(right.topic)}"
-        + "".join(f" --operation {operation}" for operation in right.operations),
+        f"  --topic {shlex.quote(right.topic)} \\",
+        " " + "".join(f" --operation {operation}" for operation in right.operations),
     )

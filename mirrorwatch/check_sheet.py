@@ -32,12 +32,14 @@ class Sheet:
     def __init__(self, console: Console, redactor: Redactor) -> None:
         self._console = console
         self._redactor = redactor
+        self._begun = False
         self._columns = max(LEAST_COLUMNS, min(console.width, MOST_COLUMNS))
 
     def heading(self, text: str) -> None:
         """Begin a section."""
-        self._print("")
-        self._print(text, style="bold")
+        if self._begun:
+            self._print("")
+        self._print(self.clean(text), style="bold")
 
     def say(self, text: str, *, indent: int = 2, hang: int | None = None) -> None:
         """Write a sentence, folded at words; a word that is longer than a line stays whole.
@@ -88,6 +90,7 @@ class Sheet:
         return shown.encode(encoding, "replace").decode(encoding, "replace")
 
     def _print(self, line: str, *, style: str = "") -> None:
+        self._begun = True
         self._console.print(Text(line, style=style), soft_wrap=True)
 
 

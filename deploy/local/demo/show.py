@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FLOW = "A->B"
 ROUNDS = ("freeze-mirror", "stop-target", "drop-some")
 
+_STAYING = (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING)
 _NOTICE_S = 40.0  # how long the service is given to see a fault, and to see that it is over
 _HOLD_S = 6.0  # how long a fault goes on after it was seen, so that a person can look at the page
 _ACT_S = 60.0
@@ -39,15 +40,25 @@ class Show:
         self._ends_at = ends_at  # on the monotonic clock
         self._next = 0
 
-    def wait_healthy(self) -> bool:
-        """Wait until the service says that the flow is healthy; say so, or what it says instead."""
+    def wait_healthy(self) -> None:
+        """Wait until the service says that the flow is healthy; say so, or what it says instead.
+
+        A verdict that stays, since what was lost is lost, is said too, and the service then starts anew.
+        """
         begun = time.monotonic()
-        said = self._watch(lambda said: said.verdict == Verdict.HEALTHY, deadline_s=_NOTICE_S)
+        said = self._watch(lambda said: said.verdict in (Verdict.HEALTHY, *_STAYING), deadline_s=_NOTICE_S)
+        after = f"after {time.monotonic() - begun:.1f} s"
         if said is None:
             self._say(f"  mirrorwatch does not call {FLOW} healthy within {_NOTICE_S:.0f} s")
-            return False
-        self._say(f"  {FLOW} is healthy, after {time.monotonic() - begun:.1f} s")
-        return True
+        elif said.verdict == Verdict.HEALTHY:
+            self._say(f"  {FLOW} is healthy, {after}")
+        else:
+            self._say(f"  {after} mirrorwatch says {said}")
+            self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence: lost is lost.")
+            self._say("  For the next round the service starts anew with an empty store.")
+            self._stack.service.forget()
+            self._stack.service.start()
+            self._watch(lambda said: said.verdict == Verdict.HEALTHY, deadline_s=_NOTICE_S)
 
     def play(self, *, every_s: float) -> None:
         """Play a round each time a key is pressed or `every_s` has passed, until the time is over."""
@@ -71,11 +82,6 @@ class Show:
             self._watch_changes(said, begun)
         self._act("end", fault)
         self._say("  mended")
-        if said is not None and said.verdict in (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING):
-            self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence: lost is lost.")
-            self._say("  For the next round the service starts anew with an empty store.")
-            self._stack.service.forget()
-            self._stack.service.start()
         self.wait_healthy()
 
     def _menu(self, every_s: float) -> str:

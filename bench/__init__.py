@@ -1,0 +1,1 @@
+"""Measurements: whole programs on this machine, never asserted in a test."""

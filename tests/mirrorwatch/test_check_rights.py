@@ -1,0 +1,67 @@
+"""Which rights are printed for which configuration."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from canary.config import CanaryConfig
+from mirrorwatch.check_rights import Right, acl_command, rights
+from tests.mirrorwatch.test_check_cost import flow
+
+RW, RWC, R = ("Read", "Write"), ("Read", "Write", "Create"), ("Read",)
+CANARY, CONTROL = "mirrorwatch-canary", "__mirrorwatch-control"
+
+
+def told(flows, clusters="AB", **canary):
+    return [
+        (each.cluster, each.topic, each.operations)
+        for each in rights(clusters, flows, CanaryConfig(**canary))
+    ]
+
+
+@pytest.mark.parametrize(("mode", "own"), [("create", RWC), ("precreated", RW)])
+def test_one_flow(mode, own):
+    assert told([flow("A", "B")], mode=mode) == [
+        ("A", CANARY, own),
+        ("A", CONTROL, own),
+        ("B", "A.mirrorwatch-canary", R),
+        ("B", CONTROL, own),
+    ]
+
+
+def test_a_flow_without_canary_needs_the_control_probes_only():
+    assert told([flow("A", "B", off="filtered")]) == [("A", CONTROL, RWC), ("B", CONTROL, RWC)]
+
+
+def test_both_directions_and_a_fan_out_name_each_topic_once():
+    found = told([flow("A", "B"), flow("B", "A"), flow("A", "C")], "ABC")
+    assert found == [
+        ("A", "B.mirrorwatch-canary", R),
+        ("A", CANARY, RWC),
+        ("A", CONTROL, RWC),
+        ("B", "A.mirrorwatch-canary", R),
+        ("B", CANARY, RWC),
+        ("B", CONTROL, RWC),
+        ("C", "A.mirrorwatch-canary", R),
+        ("C", CONTROL, RWC),
+    ]
+
+
+def test_a_topic_that_is_both_copy_and_source_has_the_rights_of_both():
+    keeps = replace(flow("A", "B"), target_topic=CANARY)
+    found = rights("ABC", [keeps, flow("B", "C")], CanaryConfig())
+    assert Right("B", CANARY, RWC, "copies of A->B, probes") in found
+
+
+def test_a_command_survives_a_shell():
+    right = Right("A", "it's; rm -rf", ("Read",), "")
+    lines = acl_command("a:9092,b:9092", "User:CN=a b,O=$x", right)
+    assert all(line.endswith("\\") for line in lines[:-1])
+    words = shlex.split("".join(line.rstrip("\\") for line in lines))
+    assert words == [
+        *("kafka-acls.sh", "--bootstrap-server", "a:9092,b:9092", "--command-config", "admin.properties"),
+        *("--add", "--allow-principal", "User:CN=a b,O=$x", "--topic", "it's; rm -rf", "--operation", "Read"),
+    ]
