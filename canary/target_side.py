@@ -28,6 +28,8 @@ def see(tracking: Tracking, event: SeenAtTarget) -> None:
             if state is not None:
                 _take_intact(tracking, state, identity, event)
         case Corrupted(found, sentence):
+            if found is not None and found.incarnation != tracking.policy.incarnation:
+                return  # of another run or installation, which has judged it or will
             present = tracking.by_partition.get(event.partition)
             topic_id = present.topic_id if present else ""
             tracking.ledger.mark_record(Mark.CORRUPTED, topic_id, event, found, sentence)

@@ -16,12 +16,19 @@ class Control(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvidence:
-    """How a cluster answers us."""
+    """How a cluster answers us.
+
+    `last_ok_at` and `last_failed_at` tell when a control probe last came back and last failed. A control that
+    is OK says that the newest probe came back, and that may have been before the fault: only an answer later
+    than the fault proves a cluster well. Where they are None, `control` alone is believed.
+    """
 
     alias: str
     control: Control
     sentence: str = ""  # why it is failing or unknown
     since_at: float = 0.0
+    last_ok_at: float | None = None
+    last_failed_at: float | None = None
 
 
 class FindingKind(StrEnum):

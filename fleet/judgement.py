@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState
+from fleet.judgement_words import ended
 from fleet.rules_content import altered, losing, repeating
 from fleet.rules_delay import late, stalled
 from fleet.rules_quiet import healthy, unknown
@@ -58,11 +59,14 @@ def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> 
 def _canary_sentence(flow: FlowEvidence) -> str:
     canary = flow.canary
     if canary.state is not CanaryState.RUNNING:
-        return canary.sentence
+        return ended(canary.sentence)
     if canary.impaired is not None:
-        return canary.impaired
+        return f"What it sees cannot be trusted at present: {ended(canary.impaired)}"
+    count = len(canary.partitions)
     moving = sum(
         one.arrival_age_s is not None and one.arrival_age_s <= canary.threshold_s + canary.interval_s
         for one in canary.partitions
     )
-    return f"{moving} of {len(canary.partitions)} partitions deliver"
+    if count == 1:
+        return "Its one partition delivers." if moving else "Its one partition does not deliver."
+    return f"{moving} of {count} partitions {'delivers' if moving == 1 else 'deliver'}."

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from fleet.evidence import Finding, FindingKind, FlowEvidence
 
 HOLD_S = 900.0  # how long loss, change and repetition hold after their last evidence
 MAX_ROWS = 10  # rows of evidence for one verdict; the books have the count
+_SHOWN_PARTITIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Judgement:
 
 def findings_of(flow: FlowEvidence, now_at: float, kind: FindingKind) -> list[Finding]:
     """Return the findings of this kind that still hold, oldest first."""
-    return [one for one in flow.canary.findings if one.kind is kind and now_at - one.at <= HOLD_S]
+    held = [one for one in flow.canary.findings if one.kind is kind and now_at - one.at <= HOLD_S]
+    return sorted(held, key=lambda finding: finding.at)
 
 
 def rows_of(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
@@ -53,9 +56,23 @@ def probes_text(count: int) -> str:
     return "1 probe" if count == 1 else f"{count} probes"
 
 
-def partitions_text(partitions: set[int]) -> str:
-    """Write which partitions, the first six by number."""
-    numbers = sorted(partitions)
-    shown = ", ".join(str(number) for number in numbers[:6])
-    more = f" and {len(numbers) - 6} more" if len(numbers) > 6 else ""
-    return f"partition {shown}" if len(numbers) == 1 else f"partitions {shown}{more}"
+def partitions_text(partitions: Collection[int]) -> str:
+    """Write which partitions, the first six by number: `partition 3`, `partitions 0, 1 and 2`."""
+    numbers = [str(number) for number in sorted(set(partitions))]
+    if len(numbers) == 1:
+        return f"partition {numbers[0]}"
+    shown, more = numbers[:_SHOWN_PARTITIONS], len(numbers) - _SHOWN_PARTITIONS
+    if more > 0:
+        return f"partitions {', '.join(shown)} and {more} more"
+    return f"partitions {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def latency_text(seconds: float) -> str:
+    """Write a latency, which may be too short to be told in hundredths of a second."""
+    return duration_text(seconds) if seconds >= 0.01 else "less than 0.01 s"
+
+
+def ended(sentence: str) -> str:
+    """Return a sentence of another part with a full stop at its end."""
+    text = sentence.strip()
+    return text if text.endswith((".", "!", "?")) or not text else f"{text}."

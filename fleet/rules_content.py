@@ -5,48 +5,72 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState, FindingKind
-from fleet.judgement_words import Judgement, findings_of, partitions_text, probes_text, rows_of
+from fleet.judgement_words import Judgement, ended, findings_of, partitions_text, probes_text, rows_of
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.evidence import Finding, FlowEvidence
+    from fleet.evidence import CanaryEvidence, Finding, FlowEvidence
+
+NOTICE_S = 10.0  # a re-created topic is noticed within this time after it was made
+MANY_BURSTS = 10  # duplicates that come back this often within their horizons are no mere restarts
 
 
 def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while probes are lost for good, or stand where they do not belong."""
-    lost = findings_of(flow, now_at, FindingKind.LOST)
     misrouted = findings_of(flow, now_at, FindingKind.MISROUTED)
-    if not lost and not misrouted:
-        return None
-    count = sum(finding.count for finding in lost or misrouted)
-    where = partitions_text({finding.partition for finding in lost or misrouted})
+    lost = findings_of(flow, now_at, FindingKind.LOST)
     if misrouted:
-        return Judgement(
-            Verdict.LOSING,
-            Cause.MISROUTED,
-            f"{probes_text(count)} of {flow.flow} stand in a place that is not theirs ({where}): something on"
-            f" the way routes records elsewhere.",
-            rows_of(misrouted + lost),
-        )
-    if any(finding.overtaken for finding in lost):
-        cause = Cause.OVERTAKEN
-        why = f"the log on {flow.source.alias} starts after them, so they were deleted before they were read"
-    elif flow.topic.source_recreated_at is not None or flow.topic.target_recreated_at is not None:
-        cause = Cause.TOPIC_RECREATED
-        side = flow.source.alias if flow.topic.source_recreated_at is not None else flow.target.alias
-        why = f"the topic was re-created on {side}"
-    else:
-        cause = Cause.FILTERED
-        why = "newer records of the same partitions came through: something on the way drops records"
+        return _misrouted(flow, misrouted, lost)
+    if not lost:
+        return None
+    count = sum(finding.count for finding in lost)
+    partitions = {finding.partition for finding in lost}
+    cause, why = _loss_cause(flow, lost[-1], one=count == 1, partitions=len(partitions))
+    are = "is" if count == 1 else "are"
     return Judgement(
         Verdict.LOSING,
         cause,
-        f"{probes_text(count)} of {where} are on {flow.source.alias} and will not come to"
-        f" {flow.target.alias}: {why}.",
+        f"{probes_text(count)} of {partitions_text(partitions)} {are} on {flow.source.alias} and will not come"
+        f" to {flow.target.alias}: {why}.",
         rows_of(lost),
+    )
+
+
+def _misrouted(flow: FlowEvidence, misrouted: Sequence[Finding], lost: Sequence[Finding]) -> Judgement:
+    count = sum(finding.count for finding in misrouted)
+    where = partitions_text({finding.partition for finding in misrouted})
+    stand = "stands where it does not belong" if count == 1 else "stand where they do not belong"
+    return Judgement(
+        Verdict.LOSING,
+        Cause.MISROUTED,
+        f"{probes_text(count)} of {flow.flow} {stand}, in {where} of {flow.topic.target_topic} on"
+        f" {flow.target.alias}: something on the way routes records elsewhere.",
+        rows_of([*misrouted, *lost]),
+    )
+
+
+def _loss_cause(flow: FlowEvidence, newest: Finding, *, one: bool, partitions: int) -> tuple[Cause, str]:
+    """Return why probes are lost, by the newest of them: what went on an hour ago may be over."""
+    if newest.overtaken:
+        them, they = ("it", "it was") if one else ("them", "they were")
+        return (
+            Cause.OVERTAKEN,
+            f"the log on {flow.source.alias} starts after {them}, so {they} deleted before the mirror read"
+            f" {them}",
+        )
+    for alias, at in (
+        (flow.source.alias, flow.topic.source_recreated_at),
+        (flow.target.alias, flow.topic.target_recreated_at),
+    ):
+        if at is not None and newest.at >= at - NOTICE_S:
+            return Cause.TOPIC_RECREATED, f"the topic was re-created on {alias}"
+    where = "partition" if partitions == 1 else "partitions"
+    return (
+        Cause.FILTERED,
+        f"newer records of the same {where} came through, so something on the way drops records",
     )
 
 
@@ -56,11 +80,13 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
     if not altered:
         return None
     count = sum(finding.count for finding in altered)
+    where = "In it" if count == 1 else "In the newest"
     return Judgement(
         Verdict.ALTERED,
         Cause.TRANSFORMED,
-        f"{probes_text(count)} came to {flow.target.alias} changed: {altered[-1].sentence}. Look for a"
-        f" transform or a converter other than ByteArrayConverter.",
+        f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} changed. {where},"
+        f" {ended(altered[-1].sentence)} Look for a transform, or for a converter other than"
+        " ByteArrayConverter.",
         rows_of(altered),
     )
 
@@ -68,42 +94,71 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
 def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while copies come back to the source, or keep coming more than once."""
     looped = findings_of(flow, now_at, FindingKind.LOOPED)
-    if looped or flow.canary.state is CanaryState.LATCHED:
+    latched = flow.canary.state is CanaryState.LATCHED
+    if looped or latched:
+        waits = " The canary sends nothing more until an operator resumes it." if latched else ""
         return Judgement(
             Verdict.REPEATING,
             Cause.LOOPING,
             f"Records of {flow.flow} come back to {flow.source.alias}, where they began: the mirrors go in a"
-            f" circle and keep the topics' names.",
+            f" circle and keep the names of topics.{waits}",
             rows_of(looped),
         )
     repeated = findings_of(flow, now_at, FindingKind.DUPLICATED)
-    if not repeated:
+    why = _no_restart(flow, repeated)
+    if why is None:
         return None
     count = sum(finding.count for finding in repeated)
-    if flow.exactly_once:
-        why = "the mirror is set to deliver exactly once"
-    else:
-        # A restart repeats what was not yet committed, all within a horizon; what goes on is no restart.
-        spans = _spans(repeated, gap_s=flow.canary.horizon_s)
-        longest = max(spans, key=lambda span: span[1] - span[0])
-        if longest[1] - longest[0] <= flow.canary.horizon_s:
-            return None
-        why = f"it went on for {duration_text(longest[1] - longest[0])}, so it is no mere restart"
     return Judgement(
         Verdict.REPEATING,
         Cause.DUPLICATING,
-        f"{probes_text(count)} came to {flow.target.alias} more than once: {why}. Look for a second mirror on"
-        f" this flow.",
+        f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} more than once, {why}. Look for a"
+        " second mirror on this flow.",
         rows_of(repeated),
     )
 
 
-def _spans(findings: Sequence[Finding], *, gap_s: float) -> list[tuple[float, float]]:
-    """Join findings whose distance is at most gap_s; return first and last instant of each group."""
-    spans: list[tuple[float, float]] = []
-    for finding in findings:
-        if spans and finding.at - spans[-1][1] <= gap_s:
-            spans[-1] = (spans[-1][0], finding.at)
+def _no_restart(flow: FlowEvidence, repeated: Sequence[Finding]) -> str | None:
+    """Return half a sentence where duplicates are more than a restart leaves, None where they are not.
+
+    A restart repeats what was not yet committed, in one burst. What goes on for longer than a horizon is no
+    restart, nor are bursts that keep coming; a few nodes restarted one after the other give a few bursts.
+    """
+    if not repeated:
+        return None
+    if flow.exactly_once:
+        return "although the mirror is set to deliver exactly once"
+    for first_at, last_at, bursts in _spans(repeated, flow.canary):
+        lasted_s = last_at - first_at
+        if lasted_s > flow.canary.horizon_s:
+            if bursts >= MANY_BURSTS:
+                return f"again and again for {duration_text(lasted_s)}"
+            return f"for {duration_text(lasted_s)} without a pause, which is no mere restart"
+    return None
+
+
+def _spans(findings: Sequence[Finding], canary: CanaryEvidence) -> list[tuple[float, float, int]]:
+    """Return first and last instant and number of bursts of all that hangs together.
+
+    A burst ends where nothing came for three intervals. Bursts within a horizon of each other hang together
+    where there are many; otherwise each stands alone.
+    """
+    pause_s = min(max(3 * canary.interval_s, 5.0), canary.horizon_s)
+    bursts = _joined([(finding.at, finding.at) for finding in findings], pause_s)
+    alone = [(first, last, 1) for first, last in bursts]
+    together = [
+        (first, last, sum(first <= one[0] <= last for one in bursts))
+        for first, last in _joined(bursts, canary.horizon_s)
+    ]
+    return alone + [one for one in together if one[2] >= MANY_BURSTS]
+
+
+def _joined(stretches: Sequence[tuple[float, float]], gap_s: float) -> list[tuple[float, float]]:
+    """Join stretches of time, given in order, that are at most gap_s apart."""
+    joined: list[tuple[float, float]] = []
+    for first, last in stretches:
+        if joined and first - joined[-1][1] <= gap_s:
+            joined[-1] = (joined[-1][0], last)
         else:
-            spans.append((finding.at, finding.at))
-    return spans
+            joined.append((first, last))
+    return joined

@@ -1,4 +1,4 @@
-"""The rules about what is on its way: stalled and late."""
+"""The rules about what is on its way: stalled and late. Why a flow stands is in rules_standstill."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from fleet.evidence import CanaryState, Control
 from fleet.judgement_words import MAX_ROWS, Judgement, partitions_text
 from fleet.quantity import duration_text
+from fleet.rules_standstill import why_standing
 from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.evidence import FlowEvidence, PartitionEvidence
+    from fleet.evidence import ClusterEvidence, FlowEvidence, PartitionEvidence
 
 
 def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -20,69 +21,36 @@ def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
     canary = flow.canary
     if canary.state is not CanaryState.RUNNING:
         return None
-    if flow.source.control is Control.FAILING and any(
-        (one.unacked_age_s or 0) > canary.threshold_s for one in canary.partitions
-    ):
-        standing = [one for one in canary.partitions if (one.unacked_age_s or 0) > canary.threshold_s]
-        return _stall(flow, standing, Cause.SOURCE_DOWN, now_at)
+    if flow.source.control is Control.FAILING:
+        unacked = [one for one in canary.partitions if (one.unacked_age_s or 0) > canary.threshold_s]
+        if unacked:
+            return _stall(flow, unacked, now_at)
     if canary.impaired is not None and flow.target.control is not Control.FAILING:
         return None
     standing = [one for one in canary.partitions if _stands(flow, one)]
-    if not standing:
-        return None
-    return _stall(flow, standing, _stall_cause(flow, standing), now_at)
+    return _stall(flow, standing, now_at) if standing else None
 
 
-def _stall_cause(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> Cause:
-    carrying = [one for one in flow.canary.partitions if one.carried]
-    if flow.source.control is Control.FAILING:
-        return Cause.SOURCE_DOWN
-    if flow.target.control is Control.FAILING:
-        return Cause.TARGET_DOWN
-    if flow.topic.target_exists is False:
-        return Cause.TOPIC_MISSING if carrying else Cause.NOT_MIRRORED
-    if _lacks_partitions(flow) and not any(one.carried for one in standing):
-        return Cause.PARTITION_MISSING
-    if Control.UNKNOWN in (flow.source.control, flow.target.control):
-        return Cause.UNEXPLAINED
-    return Cause.TASK_STUCK if _others_move(flow, standing) else Cause.MIRROR_DOWN
-
-
-def _others_move(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
-    """Tell whether a probe that was due after one that waits has come through another partition."""
-    waiting = {one.partition for one in standing}
-    youngest_s = min(one.pending_age_s or 0 for one in standing)
-    return any(
-        one.present_age_s is not None and one.present_age_s < youngest_s
-        for one in flow.canary.partitions
-        if one.partition not in waiting
-    )
-
-
-def _stall(
-    flow: FlowEvidence, standing: Sequence[PartitionEvidence], cause: Cause, now_at: float
-) -> Judgement:
-    source, target = flow.source.alias, flow.target.alias
-    where = partitions_text({one.partition for one in standing})
-    age = max(max(one.pending_age_s or 0, one.unacked_age_s or 0) for one in standing)
-    why = {
-        Cause.SOURCE_DOWN: f"{source} does not take our own records either ({flow.source.sentence})",
-        Cause.TARGET_DOWN: f"{target} does not take our own records either ({flow.target.sentence})",
-        Cause.TOPIC_MISSING: f"the topic {flow.topic.target_topic} is gone from {target}",
-        Cause.NOT_MIRRORED: f"the topic {flow.topic.target_topic} was never made on {target}",
-        Cause.PARTITION_MISSING: f"{target} has {flow.topic.target_partitions} partitions of"
-        f" {flow.topic.target_topic}, {source} has {flow.topic.source_partitions}",
-        Cause.UNEXPLAINED: "a cluster has no control probe, so which side is at fault is not known",
-        Cause.MIRROR_DOWN: "both clusters answer, so the mirror stands still",
-        Cause.TASK_STUCK: "newer probes came through other partitions, so one of the mirror's tasks stands",
-    }[cause]
-    rows = tuple(_stall_row(flow, one, now_at) for one in standing[:MAX_ROWS])
+def _stall(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Judgement:
+    cause, why = why_standing(flow, standing, now_at)
+    everywhere = len(standing) == len(flow.canary.partitions) > 1
+    where = "any partition" if everywhere else partitions_text({one.partition for one in standing})
+    silent_s = min(_silent_s(one) for one in standing)
+    rows = [_stall_row(flow, one, now_at) for one in standing[:MAX_ROWS]]
+    rows += [_control_row(one, now_at) for one in (flow.source, flow.target) if one.control is not Control.OK]
     return Judgement(
         Verdict.STALLED,
         cause,
-        f"Nothing has come through {where} of {flow.flow} for {duration_text(age)}: {why}.",
-        rows,
+        f"Nothing has come through {where} of {flow.flow} for {duration_text(silent_s)}: {why}.",
+        tuple(rows),
     )
+
+
+def _silent_s(one: PartitionEvidence) -> float:
+    """Return for how long nothing has come through, as far back as is known."""
+    if one.arrival_age_s is not None:
+        return one.arrival_age_s
+    return max(one.pending_age_s or 0.0, one.unacked_age_s or 0.0)
 
 
 def _stall_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evidence:
@@ -102,6 +70,11 @@ def _stall_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evi
     )
 
 
+def _control_row(cluster: ClusterEvidence, now_at: float) -> Evidence:
+    sentence = cluster.sentence or f"there is no control probe on {cluster.alias}"
+    return Evidence(part="canary", sentence=sentence, at=cluster.since_at or now_at)
+
+
 def _stands(flow: FlowEvidence, one: PartitionEvidence) -> bool:
     """Tell whether a partition stands: a probe is past its threshold, and nothing newer arrives.
 
@@ -118,11 +91,6 @@ def _stands(flow: FlowEvidence, one: PartitionEvidence) -> bool:
     return pending_s > min(2 * late_s, canary.horizon_s)
 
 
-def _lacks_partitions(flow: FlowEvidence) -> bool:
-    source, target = flow.topic.source_partitions, flow.topic.target_partitions
-    return source is not None and target is not None and target < source
-
-
 def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while probes arrive past their threshold, or some wait while others arrive."""
     canary = flow.canary
@@ -131,29 +99,31 @@ def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
     late = [
         one
         for one in canary.partitions
-        if (one.latency_s is not None and one.latency_s > canary.threshold_s)
-        or (one.pending_age_s is not None and one.pending_age_s > canary.threshold_s)
+        if max(one.latency_s or 0.0, one.pending_age_s or 0.0) > canary.threshold_s
     ]
     if not late:
         return None
-    worst_s = max(max(one.latency_s or 0, one.pending_age_s or 0) for one in late)
-    rows = tuple(
-        Evidence(
-            part="canary",
-            sentence="the newest arrival took " + duration_text(one.latency_s)
-            if one.latency_s is not None
-            else "a probe is past its threshold",
-            at=now_at,
-            topic=flow.topic.target_topic,
-            partition=one.partition,
-            source_offset=one.pending_offset,
-        )
-        for one in late[:MAX_ROWS]
-    )
+    worst_s = max(max(one.latency_s or 0.0, one.pending_age_s or 0.0) for one in late)
+    where = partitions_text({one.partition for one in late})
     return Judgement(
         Verdict.LATE,
         Cause.UNEXPLAINED,
-        f"Records arrive, but {partitions_text({one.partition for one in late})} of {flow.flow} take up to"
-        f" {duration_text(worst_s)}; the threshold is {duration_text(canary.threshold_s)}.",
-        rows,
+        f"Probes of {flow.flow} arrive, but those of {where} take up to {duration_text(worst_s)}; the"
+        f" threshold is {duration_text(canary.threshold_s)}.",
+        tuple(_late_row(flow, one, now_at) for one in late[:MAX_ROWS]),
+    )
+
+
+def _late_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evidence:
+    if one.latency_s is not None and one.latency_s > flow.canary.threshold_s:
+        sentence = "the newest arrival took " + duration_text(one.latency_s)
+    else:
+        sentence = f"a probe waits on {flow.source.alias} for {duration_text(one.pending_age_s or 0.0)}"
+    return Evidence(
+        part="canary",
+        sentence=sentence,
+        at=now_at,
+        topic=flow.topic.target_topic,
+        partition=one.partition,
+        source_offset=one.pending_offset,
     )

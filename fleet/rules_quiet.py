@@ -5,52 +5,99 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState, Control
-from fleet.judgement_words import Judgement
+from fleet.judgement_words import Judgement, ended, latency_text, partitions_text
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
-    from fleet.evidence import FlowEvidence
+    from fleet.evidence import FlowEvidence, PartitionEvidence
 
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold where there is nothing to judge by."""
-    del now_at
     canary = flow.canary
     if canary.state is CanaryState.OFF:
-        return Judgement(Verdict.UNKNOWN, None, f"The canary of {flow.flow} is off: {canary.sentence}")
+        return Judgement(Verdict.UNKNOWN, None, f"{flow.flow} has no canary: {ended(canary.sentence)}")
     if canary.state is CanaryState.WAITING:
-        down = _down_cause(flow)
-        return Judgement(Verdict.UNKNOWN, down, f"No probe of {flow.flow} runs yet: {canary.sentence}")
+        sentence = f"No probes of {flow.flow} are sent: {ended(canary.sentence)}"
+        return Judgement(Verdict.UNKNOWN, _down_cause(flow), sentence)
     if canary.impaired is not None:
         return Judgement(
             Verdict.UNKNOWN,
             Cause.PROBER,
-            f"Mirrorwatch cannot see {flow.flow} properly at present: {canary.impaired}.",
+            f"Mirrorwatch cannot see {flow.flow} properly at present: {ended(canary.impaired)}",
         )
-    return _not_enough(flow)
+    return _not_enough(flow, now_at) or _partly_blind(flow)
 
 
-def _not_enough(flow: FlowEvidence) -> Judgement | None:
+def _not_enough(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Return a judgement where what arrived is nothing, or too old to say anything."""
     canary = flow.canary
     if not canary.partitions:
         return Judgement(Verdict.UNKNOWN, None, f"No probe of {flow.flow} has been sent yet.")
     ages = [one.arrival_age_s for one in canary.partitions if one.arrival_age_s is not None]
     if not ages:
-        return Judgement(
-            Verdict.UNKNOWN,
-            _down_cause(flow),
-            f"Nothing of {flow.flow} has arrived yet. A mirror takes up new topics at its next refresh; until"
-            f" then probes are warm-up and judged by nobody.",
-        )
-    if min(ages) > 2 * canary.interval_s + canary.threshold_s:
-        return Judgement(
-            Verdict.UNKNOWN,
-            _down_cause(flow),
-            f"No probe of {flow.flow} has arrived lately, and none is known to wait: not enough data.",
-        )
-    return None
+        return _nothing_yet(flow, now_at)
+    if min(ages) <= _patience_s(flow):
+        return None
+    return Judgement(
+        Verdict.UNKNOWN,
+        _down_cause(flow),
+        f"No probe of {flow.flow} has arrived for {duration_text(min(ages))}, and none is known to wait, so"
+        f" there is nothing to judge by.{_down_sentence(flow)}",
+    )
+
+
+def _nothing_yet(flow: FlowEvidence, now_at: float) -> Judgement:
+    down, told = _down_cause(flow), _down_sentence(flow)
+    if any(one.carried for one in flow.canary.partitions):
+        sentence = f"No probe of {flow.flow} has arrived since Mirrorwatch started.{told}"
+        return Judgement(Verdict.UNKNOWN, down, sentence)
+    for alias, at in (
+        (flow.source.alias, flow.topic.source_recreated_at),
+        (flow.target.alias, flow.topic.target_recreated_at),
+    ):
+        if at is not None:
+            ago = duration_text(max(0.0, now_at - at))
+            sentence = (
+                f"The topic of the canary was re-created on {alias} {ago} ago, and nothing of the new one has"
+                f" arrived yet.{told}"
+            )
+            return Judgement(Verdict.UNKNOWN, down or Cause.TOPIC_RECREATED, sentence)
+    return Judgement(
+        Verdict.UNKNOWN,
+        down,
+        f"Nothing of {flow.flow} has arrived yet.{told} A mirror takes up a new topic when it next refreshes its"
+        " list of topics; until then nothing is held against it.",
+    )
+
+
+def _partly_blind(flow: FlowEvidence) -> Judgement | None:
+    """Return a judgement where no probe reaches some of the source's partitions while the others go on."""
+    blind = [
+        one
+        for one in flow.canary.partitions
+        if (one.unacked_age_s or 0.0) > flow.canary.threshold_s or _went_silent(flow, one)
+    ]
+    if not blind:
+        return None
+    where = partitions_text({one.partition for one in blind})
+    there = "it" if len(blind) == 1 else "them"
+    return Judgement(
+        Verdict.UNKNOWN,
+        None,
+        f"No probe gets into {where} of {flow.topic.source_topic} on {flow.source.alias} at present, so nothing"
+        f" is known of {there}; the others arrive.",
+    )
+
+
+def _went_silent(flow: FlowEvidence, one: PartitionEvidence) -> bool:
+    """Tell whether a partition used to deliver, and now neither delivers nor has anything to deliver."""
+    return one.pending_age_s is None and (one.arrival_age_s or 0.0) > _patience_s(flow)
+
+
+def _patience_s(flow: FlowEvidence) -> float:
+    return 2 * flow.canary.interval_s + flow.canary.threshold_s
 
 
 def _down_cause(flow: FlowEvidence) -> Cause | None:
@@ -59,13 +106,26 @@ def _down_cause(flow: FlowEvidence) -> Cause | None:
     return Cause.TARGET_DOWN if flow.target.control is Control.FAILING else None
 
 
+def _down_sentence(flow: FlowEvidence) -> str:
+    down = [one.alias for one in (flow.source, flow.target) if one.control is Control.FAILING]
+    match down:
+        case []:
+            return ""
+        case [alias]:
+            return f" {alias} does not take our own records."
+        case _:
+            return f" Neither {down[0]} nor {down[1]} takes our own records."
+
+
 def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold always: it is the last rule."""
     del now_at
     latest = [one.latency_s for one in flow.canary.partitions if one.latency_s is not None]
-    took = f"; the newest took {duration_text(max(latest))} at most" if latest else ""
+    took = f"; the newest took at most {latency_text(max(latest))}" if latest else ""
+    fresh = {one.partition for one in flow.canary.partitions if one.arrival_age_s is None}
+    waits = f" Of {partitions_text(fresh)} nothing has come yet." if fresh else ""
     return Judgement(
         Verdict.HEALTHY,
         None,
-        f"Probes of {flow.flow} arrive within {duration_text(flow.canary.threshold_s)}{took}.",
+        f"Probes of {flow.flow} arrive within {duration_text(flow.canary.threshold_s)}{took}.{waits}",
     )

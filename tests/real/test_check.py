@@ -136,6 +136,17 @@ def test_a_probe_takes_the_bytes_that_check_counts(kafka_pair, topic_name):
 # --- rights
 
 
+def test_a_wrong_password_is_said_and_not_shown(secure_broker, tmp_path):
+    client = secure_broker.java_properties("watcher")
+    wrong = client | {"sasl.jaas.config": client["sasl.jaas.config"].replace("atch", "rong")}
+    assert wrong != client
+    code, text, flat = said(write_config(tmp_path, {"A": client, "B": wrong}, flows={"A->B": {}}))
+    assert code == 4, text
+    assert "the cluster does not accept the credentials" in flat
+    assert re.search(r"A: id \S+, 1 broker", flat)
+    assert "rong" not in text.replace("wrong", "")
+
+
 @contextmanager
 def acls_of(broker):
     """Give a function that grants the watcher operations on a topic; every right of his ends with the test."""

@@ -1,0 +1,155 @@
+"""Why a flow stands: the first of these that the evidence shows, from the clusters inwards to the mirror.
+
+1. A cluster whose own control probes fail is down; one that failed while the probe waited and is back only
+   now is still the cause, until the mirror has had time to come back.
+2. What the topics show: gone, never there, re-created since, or with fewer partitions on the target.
+3. Newer probes that came through other partitions: a task of the mirror stands.
+4. Both clusters answered after the probe should have been through, and no partition moves: the mirror stands.
+
+What is not shown yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.evidence import Control
+from fleet.judgement_words import partitions_text
+from fleet.quantity import duration_text
+from fleet.vocabulary import Cause
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.evidence import ClusterEvidence, FlowEvidence, PartitionEvidence
+
+RETURN_S = 30.0  # how long a mirror may take to come back after a cluster did
+_LEAST_GRACE_S = 1.0
+
+Why = tuple[Cause, str]
+
+
+def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
+    """Return the cause and half a sentence that explains it, for partitions that stand (at least one)."""
+    why = _cluster_down(flow) or _cluster_back(flow, standing, now_at) or _topics(flow, standing, now_at)
+    if why is not None:
+        return why
+    if _others_move(flow, standing):
+        return (
+            Cause.TASK_STUCK,
+            "newer probes came through other partitions, so one of the mirror's tasks stands",
+        )
+    for cluster in (flow.source, flow.target):
+        if cluster.control is Control.UNKNOWN:
+            what = (
+                f"{cluster.alias} has no control probe that could tell whether it or the mirror is at fault"
+            )
+            return Cause.UNEXPLAINED, what
+    for cluster in (flow.target, flow.source):
+        if not _has_answered_since(cluster, flow, standing, now_at):
+            what = f"whether {cluster.alias} or the mirror is at fault will show with the next control probe"
+            return Cause.UNEXPLAINED, what
+    if not _others_silent(flow, standing):
+        return Cause.UNEXPLAINED, "whether other partitions stand as well will show with their next probes"
+    if not any(one.carried for one in flow.canary.partitions):
+        what = (
+            f"both clusters answer, but {flow.topic.target_topic} on {flow.target.alias} has received nothing"
+        )
+        return Cause.NOT_MIRRORED, f"{what} of this topic so far; is it mirrored, and does the mirror run"
+    return Cause.MIRROR_DOWN, "both clusters answer, so the mirror stands still"
+
+
+def _cluster_down(flow: FlowEvidence) -> Why | None:
+    source, target = flow.source, flow.target
+    if source.control is Control.FAILING:
+        if target.control is Control.FAILING:
+            return Cause.SOURCE_DOWN, f"neither {source.alias} nor {target.alias} takes our own records"
+        return Cause.SOURCE_DOWN, f"{source.alias} does not take our own records either"
+    if target.control is Control.FAILING:
+        return Cause.TARGET_DOWN, f"{target.alias} does not take our own records either"
+    return None
+
+
+def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    """Name a cluster that failed while the oldest probe waited, and came back a moment ago."""
+    due_at = now_at - _oldest_s(standing)
+    for cause, cluster in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target)):
+        failed_at = cluster.last_failed_at
+        if failed_at is not None and due_at <= failed_at and now_at - failed_at <= RETURN_S:
+            ago = duration_text(max(0.0, now_at - failed_at))
+            return (
+                cause,
+                f"{cluster.alias} did not answer until {ago} ago, and the mirror has not come back yet",
+            )
+    return None
+
+
+def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    topic, source, target = flow.topic, flow.source.alias, flow.target.alias
+    if topic.target_exists is False:
+        if any(one.carried for one in flow.canary.partitions):
+            return Cause.TOPIC_MISSING, f"the topic {topic.target_topic} is gone from {target}"
+        return Cause.NOT_MIRRORED, f"the topic {topic.target_topic} was never made on {target}"
+    arrived_s = min((one.arrival_age_s for one in standing if one.arrival_age_s is not None), default=None)
+    for alias, at in ((source, topic.source_recreated_at), (target, topic.target_recreated_at)):
+        if at is not None and (arrived_s is None or now_at - arrived_s <= at):
+            ago = duration_text(max(0.0, now_at - at))
+            return (
+                Cause.TOPIC_RECREATED,
+                f"the topic was re-created on {alias} {ago} ago, and none came since",
+            )
+    there, here = topic.source_partitions, topic.target_partitions
+    if there is not None and here is not None and here < there:
+        has = "1 partition" if here == 1 else f"{here} partitions"
+        lacking = partitions_text(range(here, there))
+        return (
+            Cause.PARTITION_MISSING,
+            f"{topic.target_topic} has {has} on {target} and {there} on {source}, and a task of the mirror that"
+            f" meets {lacking} stands with all that it carries",
+        )
+    return None
+
+
+def _oldest_s(standing: Sequence[PartitionEvidence]) -> float:
+    return max(max(one.pending_age_s or 0.0, one.unacked_age_s or 0.0) for one in standing)
+
+
+def _grace_s(flow: FlowEvidence, one: PartitionEvidence) -> float:
+    """Return within what time a probe of this partition should have come: twice what the newest took."""
+    return min(max(2 * (one.latency_s or 0.0), _LEAST_GRACE_S), flow.canary.threshold_s)
+
+
+def _others_move(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
+    """Tell whether a probe that was due after one that waits has come through a partition that goes on."""
+    youngest_s = min(one.pending_age_s or 0.0 for one in standing)
+    return any(
+        one.present_age_s is not None
+        and one.present_age_s < youngest_s
+        and (one.pending_age_s or 0.0) <= _grace_s(flow, one)
+        for one in _others(flow, standing)
+    )
+
+
+def _others_silent(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
+    """Tell whether every other partition that is carried has a probe that should have come by now."""
+    return all(
+        not one.carried or (one.pending_age_s or 0.0) > _grace_s(flow, one) for one in _others(flow, standing)
+    )
+
+
+def _others(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[PartitionEvidence]:
+    waiting = {one.partition for one in standing}
+    return [one for one in flow.canary.partitions if one.partition not in waiting]
+
+
+def _has_answered_since(
+    cluster: ClusterEvidence, flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float
+) -> bool:
+    """Tell whether a control probe came back after the oldest waiting probe should have been through.
+
+    Before that instant an answer proves nothing: the cluster may have fallen together with the flow.
+    """
+    if cluster.last_ok_at is None:
+        return True
+    grace_s = max(_grace_s(flow, one) for one in standing)
+    return cluster.last_ok_at >= now_at - _oldest_s(standing) + grace_s
