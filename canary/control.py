@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,11 +10,11 @@ from typing import TYPE_CHECKING
 from canary.config import CanaryMode
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from fleet.evidence import ClusterEvidence, Control
+from fleet.quantity import duration_text
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
 from runtime.kafka.round_trip import RoundTrip, RoundTripOutcome, RoundTripResult
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
     from runtime.clock import WaitingClock
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 TOPIC = "__mirrorwatch-control"
 INTERVAL_S = 1.0
 TIMEOUT_S = 2.0
+SLOW_S = 1.0  # a probe that is under way for longer counts as failing before it has ended
 _TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000"}
-_MISSING_AGAIN_S = 30.0
+_AGAIN_S = 2.0
+_REFUSED_AGAIN_S = 30.0
+_LOOK_S = 1.0
 
 
 @dataclass(slots=True)
@@ -36,9 +40,20 @@ class ControlState:
     since_at: float = 0.0
     last_ok_at: float | None = None
     counts: Counter[RoundTripOutcome] = field(default_factory=Counter)
+    begun_ns: int | None = None  # of the probe that is under way, monotonic
 
-    def evidence(self) -> ClusterEvidence:
-        """Return it as evidence for a verdict."""
+    def evidence(self, *, now_ns: int, now_at: float, slow_s: float = SLOW_S) -> ClusterEvidence:
+        """Return it as evidence for a verdict.
+
+        A probe under way for longer than `slow_s` is failing evidence at once: a flow may pass its threshold
+        before the probe has run into its own time-out, and a fault of the cluster must not look like one of
+        the mirror for that long.
+        """
+        if self.control is Control.OK and self.begun_ns is not None:
+            running_s = (now_ns - self.begun_ns) / 1e9
+            if running_s > slow_s:
+                sentence = f"a control probe has been under way for {duration_text(running_s)}"
+                return ClusterEvidence(self.alias, Control.FAILING, sentence, now_at - running_s)
         return ClusterEvidence(self.alias, self.control, self.sentence, self.since_at)
 
     def become(self, control: Control, sentence: str, at: float) -> None:
@@ -52,6 +67,7 @@ class ControlState:
 
         A cluster that refuses us is not down, as far as anyone can tell: then the control is unknown.
         """
+        self.begun_ns = None
         self.counts[result.outcome] += 1
         if result.outcome is RoundTripOutcome.GOOD:
             self.last_ok_at = at
@@ -67,58 +83,93 @@ class ControlState:
             self.become(Control.FAILING, str(result.error or what), at)
 
 
-async def run_control(
-    state: ControlState,
-    *,
-    settings: ClientSettings,
-    admin: ClusterAdmin,
-    mode: CanaryMode,
-    nonce: bytes,
-    clock: WaitingClock,
-    stopping: asyncio.Event,
-    complain: Callable[[str, str], None],
-    settle: Callable[[str], None],
-) -> None:
-    """Probe one cluster once a second until `stopping`, after making the control topic if need be."""
-    where = f"{state.alias}: {TOPIC}"
-    offset = None
-    while offset is None and not stopping.is_set():
-        try:
-            offset = await _control_topic_end(admin, mode)
-        except MirrorwatchError as error:
-            state.become(Control.UNKNOWN, str(error), clock.wall_s())
-            complain(
-                where,
-                f"without control probes a fault of {state.alias} looks like one of the mirror: {error}",
-            )
-            await clock.wait(stopping, timeout_s=_MISSING_AGAIN_S if isinstance(error, RefusedError) else 2.0)
-    if offset is None:
-        return
-    settle(where)
-    trip = RoundTrip(settings, cluster=state.alias, topic=TOPIC, clock=clock)
-    await trip.open(from_offset=offset, timeout_s=TIMEOUT_S)
-    try:
+class ControlProbes:
+    """Keeps one cluster's control probes going, its topic and its clients made anew where need be."""
+
+    def __init__(
+        self,
+        state: ControlState,
+        *,
+        settings: ClientSettings,
+        admin: ClusterAdmin,
+        mode: CanaryMode,
+        nonce: bytes,
+        clock: WaitingClock,
+        complain: Callable[[str, str], None],
+        settle: Callable[[str], None],
+    ) -> None:
+        self._state = state
+        self._settings = settings
+        self._admin = admin
+        self._mode = mode
+        self._nonce = nonce
+        self._clock = clock
+        self._complain = complain
+        self._settle = settle
+        self._where = f"{state.alias}: {TOPIC}"
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Probe once a second; raises none of our errors, but tells them."""
         while not stopping.is_set():
-            result = await trip.once(nonce, timeout_s=TIMEOUT_S)
-            state.take(result, clock.wall_s())
-            if result.outcome is RoundTripOutcome.GOOD:
-                settle(where)
-            else:
-                complain(where, state.sentence)
-            await clock.wait(stopping, timeout_s=max(0.0, INTERVAL_S - result.took_s))
-    finally:
-        await trip.close()
+            try:
+                topic_id, offset = await self._topic()
+                await self._probe(topic_id, offset, stopping)
+            except MirrorwatchError as error:
+                self._state.become(Control.UNKNOWN, str(error), self._clock.wall_s())
+                self._complain(
+                    self._where,
+                    f"without control probes a fault of {self._state.alias} looks like one of the mirror:"
+                    f" {error}",
+                )
+                again_s = _AGAIN_S if isinstance(error, UnavailableError) else _REFUSED_AGAIN_S
+                await self._clock.wait(stopping, timeout_s=again_s)
 
+    async def _probe(self, topic_id: str, offset: int, stopping: asyncio.Event) -> None:
+        """Probe until `stopping`, or until the control topic is not the one that it was."""
+        state, clock = self._state, self._clock
+        trip = RoundTrip(self._settings, cluster=state.alias, topic=TOPIC, clock=clock)
+        try:
+            await trip.open(from_offset=offset)
+            while not stopping.is_set():
+                state.begun_ns = clock.monotonic_ns()
+                result = await trip.once(self._nonce, timeout_s=TIMEOUT_S)
+                if stopping.is_set():
+                    return
+                state.take(result, clock.wall_s())
+                if result.outcome is RoundTripOutcome.GOOD:
+                    self._settle(self._where)
+                else:
+                    self._complain(self._where, state.sentence)
+                    if await self._replaced(topic_id):
+                        sentence = f"the topic {TOPIC} was deleted or made anew"
+                        state.become(Control.UNKNOWN, sentence, clock.wall_s())
+                        return
+                await clock.wait(stopping, timeout_s=max(0.0, INTERVAL_S - result.took_s))
+        finally:
+            state.begun_ns = None
+            await trip.close()
 
-async def _control_topic_end(admin: ClusterAdmin, mode: CanaryMode) -> int:
-    """Return where to begin reading the control topic, made before if it is to be made."""
-    topic = (await admin.describe_topics([TOPIC]))[TOPIC]
-    if topic is None:
-        if mode is CanaryMode.PRECREATED:
+    async def _topic(self) -> tuple[str, int]:
+        """Return the control topic's id and where to begin reading; it is made before if it is to be made."""
+        topic = (await self._admin.describe_topics([TOPIC]))[TOPIC]
+        if topic is not None:
+            return topic.topic_id, (await self._admin.end_offsets(TOPIC, [0]))[0]
+        if self._mode is CanaryMode.PRECREATED:
             raise UnavailableError(
                 f"the topic {TOPIC} does not exist and mode: precreated forbids making it; create it with one"
                 " partition and retention.ms=3600000"
             )
-        await admin.create_topic(NewTopicRequest(TOPIC, 1, _TOPIC_CONFIG))
-        return 0
-    return (await admin.end_offsets(TOPIC, [0]))[0]
+        await self._admin.create_topic(NewTopicRequest(TOPIC, 1, _TOPIC_CONFIG))
+        made = (await self._admin.describe_topics([TOPIC]))[TOPIC]
+        if made is None:
+            raise UnavailableError(f"the topic {TOPIC} was made and is not to be seen yet; looking again")
+        return made.topic_id, 0
+
+    async def _replaced(self, topic_id: str) -> bool:
+        """Tell whether the cluster says, soon, that the control topic is gone or another one."""
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                found = (await self._admin.describe_topics([TOPIC]))[TOPIC]
+        except (MirrorwatchError, TimeoutError):
+            return False
+        return found is None or found.topic_id != topic_id

@@ -40,6 +40,7 @@ class Doubts:
         self._tell = tell
         self._impaired: dict[str, str] = {}  # by flow: what it was told
         self._stuck: dict[tuple[str, str, int], tuple[int, int]] = {}  # position, looks without progress
+        self._refused: dict[tuple[str, str], str] = {}  # by cluster and topic: what it said
 
     async def watch(self) -> None:
         """Look every tenth of a second, until cancelled."""
@@ -62,7 +63,7 @@ class Doubts:
                 self._tell(held, Restored(self._clock.monotonic_ns()))
 
     def compare(self, alias: str, topic: str, partition: int, *, position: int, end: int) -> None:
-        """Note how far a reader is from the end that the cluster tells."""
+        """Note how far a reader is from the end that the cluster tells; position -1: it has not begun."""
         key = (alias, topic, partition)
         before, looks = self._stuck.get(key, (-1, 0))
         if position >= end or position != before:
@@ -70,18 +71,38 @@ class Doubts:
         else:
             self._stuck[key] = (position, looks + 1)
 
+    def forget(self, alias: str, topic: str) -> None:
+        """Begin anew with a topic that came, went or was made anew."""
+        for key in [key for key in self._stuck if key[:2] == (alias, topic)]:
+            del self._stuck[key]
+        self.clear_refusal(alias, topic)
+
+    def note_refusal(self, alias: str, topic: str, sentence: str) -> None:
+        """Note that a cluster does not let us read a topic; an empty name is all of its topics."""
+        self._refused[alias, topic] = sentence
+
+    def clear_refusal(self, alias: str, topic: str) -> None:
+        """Note that it lets us read this topic."""
+        if self._refused:
+            self._refused.pop((alias, topic), None)
+            self._refused.pop((alias, ""), None)
+
     def _why(self, held: WatchedFlow, late_s: float) -> str | None:
         if late_s > LOOP_LATE_S:
             return f"its event loop stood still for {late_s:.1f} s"
-        target = self._sites[held.flow.target]
+        target, topic = self._sites[held.flow.target], held.flow.target_topic
         if target.reader.silent_s > TAP_SILENT_S:
             return f"its reader of {target.alias} has not run for {target.reader.silent_s:.0f} s"
         if target.control.control is Control.FAILING:
             return None  # the cluster is down, not our reader
-        for (alias, topic, partition), (position, looks) in self._stuck.items():
-            if (alias, topic) == (target.alias, held.flow.target_topic) and looks >= STUCK_LOOKS:
+        for refusal in (self._refused.get((target.alias, topic)), target.refused.get(topic)):
+            if refusal is not None:
+                return f"it is not allowed to see {topic} on {target.alias}: {refusal}"
+        for (alias, name, partition), (position, looks) in self._stuck.items():
+            if (alias, name) == (target.alias, topic) and looks >= STUCK_LOOKS:
+                stands = "has not begun with" if position < 0 else f"stands at offset {position} of"
                 return (
-                    f"its reader of {alias} stands at offset {position} of {topic}, partition {partition},"
-                    " while the partition goes on"
+                    f"its reader of {alias} {stands} {topic}, partition {partition}, while the partition"
+                    " goes on"
                 )
         return None

@@ -23,6 +23,7 @@ from canary.events import (
     TopicReplaced,
     TrackerOutput,
 )
+from canary.flow_evidence import flow_evidence
 from canary.flows import CanaryFlow, WatchedFlow
 from canary.inbox import Inbox
 from canary.plan import partitions_for
@@ -31,7 +32,8 @@ from canary.site import Site
 from canary.stamp import decode
 from canary.tracking import TrackerPolicy
 from canary.watch import FlowWatch, Instant
-from fleet.evidence import CanaryState, FlowEvidence, TopicEvidence
+from fleet.errors import RefusedError
+from fleet.evidence import CanaryState
 from runtime.kafka.sender import Delivered, NotDelivered
 from runtime.kafka.tap import TapFault, TappedEnd, TappedRecord
 
@@ -41,9 +43,13 @@ if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.report import Reporter
     from canary.topics import TopicChange
+    from fleet.evidence import FlowEvidence
     from runtime.clock import WaitingClock
+    from runtime.kafka.sender import Report
+    from runtime.kafka.tap import Tapped
     from runtime.kafka.translation import ClientSettings
 
+AT_ONCE = 1000  # items taken in before the event loop may do something else
 PUMP_S = 0.05  # how often deadlines are looked at when nothing arrives
 REWIND_S = 60.0  # how far before our start a tap begins to read: clocks of brokers may differ from ours
 
@@ -133,7 +139,7 @@ class Prober:
         """Take in what was seen and let deadlines pass, until cancelled."""
         while True:
             await self._inbox.wait(PUMP_S)
-            self.drain()
+            self._take(self._inbox.drain(AT_ONCE))
             now = self._now()
             for held in self.flows.values():
                 self._follow(held, held.watch.advance(now))
@@ -172,29 +178,28 @@ class Prober:
 
     async def topics_changed(self, site: Site, changes: list[TopicChange]) -> None:
         """Take in that topics of the canary came, went or were made anew on this cluster."""
+        probing = self.probings.get(site.alias)
+        for change in changes:
+            # No probe of the old topic may be sent once the new one is known: it would belong to neither.
+            if probing is not None and change.name == self._config.topic:
+                if change.new is None:
+                    await probing.stop(f"the topic {change.name} is gone from {site.alias}")
+                elif change.replaced:
+                    await probing.stop(f"the topic {change.name} was made anew on {site.alias}")
+        # All questions to the cluster come before anything is changed: if one fails, nothing was done yet.
         places: dict[tuple[str, int], int] = {}
+        for change in changes:
+            if change.new is not None:
+                places |= await self._places(site, change)
+        for change in changes:
+            self.doubts.forget(site.alias, change.name)
         # A topic that is gone stays assigned: it may come back with the same id, and then nothing is to be
         # read twice.
         drop = {change.name for change in changes if change.replaced}
-        begin = None
+        if places or drop:
+            await site.reader.read(places, drop=drop, drain=self.drain)
         for change in changes:
             self._tell_replaced(site, change)
-            if change.new is not None:
-                places |= await self._places(site, change)
-                if site.alias in self.probings and change.name == self._config.topic:
-                    begin = change.new
-        await site.reader.read(places, drop=drop, drain=self.drain)
-        probing = self.probings.get(site.alias)
-        if probing is None:
-            return
-        if begin is not None:
-            await probing.begin(begin)
-            self._reporter.event(
-                "probing", kafka_cluster=site.alias, topic=begin.name, partitions=begin.partitions
-            )
-        elif any(change.name == self._config.topic for change in changes):
-            await probing.stop()
-            probing.sentence = f"the topic {self._config.topic} is gone from {site.alias}"
 
     def _tell_replaced(self, site: Site, change: TopicChange) -> None:
         now_ns = self._clock.monotonic_ns()
@@ -216,44 +221,46 @@ class Prober:
         ]
         if change.old is not None:  # the topic was known before, so these began after we did
             return dict.fromkeys([(name, number) for number in new], 0)
-        found = await site.admin.end_offsets(name, new)
-        if self._has_sent_towards(site.alias, name):
-            # Some of our probes may be before the end already. Clocks of brokers may differ from ours.
-            at_ms = int((self._begun_at - REWIND_S) * 1000)
-            found = await site.admin.offsets_since(name, new, at_ms=at_ms)
+        at_ms = int((self._begun_at - REWIND_S) * 1000)
+        found = await site.admin.offsets_since(name, new, at_ms=at_ms)
         return {(name, number): offset for number, offset in found.items()}
 
-    def _has_sent_towards(self, alias: str, topic: str) -> bool:
-        """Tell whether a probe of ours may already be in this topic of this cluster."""
-        probing = self.probings.get(alias) if topic == self._config.topic else None
-        if probing is not None and probing.topic is not None:
-            return True
-        return any(held.watch.books.expected for held in self._by_target.get((alias, topic), ()))
-
     async def look_closer(self, site: Site) -> None:
-        """Ask for the ends and starts of the canary's partitions, and make the topic where it is missing."""
+        """Ask for the ends and starts of the canary's partitions, and see that what should run does run."""
+        site.reader.confirm()
+        if site.reader.ended:
+            await site.reader.read({}, drop=set(), drain=self.drain)
+        await self._compare_ends(site)
         probing = self.probings.get(site.alias)
         topic = self._config.topic
-        if probing is not None:
-            described = site.topics.present.get(topic)
-            if described is None:
-                await probing.make_topic(self._partitions(site.alias))
-                return
-            starts = await site.admin.start_offsets(topic, range(described.partitions))
-            for held in self._by_source[site.alias]:
-                held.watch.log_starts = starts
+        if probing is None or topic not in site.topics.present:
+            return
+        described = site.topics.present[topic]
+        if described is None:
+            await probing.make_topic(self._partitions(site.alias))
+            return
+        if not probing.fits(described):
+            await probing.begin(described)
+            self._reporter.event(
+                "probing", kafka_cluster=site.alias, topic=topic, partitions=described.partitions
+            )
+        starts = await site.admin.start_offsets(topic, range(described.partitions))
+        for held in self._by_source[site.alias]:
+            held.watch.log_starts = starts
+
+    async def _compare_ends(self, site: Site) -> None:
+        """Tell how far the tap is from the ends of what the flows to this cluster write."""
         for (alias, name), watched in self._by_target.items():
             present = site.topics.present.get(name)
             if alias != site.alias or present is None:
                 continue
             ends = await site.admin.end_offsets(name, range(present.partitions))
             for number, end in ends.items():
-                position = site.reader.positions.get((name, number))
-                if position is None:
-                    continue
+                position = site.reader.positions.get((name, number), -1)
                 self.doubts.compare(site.alias, name, number, position=position, end=end)
-                for held in watched:
-                    self._tell(held, TargetRead(number, position, end))
+                if position >= 0:
+                    for held in watched:
+                        self._tell(held, TargetRead(number, position, end))
 
     def _partitions(self, alias: str) -> int:
         def brokers(of: str) -> int:
@@ -272,7 +279,10 @@ class Prober:
 
     def drain(self) -> None:
         """Take in everything that taps and producers have seen."""
-        for item in self._inbox.drain():
+        self._take(self._inbox.drain())
+
+    def _take(self, items: list[Tapped | Report]) -> None:
+        for item in items:
             match item:
                 case TappedRecord():
                     self._take_record(item)
@@ -284,7 +294,8 @@ class Prober:
                     assert isinstance(tag, Tag)
                     acked = Acked(tag.topic_id, tag.partition, tag.sequence, offset, at_ns)
                     self._tell_source(tag.alias, acked)
-                    self._reporter.settled(f"{tag.alias}: {self._config.topic}")
+                    self.sites[tag.alias].counts.last_success_at["sender"] = self._clock.wall_s()
+                    self._reporter.settled(f"{tag.alias}: writing {self._config.topic}")
                 case NotDelivered():
                     self._take_refusal(item)
 
@@ -292,6 +303,7 @@ class Prober:
         site = self.sites[record.tap.rsplit("-tap-", 1)[0]]
         if not site.reader.note(record):
             return
+        self._note_read(site, record.topic)
         reading = decode(record.key, record.value, record.headers)
         if record.topic == self._config.topic and site.alias in self._by_source:
             seen = SeenAtSource(record.partition, record.offset, reading, record.at_ns)
@@ -304,20 +316,31 @@ class Prober:
         site = self.sites[end.tap.rsplit("-tap-", 1)[0]]
         if not site.reader.note(end):
             return
-        self._reporter.settled(f"{site.alias}: tap")
+        self._note_read(site, end.topic)
         for held in self._by_target.get((site.alias, end.topic), ()):
             self._tell(held, TargetRead(end.partition, end.position, end.position))
 
+    def _note_read(self, site: Site, topic: str) -> None:
+        site.counts.last_success_at["tap"] = self._clock.wall_s()
+        self.doubts.clear_refusal(site.alias, topic)
+        self._reporter.settled(f"{site.alias}: reading {topic}")
+        self._reporter.settled(f"{site.alias}: reading")
+
     def _take_fault(self, fault: TapFault) -> None:
-        alias = fault.tap.rsplit("-tap-", 1)[0]
-        self.sites[alias].counts.errors["tap"] += 1
-        self._reporter.problem(f"{alias}: tap", str(fault.error))
+        site = self.sites[fault.tap.rsplit("-tap-", 1)[0]]
+        if not site.reader.note_fault(fault):
+            return
+        site.counts.errors["tap"] += 1
+        if isinstance(fault.error, RefusedError):
+            self.doubts.note_refusal(site.alias, fault.topic, str(fault.error))
+        self._reporter.problem(f"{site.alias}: reading {fault.topic}".rstrip(), str(fault.error))
 
     def _take_refusal(self, report: NotDelivered) -> None:
         tag = report.tag
         assert isinstance(tag, Tag)
-        self.sites[tag.alias].counts.errors["sender"] += 1
-        self._reporter.problem(f"{tag.alias}: {self._config.topic}", str(report.error))
+        if not report.ended:
+            self.sites[tag.alias].counts.errors["sender"] += 1
+            self._reporter.problem(f"{tag.alias}: writing {self._config.topic}", str(report.error))
         if report.in_doubt:
             self._tell_source(tag.alias, AckTimedOut(tag.topic_id, tag.partition, tag.sequence))
         else:
@@ -357,29 +380,10 @@ class Prober:
 
     def evidence(self, name: str) -> FlowEvidence:
         """Return what is known of a flow at this moment."""
-        held, now = self.flows[name], self._now()
-        flow = held.flow
-        source, target = self.sites[flow.source], self.sites[flow.target]
+        held = self.flows[name]
+        source, target = self.sites[held.flow.source], self.sites[held.flow.target]
         state, sentence = self.state(name)
-        from_topic = source.topics.present.get(flow.source_topic)
-        to_topic = target.topics.present.get(flow.target_topic)
-        looked = flow.target_topic in target.topics.present
-        return FlowEvidence(
-            flow=name,
-            source=source.control.evidence(),
-            target=target.control.evidence(),
-            canary=held.watch.evidence(now, state=state, sentence=sentence),
-            topic=TopicEvidence(
-                source_topic=flow.source_topic,
-                target_topic=flow.target_topic,
-                target_exists=to_topic is not None if looked else None,
-                source_partitions=from_topic.partitions if from_topic else None,
-                target_partitions=to_topic.partitions if to_topic else None,
-                source_recreated_at=source.topics.recreated_recently(flow.source_topic, now.at),
-                target_recreated_at=target.topics.recreated_recently(flow.target_topic, now.at),
-            ),
-            exactly_once=flow.exactly_once,
-        )
+        return flow_evidence(held, source, target, self._now(), state=state, sentence=sentence)
 
     def state(self, name: str) -> tuple[CanaryState, str]:
         """Return whether a flow's canary runs, and why if it does not."""

@@ -10,7 +10,7 @@ from canary.config import CanaryMode
 from canary.events import Event, Scheduled, Sent, Skipped
 from canary.plan import Schedule, Tick
 from canary.stamp import Stamp, encode
-from fleet.errors import MirrorwatchError
+from fleet.errors import MirrorwatchError, UnavailableError
 from runtime.kafka.admin import NewTopicRequest, TopicDescription
 from runtime.kafka.sender import Sender
 
@@ -66,14 +66,14 @@ class Probing:
         self._sequences: dict[tuple[str, int], int] = {}
 
     async def make_topic(self, partitions: int) -> None:
-        """Make the canary's topic, or say why it is not made; raises our errors."""
-        if self._config.mode is not CanaryMode.CREATE:
-            self.sentence = (
-                f"the topic {self._config.topic} does not exist on {self.alias} and mode: precreated forbids"
-                " making it"
-            )
-            return
+        """Make the canary's topic; raises our errors, and keeps the sentence that says why it is not made."""
         try:
+            if self._config.mode is not CanaryMode.CREATE:
+                raise UnavailableError(
+                    f"the topic {self._config.topic} does not exist on {self.alias} and mode: precreated"
+                    f" forbids making it; create it with {partitions} partitions or more and"
+                    " cleanup.policy=delete, retention.ms=86400000"
+                )
             await self._site.admin.create_topic(
                 NewTopicRequest(self._config.topic, partitions, _TOPIC_CONFIG)
             )
@@ -81,11 +81,23 @@ class Probing:
             self.sentence = str(error)
             raise
 
+    def fits(self, topic: TopicDescription) -> bool:
+        """Tell whether probes go to exactly this topic, by a producer that still sends."""
+        now = self.topic
+        return (
+            now is not None
+            and (now.topic_id, now.partitions) == (topic.topic_id, topic.partitions)
+            and (self._sender is not None and not self._sender.broken)
+        )
+
     async def begin(self, topic: TopicDescription) -> None:
-        """Send probes to this topic from now on, over a new producer: an old one would hold on to old ids."""
+        """Send probes to this topic from now on, over a new producer: an old one would hold on to old ids.
+
+        Raises our error where the client does not accept its settings.
+        """
         await self.stop()
         name = f"{self.alias}-canary"
-        self._sender = Sender(
+        sender = Sender(
             self._site.settings,
             name=name,
             cluster=self.alias,
@@ -93,16 +105,21 @@ class Probing:
             sink=self._inbox.put,
             message_timeout_s=max(1.0, min(30.0, self._config.horizon / 2)),
         )
-        await asyncio.to_thread(self._sender.start)
-        self.topic, self.sentence = topic, ""
+        try:
+            await asyncio.to_thread(sender.start)
+        except MirrorwatchError as error:
+            self.sentence = str(error)
+            raise
+        self._sender, self.topic, self.sentence = sender, topic, ""
         self._schedule = Schedule(
             start_ns=self._clock.monotonic_ns(),
             interval_ns=int(self._config.interval * 1e9),
             partitions=topic.partitions,
         )
 
-    async def stop(self) -> None:
-        """Send no more; give the producer a moment to report what is under way."""
+    async def stop(self, sentence: str = "") -> None:
+        """Send no more from this moment on, and say why; what is under way has a second to be reported."""
+        self.sentence = sentence or self.sentence
         sender, self._sender, self._schedule, self.topic = self._sender, None, None, None
         if sender is not None:
             await asyncio.to_thread(_end, sender)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from runtime.kafka.tap import Place, Tap, TappedEnd, TappedRecord
+from runtime.kafka.tap import Place, Tap, TapFault, TappedEnd, TappedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,11 +27,13 @@ class Reader:
     def __init__(self, settings: ClientSettings, *, alias: str, clock: Clock, inbox: Inbox) -> None:
         self.alias = alias
         self.positions: dict[tuple[str, int], int] = {}
+        self.ended = False  # the tap reads no more, although it was not told to stop
         self._settings = settings
         self._clock = clock
         self._inbox = inbox
         self._tap: Tap | None = None
         self._generation = 0
+        self._gone_back: set[tuple[str, int]] = set()  # read a smaller offset than before, under one tap
 
     @property
     def tap_name(self) -> str:
@@ -50,22 +52,41 @@ class Reader:
         key = (tapped.topic, tapped.partition)
         if tapped.tap != self.tap_name or key not in self.positions:
             return False
-        self.positions[key] = tapped.offset + 1 if isinstance(tapped, TappedRecord) else tapped.position
+        position = tapped.offset + 1 if isinstance(tapped, TappedRecord) else tapped.position
+        if position <= self.positions[key] and isinstance(tapped, TappedRecord):
+            self._gone_back.add(key)
+        self.positions[key] = position
         return True
+
+    def note_fault(self, fault: TapFault) -> bool:
+        """Note what the present tap complains of; false for an older one's complaint."""
+        if fault.tap != self.tap_name:
+            return False
+        self.ended = self.ended or fault.lasting
+        return True
+
+    def confirm(self) -> None:
+        """Note that the topics are those that they were: whatever went back did so within the same log."""
+        self._gone_back.clear()
 
     async def read(
         self, places: Mapping[tuple[str, int], int], *, drop: set[str], drain: Callable[[], None]
     ) -> None:
         """Read these partitions beside those that are read already, and no topic of `drop` any more.
 
-        `drain` takes in what the old tap has left in the inbox, so that the new one begins behind it.
+        `drain` takes in what the old tap has left in the inbox, so that the new one begins behind it. Of a
+        topic that was made anew the old tap may have found its way into the new log already, which shows by
+        its going back: then the new one goes on where it stands, and reads nothing twice.
         """
         await self.stop()
         drain()
+        found = {key: self.positions[key] for key in places if key in self._gone_back}
+        self._gone_back.clear()
         for key in [key for key in self.positions if key[0] in drop]:
             del self.positions[key]
-        self.positions.update(places)
+        self.positions.update({**places, **found})
         self._generation += 1
+        self.ended = False
         if not self.positions:
             return
         self._tap = Tap(
@@ -73,7 +94,7 @@ class Reader:
             name=self.tap_name,
             cluster=self.alias,
             clock=self._clock,
-            sink=self._inbox.put,
+            sink=self._inbox.put_when_room,
         )
         self._tap.start([Place(topic, partition, at) for (topic, partition), at in self.positions.items()])
 

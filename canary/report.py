@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
+COLLECTORS = ("cluster", "topics", "tap", "sender")  # what works at a cluster, as the metrics name it
+
 
 class Reporter(Protocol):
     """Where problems go; told once and again at a decent interval, which is the receiver's business."""
@@ -28,4 +30,4 @@ class CollectorCounts:
     """Per collector of one cluster: when it last succeeded (epoch s), and how often it failed."""
 
     last_success_at: dict[str, float] = field(default_factory=dict)
-    errors: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COLLECTORS, 0)))

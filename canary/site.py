@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from canary.control import ControlState, run_control
+from canary.control import ControlProbes, ControlState
 from canary.reader import Reader
 from canary.report import CollectorCounts, Reporter
 from canary.topics import INTERVAL_S, TopicBook, TopicChange
-from fleet.errors import MirrorwatchError
-from runtime.kafka.admin import ClusterAdmin, ClusterDescription
+from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError
+from runtime.kafka.admin import ClusterAdmin, ClusterDescription, TopicDescription
 
 if TYPE_CHECKING:
     from canary.config import CanaryMode
@@ -23,7 +23,10 @@ class SiteListener(Protocol):
     """Who is told what a site sees."""
 
     async def topics_changed(self, site: Site, changes: list[TopicChange]) -> None:
-        """Take in that topics came, went, changed their id or their partitions."""
+        """Take in that topics came, went, changed their id or their partitions.
+
+        Where this raises, the same changes are told again at the next look.
+        """
         ...
 
     async def look_closer(self, site: Site) -> None:
@@ -51,36 +54,42 @@ class Site:
         self.control = ControlState(alias)
         self.counts = CollectorCounts()
         self.description: ClusterDescription | None = None
+        self.reached = False  # since the present run began
         self.topics = TopicBook()
+        self.refused: dict[str, str] = {}  # topics that we may not look at, and what the cluster said
         self.reader = Reader(settings, alias=alias, clock=clock, inbox=inbox)
         self.wanted: set[str] = set()  # names of the topics to look for
-        self._mode = mode
-        self._nonce = nonce
+        self._untold: dict[str, TopicChange] = {}  # changes that the listener has not taken yet
         self._clock = clock
         self._reporter = reporter
+        self._probes = ControlProbes(
+            self.control,
+            settings=settings,
+            admin=self.admin,
+            mode=mode,
+            nonce=nonce,
+            clock=clock,
+            complain=reporter.problem,
+            settle=reporter.settled,
+        )
 
     async def run(self, listener: SiteListener, stopping: asyncio.Event) -> None:
-        """Reach the cluster, then watch it until `stopping`; raises our errors while it cannot be reached."""
-        await self.admin.open()
+        """Reach the cluster, then watch it until `stopping`; raises our errors while it cannot be reached.
+
+        The reader goes on afterwards: what is on its way is still to be seen, and `close` of the prober ends
+        it.
+        """
+        self.reached = False
         try:
+            await self.admin.open()
             await self._reach()
             async with asyncio.TaskGroup() as group:
-                group.create_task(
-                    run_control(
-                        self.control,
-                        settings=self.settings,
-                        admin=self.admin,
-                        mode=self._mode,
-                        nonce=self._nonce,
-                        clock=self._clock,
-                        stopping=stopping,
-                        complain=self._reporter.problem,
-                        settle=self._reporter.settled,
-                    )
-                )
+                group.create_task(self._probes.run(stopping))
                 group.create_task(self._watch_topics(listener, stopping))
+        except ConfigurationError as error:
+            # The client found what no reading of the configuration had; the other clusters go on.
+            raise RefusedError(str(error)) from error
         finally:
-            await self.reader.stop()
             await self.admin.close()
 
     async def _reach(self) -> None:
@@ -89,17 +98,14 @@ class Site:
         except MirrorwatchError:
             self.counts.errors["cluster"] += 1
             raise
+        self.reached = True
         self.counts.last_success_at["cluster"] = self._clock.wall_s()
 
     async def _watch_topics(self, listener: SiteListener, stopping: asyncio.Event) -> None:
         where = f"{self.alias}: topics"
         while not stopping.is_set():
             try:
-                found = await self.admin.describe_topics(self.wanted)
-                changes = self.topics.take(found, self._clock.wall_s())
-                if changes:
-                    await listener.topics_changed(self, changes)
-                await listener.look_closer(self)
+                await self._look(listener)
             except MirrorwatchError as error:
                 self.counts.errors["topics"] += 1
                 self._reporter.problem(where, str(error))
@@ -107,3 +113,33 @@ class Site:
                 self.counts.last_success_at["topics"] = self._clock.wall_s()
                 self._reporter.settled(where)
             await self._clock.wait(stopping, timeout_s=INTERVAL_S)
+
+    async def _look(self, listener: SiteListener) -> None:
+        """Look at every topic once; one that may not be looked at does not hide the others."""
+        asked = sorted(self.wanted)
+        answers = await asyncio.gather(*(self._describe(name) for name in asked), return_exceptions=True)
+        found: dict[str, TopicDescription | None] = {}
+        failed: list[BaseException] = []
+        for name, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, BaseException):
+                failed.append(answer)
+            else:
+                found[name] = answer
+            if isinstance(answer, RefusedError):
+                self.refused[name] = str(answer)
+            elif not isinstance(answer, BaseException):
+                self.refused.pop(name, None)
+        for change in self.topics.take(found, self._clock.wall_s()):
+            untold = self._untold.get(change.name)
+            old = untold.old if untold is not None else change.old
+            self._untold[change.name] = TopicChange(change.name, old, change.new)
+        if self._untold:
+            await listener.topics_changed(self, list(self._untold.values()))
+            self._untold.clear()
+        if found or not asked:
+            await listener.look_closer(self)
+        for error in failed:
+            raise error
+
+    async def _describe(self, name: str) -> TopicDescription | None:
+        return (await self.admin.describe_topics([name]))[name]

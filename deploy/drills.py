@@ -30,7 +30,7 @@ from deploy.local.waiting import wait_until
 from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FLOW = "A->B"
 ALARMS = {Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING}
@@ -79,6 +79,7 @@ class Result:
     said: list[tuple[float, str, str | None]] = field(default_factory=list)
     healed_s: float | None = None
     books: dict[str, int] = field(default_factory=dict)
+    now: str = ""  # the newest verdict
 
     @property
     def right(self) -> bool:
@@ -148,10 +149,11 @@ def run_drill(drill: Drill, pair: Pair, folder: Path) -> Result:
         healed = time.monotonic()
         act = _act(pair.folder, drill.name, "end")
         holds = BY_NAME[drill.name].verdict in ALARMS
-        _listen(watched, result, pair, began, until=healed + (8 if holds else 60), act=act, healthy=not holds)
+        # What holds for a quarter of an hour cannot be waited out; some losses show only once it is mended.
+        _listen(watched, result, pair, began, until=healed + 60, act=act, ends=_told if holds else _healthy)
         flow = watched.flow()
         result.books = flow.get("books", {})
-        if holds or flow.get("verdict") == Verdict.HEALTHY:
+        if holds or result.now == Verdict.HEALTHY:
             result.healed_s = time.monotonic() - healed
     finally:
         status = watched.end()
@@ -173,9 +175,9 @@ def _listen(
     *,
     until: float,
     act: subprocess.Popen[bytes],
-    healthy: bool = False,
+    ends: Callable[[Result], bool] | None = None,
 ) -> None:
-    """Note what is said until then; with `healthy`, only until the flow is healthy after the act is done."""
+    """Note what is said until then, or until `ends` holds of it after the act is done."""
     latest = until + 60  # an act that waits for a start needs us to attend until it is done
     while time.monotonic() < until or (act.poll() is None and time.monotonic() < latest):
         pair.attend()
@@ -184,11 +186,20 @@ def _listen(
             verdict, cause = flow["verdict"], flow["cause"]["code"]
             if not any((verdict, cause) == said[1:] for said in result.said):
                 result.said.append((time.monotonic() - began, verdict, cause))
-            if healthy and act.poll() is not None and verdict == Verdict.HEALTHY:
-                return
+            result.now = verdict
+            if ends is not None and act.poll() is not None and ends(result):
+                break
         time.sleep(LOOK_S)
     if act.poll() != 0:
         raise SystemExit(f"{result.drill.name} could not be made to happen")
+
+
+def _healthy(result: Result) -> bool:
+    return result.now == Verdict.HEALTHY
+
+
+def _told(result: Result) -> bool:
+    return result.hit is not None
 
 
 def rows(results: list[Result]) -> Iterator[str]:

@@ -68,8 +68,8 @@ def partitions_text(partitions: Collection[int]) -> str:
 
 
 def latency_text(seconds: float) -> str:
-    """Write a latency, which may be too short to be told in hundredths of a second."""
-    return duration_text(seconds) if seconds >= 0.01 else "less than 0.01 s"
+    """Write what latencies stay within, where that may be too short to be told in hundredths of a second."""
+    return f"at most {duration_text(seconds)}" if seconds >= 0.01 else "less than 0.01 s"
 
 
 def ended(sentence: str) -> str:

@@ -33,8 +33,8 @@ def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     return Judgement(
         Verdict.LOSING,
         cause,
-        f"{probes_text(count)} of {partitions_text(partitions)} {are} on {flow.source.alias} and will not come"
-        f" to {flow.target.alias}: {why}.",
+        f"{probes_text(count)} of {partitions_text(partitions)} {are} on {flow.source.alias} and will not"
+        f" come to {flow.target.alias}: {why}.",
         rows_of(lost),
     )
 
@@ -56,11 +56,8 @@ def _loss_cause(flow: FlowEvidence, newest: Finding, *, one: bool, partitions: i
     """Return why probes are lost, by the newest of them: what went on an hour ago may be over."""
     if newest.overtaken:
         them, they = ("it", "it was") if one else ("them", "they were")
-        return (
-            Cause.OVERTAKEN,
-            f"the log on {flow.source.alias} starts after {them}, so {they} deleted before the mirror read"
-            f" {them}",
-        )
+        start = f"the log on {flow.source.alias} starts after {them}"
+        return Cause.OVERTAKEN, f"{start}, so {they} deleted before the mirror read {them}"
     for alias, at in (
         (flow.source.alias, flow.topic.source_recreated_at),
         (flow.target.alias, flow.topic.target_recreated_at),

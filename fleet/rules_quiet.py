@@ -67,8 +67,8 @@ def _nothing_yet(flow: FlowEvidence, now_at: float) -> Judgement:
     return Judgement(
         Verdict.UNKNOWN,
         down,
-        f"Nothing of {flow.flow} has arrived yet.{told} A mirror takes up a new topic when it next refreshes its"
-        " list of topics; until then nothing is held against it.",
+        f"Nothing of {flow.flow} has arrived yet.{told} A mirror takes up a new topic when it next refreshes"
+        " its list of topics; until then nothing is held against it.",
     )
 
 
@@ -86,8 +86,8 @@ def _partly_blind(flow: FlowEvidence) -> Judgement | None:
     return Judgement(
         Verdict.UNKNOWN,
         None,
-        f"No probe gets into {where} of {flow.topic.source_topic} on {flow.source.alias} at present, so nothing"
-        f" is known of {there}; the others arrive.",
+        f"No probe gets into {where} of {flow.topic.source_topic} on {flow.source.alias} at present, so"
+        f" nothing is known of {there}; the others arrive.",
     )
 
 
@@ -121,7 +121,7 @@ def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold always: it is the last rule."""
     del now_at
     latest = [one.latency_s for one in flow.canary.partitions if one.latency_s is not None]
-    took = f"; the newest took at most {latency_text(max(latest))}" if latest else ""
+    took = f"; the newest took {latency_text(max(latest))}" if latest else ""
     fresh = {one.partition for one in flow.canary.partitions if one.arrival_age_s is None}
     waits = f" Of {partitions_text(fresh)} nothing has come yet." if fresh else ""
     return Judgement(

@@ -31,14 +31,29 @@ Why = tuple[Cause, str]
 
 def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
     """Return the cause and half a sentence that explains it, for partitions that stand (at least one)."""
-    why = _cluster_down(flow) or _cluster_back(flow, standing, now_at) or _topics(flow, standing, now_at)
+    return (
+        _cluster_down(flow)
+        or _cluster_back(flow, standing, now_at)
+        or _topics(flow, standing, now_at)
+        or _mirror(flow, standing, now_at)
+    )
+
+
+def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
+    if _others_move(flow, standing):
+        what = "newer probes came through other partitions, so one of the mirror's tasks stands"
+        return Cause.TASK_STUCK, what
+    why = _undecided(flow, standing, now_at)
     if why is not None:
         return why
-    if _others_move(flow, standing):
-        return (
-            Cause.TASK_STUCK,
-            "newer probes came through other partitions, so one of the mirror's tasks stands",
-        )
+    if not any(one.carried for one in flow.canary.partitions):
+        what = f"both clusters answer, but nothing of it has ever come to {flow.target.alias}"
+        return Cause.NOT_MIRRORED, f"{what}, so the mirror does not run or does not carry this topic"
+    return Cause.MIRROR_DOWN, "both clusters answer, so the mirror stands still"
+
+
+def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    """Return what is still missing before the mirror can be called the cause."""
     for cluster in (flow.source, flow.target):
         if cluster.control is Control.UNKNOWN:
             what = (
@@ -51,12 +66,7 @@ def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_
             return Cause.UNEXPLAINED, what
     if not _others_silent(flow, standing):
         return Cause.UNEXPLAINED, "whether other partitions stand as well will show with their next probes"
-    if not any(one.carried for one in flow.canary.partitions):
-        what = (
-            f"both clusters answer, but {flow.topic.target_topic} on {flow.target.alias} has received nothing"
-        )
-        return Cause.NOT_MIRRORED, f"{what} of this topic so far; is it mirrored, and does the mirror run"
-    return Cause.MIRROR_DOWN, "both clusters answer, so the mirror stands still"
+    return None
 
 
 def _cluster_down(flow: FlowEvidence) -> Why | None:
@@ -101,12 +111,10 @@ def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
     there, here = topic.source_partitions, topic.target_partitions
     if there is not None and here is not None and here < there:
         has = "1 partition" if here == 1 else f"{here} partitions"
+        counts = f"{topic.target_topic} has {has} on {target} where {source} has {there}"
         lacking = partitions_text(range(here, there))
-        return (
-            Cause.PARTITION_MISSING,
-            f"{topic.target_topic} has {has} on {target} and {there} on {source}, and a task of the mirror that"
-            f" meets {lacking} stands with all that it carries",
-        )
+        what = f"{counts}, and a task of the mirror that meets {lacking} stands with all that it carries"
+        return Cause.PARTITION_MISSING, what
     return None
 
 

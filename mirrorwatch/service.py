@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
+from collections import Counter, deque
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 JUDGE_S = 0.25
 CLOSE_S = 20.0
 STORE_AGAIN_S = 5.0
+MAX_UNWRITTEN = 10_000
 STORE_OPERATIONS = ("open", "read", "write")
 
 
@@ -51,7 +52,7 @@ class Service:
         self._verdicts: dict[str, FlowVerdict] = {}
         self._states: dict[str, tuple[State, float]] = {}
         self._tried: set[str] = set()
-        self._writes: asyncio.Queue[tuple[str, str, int]] = asyncio.Queue(maxsize=10_000)
+        self._unwritten: deque[tuple[str, str, int]] = deque()  # a row goes once it is in the store
         self._store = Store(
             config.store.database_url(config.directory),
             migrations=MIGRATIONS,
@@ -105,24 +106,29 @@ class Service:
             await shutdown.stopping.wait()
             self._log.info("stopping: no more probes are sent; waiting for those on their way")
             judging.cancel()  # what is not sent any more says nothing about the flows
+            closing.set()  # the readers go on without their sites, until the prober is closed
             await sending
             await prober.drain_flights()
             await prober.close()
-            closing.set()
             await asyncio.wait(sites, timeout=CLOSE_S)
             for task in (*endless, *sites):
                 task.cancel()
         await self._write_rest()
+        for name, held in prober.flows.items():
+            self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
 
     async def _keep_site(self, prober: Prober, alias: str, closing: asyncio.Event) -> None:
         site = prober.sites[alias]
 
         def tell(state: State) -> None:
             before = self._states.get(alias)
+            failed = state.phase in (Phase.DOWN, Phase.REFUSED)
+            if before is not None and state.phase is Phase.RUNNING and state.failures:
+                return  # one more try: until it succeeds, all that is known is why the last one failed
             known = before is not None and before[0].phase is state.phase
             since_at = before[1] if known and before is not None else self._clock.wall_s()
             self._states[alias] = (state, since_at)
-            if state.phase in (Phase.DOWN, Phase.REFUSED):
+            if failed:
                 self._tried.add(alias)
                 self.problem(alias, state.sentence)
 
@@ -154,9 +160,8 @@ class Service:
                     cause=verdict.cause.value if verdict.cause else "none",
                 )
         for alias, site in prober.sites.items():
-            if site.description is not None and alias not in self._tried:
+            if site.reached:
                 self._tried.add(alias)
-            if site.description is not None:
                 self.settled(alias)
 
     # --- the reporter of the canary's loops
@@ -179,19 +184,17 @@ class Service:
         self._store_errors[operation] += 1
 
     def _note_carried(self, flow: str, topic_id: str, partition: int) -> None:
-        if not self._writes.full():
-            self._writes.put_nowait((flow, topic_id, partition))
+        if len(self._unwritten) < MAX_UNWRITTEN:
+            self._unwritten.append((flow, topic_id, partition))
 
     async def _keep_writing(self) -> None:
         while True:
-            row = await self._writes.get()
-            while not await self._write(row):
-                await self._clock.wait(self._never, timeout_s=STORE_AGAIN_S)
+            await self._write_rest()
+            await self._clock.wait(self._never, timeout_s=STORE_AGAIN_S if self._unwritten else JUDGE_S)
 
     async def _write_rest(self) -> None:
-        while not self._writes.empty():
-            if not await self._write(self._writes.get_nowait()):
-                break
+        while self._unwritten and await self._write(self._unwritten[0]):
+            self._unwritten.popleft()
 
     async def _write(self, row: tuple[str, str, int]) -> bool:
         flow, topic_id, partition = row

@@ -76,10 +76,10 @@ def cluster_view(
 
 
 def _cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) -> tuple[str, float, str]:
-    if told is not None and told[0].phase in (Phase.DOWN, Phase.REFUSED):
-        return told[0].phase.value, told[1], told[0].sentence
     since_at = told[1] if told is not None else now_at
-    if site.description is None:
+    if not site.reached:
+        if told is not None and told[0].phase in (Phase.DOWN, Phase.REFUSED):
+            return told[0].phase.value, since_at, told[0].sentence
         return "connecting", since_at, "it was not reached yet"
     control = site.control
     match control.control:

@@ -170,9 +170,10 @@ class ClusterAdmin:
     async def offsets_since(self, topic: str, partitions: Iterable[int], *, at_ms: int) -> dict[int, int]:
         """Return the offset of the first record stamped at or after this epoch ms, else the end."""
         wanted = list(partitions)
+        # The ends come first: a record that is written between the two questions must not be passed over.
+        ends = await self.end_offsets(topic, wanted)
         found = await self._offsets(topic, wanted, OffsetSpec.for_timestamp(at_ms))
-        missing = [partition for partition in wanted if found.get(partition, -1) < 0]
-        return found | (await self.end_offsets(topic, missing) if missing else {})
+        return ends | {partition: offset for partition, offset in found.items() if offset >= 0}
 
     async def _offsets(self, topic: str, partitions: Iterable[int], spec: Any) -> dict[int, int]:
         wanted = list(partitions)
@@ -186,6 +187,7 @@ class ClusterAdmin:
         return found
 
     async def _ask(self, future: Any, doing: str) -> Any:
+        client = self._client
         try:
             async with asyncio.timeout(self._timeout_s + _GRACE_S):
                 answer = await asyncio.wrap_future(future)
@@ -194,7 +196,7 @@ class ClusterAdmin:
                 f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s; try again"
             ) from error
         except KafkaException as error:
-            await asyncio.to_thread(self._client.poll, 0)  # brings what the connections have said meanwhile
+            await asyncio.to_thread(client.poll, 0)  # brings what the connections have said meanwhile
             raise explain(
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error

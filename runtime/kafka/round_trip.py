@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from runtime.kafka.failures import Symptoms, explain, listening_logger
 from runtime.kafka.tap import consumer_config
@@ -39,7 +40,11 @@ class RoundTripResult:
 
 
 class RoundTrip:
-    """A producer and a consumer of one topic with one partition; both wait for the cluster by themselves."""
+    """A producer and a consumer of one topic with one partition; both wait for the cluster by themselves.
+
+    Everything that touches the clients holds one lock, because a client that is closed under a thread that
+    uses it brings the process down; a probe under way gives up soon after `close` was asked for.
+    """
 
     def __init__(self, settings: ClientSettings, *, cluster: str, topic: str, clock: Clock) -> None:
         self._settings = settings
@@ -50,10 +55,18 @@ class RoundTrip:
         self._consumer: Any = None
         self._number = 0
         self._symptoms = Symptoms()
+        self._turn = threading.Lock()
+        self._ending = threading.Event()
 
-    async def open(self, *, from_offset: int, timeout_s: float) -> None:
-        """Make both clients; reading starts at this offset."""
-        await asyncio.to_thread(self._open, from_offset, timeout_s)
+    async def open(self, *, from_offset: int) -> None:
+        """Make both clients; reading starts at this offset.
+
+        Raises our own error where the client does not accept its settings.
+        """
+        try:
+            await asyncio.to_thread(self._open, from_offset)
+        except KafkaException as error:
+            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
 
     async def once(self, nonce: bytes, *, timeout_s: float) -> RoundTripResult:
         """Send one record and wait for it to be acknowledged and read back, each within the timeout."""
@@ -61,69 +74,89 @@ class RoundTrip:
 
     async def close(self) -> None:
         """Close both clients; what was not acknowledged is given up."""
+        self._ending.set()
         await asyncio.to_thread(self._close)
 
-    def _open(self, from_offset: int, timeout_s: float) -> None:
-        self._producer = Producer(
-            {
-                **self._settings.librdkafka,
-                "client.id": f"mirrorwatch-{self._cluster}-control",
-                "linger.ms": 0,
-                "acks": "all",
-                "message.timeout.ms": max(int(timeout_s * 1000), 100),
-                "reconnect.backoff.ms": 100,
-                "reconnect.backoff.max.ms": 1000,
-                "error_cb": self._symptoms.hear_error,
-            },
-            logger=listening_logger(self._symptoms),
-        )
-        config = consumer_config(self._settings, client_id=f"mirrorwatch-{self._cluster}-control")
-        self._consumer = Consumer(
-            config | {"enable.partition.eof": False, "error_cb": self._symptoms.hear_error},
-            logger=listening_logger(self._symptoms),
-        )
-        self._consumer.assign([TopicPartition(self._topic, 0, from_offset)])
+    def _open(self, from_offset: int) -> None:
+        common: dict[str, Any] = {
+            "client.id": f"mirrorwatch-{self._cluster}-control",
+            "error_cb": self._symptoms.hear_error,
+        }
+        producing = {
+            "linger.ms": 0,
+            "acks": "all",
+            "reconnect.backoff.ms": 100,
+            "reconnect.backoff.max.ms": 1000,
+            "allow.auto.create.topics": False,
+        }
+        with self._turn:
+            self._producer = Producer(
+                {**self._settings.librdkafka, **producing, **common}, logger=listening_logger(self._symptoms)
+            )
+            config = consumer_config(self._settings, client_id="") | {"enable.partition.eof": False} | common
+            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
+            self._consumer.assign([TopicPartition(self._topic, 0, from_offset)])
 
     def _close(self) -> None:
-        if self._producer is not None:
-            self._producer.purge()
-            self._producer.poll(0)
-            self._producer = None
-        if self._consumer is not None:
-            self._consumer.close()
-            self._consumer = None
+        with self._turn:
+            producer, self._producer = self._producer, None
+            consumer, self._consumer = self._consumer, None
+            if producer is not None:
+                producer.purge()
+                producer.poll(0)
+            if consumer is not None:
+                consumer.close()
 
     def _once(self, nonce: bytes, timeout_s: float) -> RoundTripResult:
         began_ns = self._clock.monotonic_ns()
-        self._number += 1
-        value = nonce + b":" + str(self._number).encode()
+        with self._turn:
+            if self._producer is None or self._ending.is_set():
+                return self._not_produced(KafkaError(KafkaError._DESTROY), began_ns)  # noqa: SLF001 - its name
+            self._number += 1
+            value = nonce + b":" + str(self._number).encode()
+            try:
+                error = self._produce(value, until_s=timeout_s, began_ns=began_ns)
+                if error is not None:
+                    return self._not_produced(error, began_ns)
+                error = self._read_back(value, until_s=self._since_s(began_ns) + timeout_s, began_ns=began_ns)
+            except KafkaException as failure:
+                return self._not_produced(failure.args[0], began_ns)
+        took_s = self._since_s(began_ns)
+        if error is None:
+            self._symptoms.clear()
+            return RoundTripResult(RoundTripOutcome.GOOD, took_s, None)
+        return RoundTripResult(RoundTripOutcome.OVERDUE, took_s, self._explained(error, "reading from"))
+
+    def _produce(self, value: bytes, *, until_s: float, began_ns: int) -> Any:
+        """Return the error that the record met, None once it is acknowledged."""
         reports: list[Any] = []
         self._producer.produce(
-            self._topic, value=value, partition=0, on_delivery=lambda e, _: reports.append(e)
+            self._topic, value=value, partition=0, on_delivery=lambda error, _: reports.append(error)
         )
-        while not reports and self._since_s(began_ns) < timeout_s + 1.0:
+        while not reports and self._since_s(began_ns) < until_s and not self._ending.is_set():
             self._producer.poll(_SLICE_S)
-        if not reports or reports[0] is not None:
-            return self._not_produced(reports[0] if reports else None, began_ns)
-        produced_s = self._since_s(began_ns)
-        error = KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001 - what the client would call it
-        while self._since_s(began_ns) < produced_s + timeout_s:
+        if reports:
+            return reports[0]
+        # Given up here and now: taken later, it would only be read in the place of a newer one.
+        self._producer.purge()
+        self._producer.poll(0)
+        return KafkaError(KafkaError._MSG_TIMED_OUT)  # noqa: SLF001 - what the client would call it
+
+    def _read_back(self, value: bytes, *, until_s: float, began_ns: int) -> Any:
+        """Return the error that stood in the way, None once the record was read."""
+        error: Any = KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001 - what the client would call it
+        while self._since_s(began_ns) < until_s and not self._ending.is_set():
             message = self._consumer.poll(_SLICE_S)
             if message is None:
                 continue
             if message.error() is not None:
                 error = message.error()
             elif message.value() == value:
-                self._symptoms.clear()
-                return RoundTripResult(RoundTripOutcome.GOOD, self._since_s(began_ns), None)
-        return RoundTripResult(
-            RoundTripOutcome.OVERDUE, self._since_s(began_ns), self._explained(error, "reading from")
-        )
+                return None
+        return error
 
     def _not_produced(self, error: Any, began_ns: int) -> RoundTripResult:
-        timed_out = KafkaError._MSG_TIMED_OUT  # noqa: SLF001 - the client's name for it
-        error = error or KafkaError(timed_out)
-        unknown = error.code() == timed_out
+        unknown = error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001 - the client's name for it
         outcome = RoundTripOutcome.PRODUCE_UNKNOWN if unknown else RoundTripOutcome.PRODUCE_FAILED
         return RoundTripResult(outcome, self._since_s(began_ns), self._explained(error, "producing to"))
 

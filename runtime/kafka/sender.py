@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 POLL_S = 0.1
+_LAST_REPORTS_S = 1.0  # what is given up is reported within this
+_GIVEN_UP = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})  # noqa: SLF001 - its names
 # Errors after which the record is certainly not in the log; after any other it may be.
 _NOT_WRITTEN = frozenset(
     {
@@ -56,7 +58,7 @@ class NotDelivered:
     tag: object
     error: MirrorwatchError
     in_doubt: bool
-    fatal: bool  # the producer is of no more use
+    ended: bool  # it was given up because the producer was told to end: no fault of the cluster
     at_ns: int
 
 
@@ -85,25 +87,31 @@ class Sender:
         self._name = name
         self._message_timeout_s = message_timeout_s
         self._producer: Any = None
+        self.broken = False  # the client has met an error after which it sends nothing more
         self._thread = threading.Thread(target=self._run, name=f"sender-{name}", daemon=True)
 
     def start(self) -> None:
-        """Make the client; it connects by itself when the cluster is there."""
-        self._producer = Producer(
-            {
-                **self._settings.librdkafka,
-                "client.id": f"mirrorwatch-{self._name}",
-                "enable.idempotence": True,
-                "linger.ms": 0,
-                "message.timeout.ms": int(self._message_timeout_s * 1000),
-                "queue.buffering.max.messages": 100_000,
-                "queue.buffering.max.kbytes": 65_536,
-                "reconnect.backoff.ms": 100,
-                "reconnect.backoff.max.ms": 1000,
-                "error_cb": self._symptoms.hear_error,
-            },
-            logger=listening_logger(self._symptoms),
-        )
+        """Make the client; it connects by itself when the cluster is there.
+
+        Raises our own error where the client does not accept its settings.
+        """
+        config: dict[str, Any] = {
+            **self._settings.librdkafka,
+            "client.id": f"mirrorwatch-{self._name}",
+            "enable.idempotence": True,
+            "linger.ms": 0,
+            "message.timeout.ms": int(self._message_timeout_s * 1000),
+            "queue.buffering.max.messages": 100_000,
+            "queue.buffering.max.kbytes": 65_536,
+            "reconnect.backoff.ms": 100,
+            "reconnect.backoff.max.ms": 1000,
+            "allow.auto.create.topics": False,  # a deleted topic must not come back with a broker's defaults
+            "error_cb": self._symptoms.hear_error,
+        }
+        try:
+            self._producer = Producer(config, logger=listening_logger(self._symptoms))
+        except KafkaException as error:
+            raise explain(error.args[0], cluster=self._cluster, doing="making a producer") from error
         self._thread.start()
 
     def send(
@@ -117,8 +125,11 @@ class Sender:
         tag: object,
     ) -> bool:
         """Hand a record over; false where the queue is full or the client is closed: it was not sent."""
+        producer = self._producer
+        if producer is None or self._ending.is_set():
+            return False
         try:
-            self._producer.produce(
+            producer.produce(
                 topic,
                 partition=partition,
                 key=key,
@@ -126,7 +137,10 @@ class Sender:
                 headers=list(headers),
                 on_delivery=partial(self._report, tag),
             )
-        except (BufferError, KafkaException):
+        except BufferError:
+            return False
+        except KafkaException as error:
+            self.broken = self.broken or error.args[0].code() == KafkaError._FATAL  # noqa: SLF001 - its name
             return False
         return True
 
@@ -143,13 +157,16 @@ class Sender:
 
     def flush(self, timeout_s: float) -> int:
         """Wait for what was sent to be reported; return how many records still are not."""
-        return int(self._producer.flush(timeout_s)) if self._producer is not None else 0
+        producer = self._producer
+        return int(producer.flush(timeout_s)) if producer is not None else 0
 
     def _run(self) -> None:
+        producer = self._producer
         while not self._ending.is_set():
-            self._producer.poll(POLL_S)
-        self._producer.purge()
-        self._producer.poll(0)
+            producer.poll(POLL_S)
+        producer.purge()
+        producer.flush(_LAST_REPORTS_S)
+        self._producer = None  # so that the client ends here, and not on the thread of whoever drops us
 
     def _report(self, tag: object, error: Any, message: Any) -> None:
         at_ns = self._clock.monotonic_ns()
@@ -160,5 +177,7 @@ class Sender:
         failure = explain(
             error, cluster=self._cluster, doing=f"producing to {message.topic()}", symptoms=self._symptoms
         )
+        self.broken = self.broken or bool(error.fatal())
         in_doubt = error.code() not in _NOT_WRITTEN
-        self._sink(NotDelivered(tag, failure, in_doubt=in_doubt, fatal=bool(error.fatal()), at_ns=at_ns))
+        ended = error.code() in _GIVEN_UP
+        self._sink(NotDelivered(tag, failure, in_doubt=in_doubt, ended=ended, at_ns=at_ns))

@@ -64,8 +64,9 @@ class TapFault:
     """The tap's client reported an error; most pass by themselves when the cluster is back."""
 
     tap: str
+    topic: str  # empty where it concerns them all
     error: MirrorwatchError
-    lasting: bool  # the assignment is of no more use: the tap has to be made anew
+    lasting: bool  # it reads no more: the tap has to be made anew
     at_ns: int
 
 
@@ -116,8 +117,9 @@ class Tap:
     def _run(self, places: tuple[Place, ...]) -> None:
         config = consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}")
         config["error_cb"] = self._symptoms.hear_error
-        consumer = Consumer(config, logger=listening_logger(self._symptoms))
+        consumer = None
         try:
+            consumer = Consumer(config, logger=listening_logger(self._symptoms))
             consumer.assign([TopicPartition(place.topic, place.partition, place.offset) for place in places])
             while not self._ending.is_set():
                 message = consumer.poll(POLL_S)
@@ -131,9 +133,10 @@ class Tap:
                 doing="reading the canary's topics",
                 symptoms=self._symptoms,
             )
-            self._sink(TapFault(self._name, failure, lasting=True, at_ns=self._clock.monotonic_ns()))
+            self._sink(TapFault(self._name, "", failure, lasting=True, at_ns=self._clock.monotonic_ns()))
         finally:
-            consumer.close()
+            if consumer is not None:
+                consumer.close()
 
     def _read(self, consumer: Any, message: Any, at_ns: int) -> Tapped:
         error = message.error()
@@ -149,7 +152,7 @@ class Tap:
                 end,
                 message.key(),
                 message.value(),
-                message.headers(),
+                _headers(message),
                 at_ns,
             )
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
@@ -160,13 +163,16 @@ class Tap:
             doing=f"reading {topic or 'the canary topics'}",
             symptoms=self._symptoms,
         )
-        lasting = bool(error.fatal()) or error.code() in _LASTING
-        return TapFault(self._name, failure, lasting=lasting, at_ns=at_ns)
+        return TapFault(self._name, topic or "", failure, lasting=bool(error.fatal()), at_ns=at_ns)
 
 
-_LASTING = frozenset(
-    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}  # noqa: SLF001
-)
+def _headers(message: Any) -> list[tuple[str, bytes | None]] | None:
+    """Return a record's headers; one whose name is no UTF-8, which any writer can send, ends no reading."""
+    try:
+        found: list[tuple[str, bytes | None]] | None = message.headers()
+    except (UnicodeDecodeError, SystemError):
+        return [("\N{REPLACEMENT CHARACTER}", None)]
+    return found
 
 
 def consumer_config(settings: ClientSettings, *, client_id: str) -> dict[str, Any]:

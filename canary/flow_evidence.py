@@ -1,0 +1,43 @@
+"""Put together what the canary, its two sites and their control probes know of one flow at one instant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from canary.control import SLOW_S
+from fleet.evidence import CanaryState, FlowEvidence, TopicEvidence
+
+if TYPE_CHECKING:
+    from canary.flows import WatchedFlow
+    from canary.site import Site
+    from canary.watch import Instant
+
+SLOW_LEAST_S = 0.3
+
+
+def flow_evidence(
+    held: WatchedFlow, source: Site, target: Site, now: Instant, *, state: CanaryState, sentence: str
+) -> FlowEvidence:
+    """Return the evidence for a verdict on this flow."""
+    flow = held.flow
+    from_topic = source.topics.present.get(flow.source_topic)
+    to_topic = target.topics.present.get(flow.target_topic)
+    looked = flow.target_topic in target.topics.present
+    # Well before the threshold: a probe of the flow may have been due before the control probe was.
+    slow_s = max(SLOW_LEAST_S, min(SLOW_S, flow.threshold_s / 4))
+    return FlowEvidence(
+        flow=flow.name,
+        source=source.control.evidence(now_ns=now.ns, now_at=now.at, slow_s=slow_s),
+        target=target.control.evidence(now_ns=now.ns, now_at=now.at, slow_s=slow_s),
+        canary=held.watch.evidence(now, state=state, sentence=sentence),
+        topic=TopicEvidence(
+            source_topic=flow.source_topic,
+            target_topic=flow.target_topic,
+            target_exists=to_topic is not None if looked else None,
+            source_partitions=from_topic.partitions if from_topic else None,
+            target_partitions=to_topic.partitions if to_topic else None,
+            source_recreated_at=source.topics.recreated_recently(flow.source_topic, now.at),
+            target_recreated_at=target.topics.recreated_recently(flow.target_topic, now.at),
+        ),
+        exactly_once=flow.exactly_once,
+    )

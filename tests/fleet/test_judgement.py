@@ -1,0 +1,758 @@
+"""The rule table: evidence in; verdict, cause and the exact sentence out."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from fleet.evidence import (
+    CanaryEvidence,
+    CanaryState,
+    ClusterEvidence,
+    Control,
+    Finding,
+    FindingKind,
+    FlowEvidence,
+    PartitionEvidence,
+    TopicEvidence,
+)
+from fleet.judgement import follow, judge
+from fleet.judgement_words import HOLD_S, MAX_ROWS
+from fleet.vocabulary import Cause, Verdict
+
+NOW = 10_000.0
+SAYS_NO = "cluster B at b1:9092: producing to __mirrorwatch-control failed: the connection is refused"
+
+# What this version has no evidence for: each belongs to a part that does not exist yet.
+LATER = {
+    Cause.TASK_FAILED: "the status topic of Connect",
+    Cause.RECORD_REJECTED: "the limits of the target and the mirror's own counters",
+    Cause.RETIMED: "the audit, or the timestamp type in the inventory",
+    Cause.ABORTED_TRANSACTION: "the audit",
+    Cause.THROTTLED: "quotas of the mirror's clients",
+    Cause.PAUSED: "the status topic of Connect",
+    Cause.OFFSETS_NOT_COMMITTING: "the offsets topic of Connect",
+}
+
+
+def cluster(alias, control=Control.OK, *, ok_s=0.5, failed_s=None, sentence=""):
+    return ClusterEvidence(
+        alias,
+        control,
+        sentence or (SAYS_NO if control is Control.FAILING else ""),
+        since_at=NOW - 60,
+        last_ok_at=None if ok_s is None else NOW - ok_s,
+        last_failed_at=None if failed_s is None else NOW - failed_s,
+    )
+
+
+def moving(number, **more):
+    found = PartitionEvidence(
+        partition=number,
+        carried=True,
+        pending_age_s=0.02,
+        pending_offset=99,
+        unacked_age_s=None,
+        arrival_age_s=0.8,
+        latency_s=0.04,
+        present_age_s=0.84,
+    )
+    return replace(found, **more)
+
+
+def standing(number, age_s=6.0, **more):
+    return (
+        moving(
+            number,
+            pending_age_s=age_s,
+            arrival_age_s=age_s + 0.9,
+            present_age_s=age_s + 1.0,
+            pending_offset=7,
+        )
+        if not more
+        else replace(standing(number, age_s), **more)
+    )
+
+
+def fresh(number, **more):
+    """A partition that was never carried and has nothing that counts."""
+    return (
+        PartitionEvidence(number, False, None, None, None, None, None, None)
+        if not more
+        else replace(fresh(number), **more)
+    )
+
+
+def finding(kind, *, ago_s=30.0, partition=0, count=1, sentence="it is gone", overtaken=False):
+    return Finding(kind, NOW - ago_s, "mirrorwatch-canary", partition, 40, None, sentence, count, overtaken)
+
+
+def flow(*partitions, source=None, target=None, topic=None, exactly_once=False, **canary):
+    names = {"source_topic": "mirrorwatch-canary", "target_topic": "A.mirrorwatch-canary"}
+    seen = {"target_exists": True, "source_partitions": 4, "target_partitions": 4}
+    said = {
+        "state": CanaryState.RUNNING,
+        "sentence": "",
+        "threshold_s": 5.0,
+        "interval_s": 1.0,
+        "horizon_s": 60.0,
+        "partitions": partitions or tuple(moving(number) for number in range(4)),
+    }
+    return FlowEvidence(
+        flow="A->B",
+        source=source or cluster("A"),
+        target=target or cluster("B"),
+        canary=CanaryEvidence(**(said | canary)),
+        topic=TopicEvidence(**(names | seen | (topic or {}))),
+        exactly_once=exactly_once,
+    )
+
+
+def repeated(*instants_ago, partition=0):
+    return tuple(
+        finding(
+            FindingKind.DUPLICATED, ago_s=ago, partition=partition, sentence="a copy of it had arrived before"
+        )
+        for ago in sorted(instants_ago, reverse=True)
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    evidence: FlowEvidence
+    verdict: Verdict
+    cause: Cause | None
+    sentence: str
+
+
+ALL_STAND = tuple(standing(number, 6.0 - number / 4) for number in range(4))
+LOST = FindingKind.LOST
+
+ROWS = (
+    # --- losing
+    Row(
+        "filtered",
+        flow(findings=(finding(LOST),)),
+        Verdict.LOSING,
+        Cause.FILTERED,
+        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
+        " through, so something on the way drops records.",
+    ),
+    Row(
+        "filtered in several partitions",
+        flow(findings=(finding(LOST, count=3), finding(LOST, partition=2))),
+        Verdict.LOSING,
+        Cause.FILTERED,
+        "4 probes of partitions 0 and 2 are on A and will not come to B: newer records of the same partitions"
+        " came through, so something on the way drops records.",
+    ),
+    Row(
+        "overtaken",
+        flow(findings=(finding(LOST, count=40, overtaken=True),)),
+        Verdict.LOSING,
+        Cause.OVERTAKEN,
+        "40 probes of partition 0 are on A and will not come to B: the log on A starts after them, so they were"
+        " deleted before the mirror read them.",
+    ),
+    Row(
+        "one overtaken",
+        flow(findings=(finding(LOST, overtaken=True),)),
+        Verdict.LOSING,
+        Cause.OVERTAKEN,
+        "1 probe of partition 0 is on A and will not come to B: the log on A starts after it, so it was deleted"
+        " before the mirror read it.",
+    ),
+    Row(
+        "the newest loss says why",
+        flow(findings=(finding(LOST, ago_s=600, count=40, overtaken=True), finding(LOST, ago_s=5))),
+        Verdict.LOSING,
+        Cause.FILTERED,
+        "41 probes of partition 0 are on A and will not come to B: newer records of the same partition came"
+        " through, so something on the way drops records.",
+    ),
+    Row(
+        "lost with the topic on the target",
+        flow(findings=(finding(LOST, ago_s=20),), topic={"target_recreated_at": NOW - 22}),
+        Verdict.LOSING,
+        Cause.TOPIC_RECREATED,
+        "1 probe of partition 0 is on A and will not come to B: the topic was re-created on B.",
+    ),
+    Row(
+        "lost long before the topic was re-created",
+        flow(findings=(finding(LOST, ago_s=600),), topic={"source_recreated_at": NOW - 22}),
+        Verdict.LOSING,
+        Cause.FILTERED,
+        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
+        " through, so something on the way drops records.",
+    ),
+    Row(
+        "misrouted",
+        flow(findings=(finding(FindingKind.MISROUTED, partition=3),)),
+        Verdict.LOSING,
+        Cause.MISROUTED,
+        "1 probe of A->B stands where it does not belong, in partition 3 of A.mirrorwatch-canary on B: something"
+        " on the way routes records elsewhere.",
+    ),
+    Row(
+        "misrouted, counted apart from the lost",
+        flow(findings=(finding(LOST, count=9), finding(FindingKind.MISROUTED, partition=3, count=2))),
+        Verdict.LOSING,
+        Cause.MISROUTED,
+        "2 probes of A->B stand where they do not belong, in partition 3 of A.mirrorwatch-canary on B: something"
+        " on the way routes records elsewhere.",
+    ),
+    # --- altered
+    Row(
+        "a transform alters every record: nothing intact ever arrives",
+        flow(
+            *(fresh(number, carried=True) for number in range(4)),
+            findings=(
+                finding(
+                    FindingKind.ALTERED, ago_s=2, count=4, sentence="the value is not the one that was sent"
+                ),
+                finding(FindingKind.ALTERED, ago_s=1, count=4, sentence="the key is missing"),
+            ),
+        ),
+        Verdict.ALTERED,
+        Cause.TRANSFORMED,
+        "8 probes of A->B came to B changed. In the newest, the key is missing. Look for a transform, or for a"
+        " converter other than ByteArrayConverter.",
+    ),
+    Row(
+        "altered, and what is past its threshold is no stall of its own",
+        flow(*ALL_STAND, findings=(finding(FindingKind.ALTERED, sentence="the key is missing"),)),
+        Verdict.ALTERED,
+        Cause.TRANSFORMED,
+        "1 probe of A->B came to B changed. In it, the key is missing. Look for a transform, or for a converter"
+        " other than ByteArrayConverter.",
+    ),
+    # --- stalled
+    Row(
+        "the mirror stands",
+        flow(*ALL_STAND),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
+        "the mirror stands, as the first partition shows",
+        flow(standing(0, 5.1), *(moving(n, pending_age_s=5.1 - n / 4, arrival_age_s=5.9) for n in (1, 2, 3))),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through partition 0 of A->B for 6 s: both clusters answer, so the mirror stands still.",
+    ),
+    Row(
+        "the target does not answer",
+        flow(*ALL_STAND, target=cluster("B", Control.FAILING)),
+        Verdict.STALLED,
+        Cause.TARGET_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: B does not take our own records either.",
+    ),
+    Row(
+        "the source does not answer, and what was sent is not acknowledged",
+        flow(
+            *(moving(n, pending_age_s=None, unacked_age_s=6.0, arrival_age_s=7.0) for n in range(2)),
+            source=cluster("A", Control.FAILING),
+        ),
+        Verdict.STALLED,
+        Cause.SOURCE_DOWN,
+        "Nothing has come through any partition of A->B for 7 s: A does not take our own records either.",
+    ),
+    Row(
+        "neither cluster answers",
+        flow(*ALL_STAND, source=cluster("A", Control.FAILING), target=cluster("B", Control.FAILING)),
+        Verdict.STALLED,
+        Cause.SOURCE_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: neither A nor B takes our own records.",
+    ),
+    Row(
+        "the target fell together with the flow, and its control probe has not failed yet",
+        flow(*ALL_STAND, target=cluster("B", ok_s=6.01)),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through any partition of A->B for 6.15 s: whether B or the mirror is at fault will"
+        " show with the next control probe.",
+    ),
+    Row(
+        "a short threshold: the flow stands before any control probe could fail",
+        flow(standing(0, 0.6), threshold_s=0.5, target=cluster("B", ok_s=0.4)),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through partition 0 of A->B for 1.5 s: whether B or the mirror is at fault will show"
+        " with the next control probe.",
+    ),
+    Row(
+        "the target is back, the mirror not yet",
+        flow(*ALL_STAND, target=cluster("B", failed_s=4.0)),
+        Verdict.STALLED,
+        Cause.TARGET_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: B did not answer until 4 s ago, and the"
+        " mirror has not come back yet.",
+    ),
+    Row(
+        "the target has been back for long, and the mirror still stands",
+        flow(*(standing(n, 90.0) for n in range(4)), target=cluster("B", failed_s=40.0)),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 1 min 31 s: both clusters answer, so the mirror"
+        " stands still.",
+    ),
+    Row(
+        "a failure of the target before the stall says nothing about it",
+        flow(*ALL_STAND, target=cluster("B", failed_s=20.0)),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
+        "no control probe on the source",
+        flow(*ALL_STAND, source=cluster("A", Control.UNKNOWN, ok_s=None, sentence="the topic is missing")),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through any partition of A->B for 6.15 s: A has no control probe that could tell"
+        " whether it or the mirror is at fault.",
+    ),
+    Row(
+        "one task stands",
+        flow(standing(0), moving(1), standing(2), moving(3)),
+        Verdict.STALLED,
+        Cause.TASK_STUCK,
+        "Nothing has come through partitions 0 and 2 of A->B for 6.9 s: newer probes came through other"
+        " partitions, so one of the mirror's tasks stands.",
+    ),
+    Row(
+        "one task stands, which no control probe is needed to see",
+        flow(standing(0), moving(1), target=cluster("B", Control.UNKNOWN, ok_s=None)),
+        Verdict.STALLED,
+        Cause.TASK_STUCK,
+        "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
+        " so one of the mirror's tasks stands.",
+    ),
+    Row(
+        "an arrival just before all stood is no sign of a task",
+        flow(
+            standing(0, 5.1),
+            moving(1, pending_age_s=4.09, arrival_age_s=5.05, present_age_s=5.09),
+        ),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through partition 0 of A->B for 6 s: both clusters answer, so the mirror stands still.",
+    ),
+    Row(
+        "an interval longer than the threshold: the other partitions had no chance yet",
+        flow(
+            standing(0, 6.0, arrival_age_s=36.0, present_age_s=36.0),
+            moving(1, pending_age_s=None, arrival_age_s=15.0, present_age_s=15.1),
+            interval_s=30.0,
+        ),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through partition 0 of A->B for 36 s: whether other partitions stand as well will show"
+        " with their next probes.",
+    ),
+    Row(
+        "the topic is gone from the target",
+        flow(*ALL_STAND, topic={"target_exists": False, "target_partitions": None}),
+        Verdict.STALLED,
+        Cause.TOPIC_MISSING,
+        "Nothing has come through any partition of A->B for 6.15 s: the topic A.mirrorwatch-canary is gone from"
+        " B.",
+    ),
+    Row(
+        "the topic was never made on the target",
+        flow(
+            fresh(0, pending_age_s=700.0),
+            topic={"target_exists": False, "target_partitions": None},
+        ),
+        Verdict.STALLED,
+        Cause.NOT_MIRRORED,
+        "Nothing has come through partition 0 of A->B for 11 min 40 s: the topic A.mirrorwatch-canary was never"
+        " made on B.",
+    ),
+    Row(
+        "the topic is there, and never received anything",
+        flow(fresh(0, pending_age_s=700.0)),
+        Verdict.STALLED,
+        Cause.NOT_MIRRORED,
+        "Nothing has come through partition 0 of A->B for 11 min 40 s: both clusters answer, but nothing of it"
+        " has ever come to B, so the mirror does not run or does not carry this topic.",
+    ),
+    Row(
+        "partitions added, and the mirror does not take them up",
+        flow(
+            *(moving(n) for n in range(4)),
+            fresh(4, pending_age_s=700.0),
+            topic={"source_partitions": 5},
+        ),
+        Verdict.STALLED,
+        Cause.PARTITION_MISSING,
+        "Nothing has come through partition 4 of A->B for 11 min 40 s: A.mirrorwatch-canary has 4 partitions on"
+        " B where A has 5, and a task of the mirror that meets partition 4 stands with all that it carries.",
+    ),
+    Row(
+        "partitions added, and the task that met them stands while they are warm-up",
+        flow(
+            standing(0),
+            standing(1),
+            fresh(2),
+            fresh(3),
+            topic={"source_partitions": 4, "target_partitions": 1},
+        ),
+        Verdict.STALLED,
+        Cause.PARTITION_MISSING,
+        "Nothing has come through partitions 0 and 1 of A->B for 6.9 s: A.mirrorwatch-canary has 1 partition on"
+        " B where A has 4, and a task of the mirror that meets partitions 1, 2 and 3 stands with all that it"
+        " carries.",
+    ),
+    Row(
+        "the topic on the target is another one since, and nothing comes",
+        flow(*ALL_STAND, topic={"target_recreated_at": NOW - 5}),
+        Verdict.STALLED,
+        Cause.TOPIC_RECREATED,
+        "Nothing has come through any partition of A->B for 6.15 s: the topic was re-created on B 5 s ago, and"
+        " none came since.",
+    ),
+    Row(
+        "a topic that was re-created long before the stall has nothing to do with it",
+        flow(*ALL_STAND, topic={"target_recreated_at": NOW - 500}),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
+        "a stall goes before duplicates of the restart that caused it",
+        flow(*ALL_STAND, findings=repeated(3, 3.5)),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    # --- repeating
+    Row(
+        "a loop",
+        flow(findings=(finding(FindingKind.LOOPED),)),
+        Verdict.REPEATING,
+        Cause.LOOPING,
+        "Records of A->B come back to A, where they began: the mirrors go in a circle and keep the names of"
+        " topics.",
+    ),
+    Row(
+        "latched off by a loop",
+        flow(state=CanaryState.LATCHED, sentence="a probe came back"),
+        Verdict.REPEATING,
+        Cause.LOOPING,
+        "Records of A->B come back to A, where they began: the mirrors go in a circle and keep the names of"
+        " topics. The canary sends nothing more until an operator resumes it.",
+    ),
+    Row(
+        "two mirrors",
+        flow(findings=repeated(*(float(ago) for ago in range(1, 71)))),
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        "70 probes of A->B came to B more than once, for 1 min 9 s without a pause, which is no mere restart."
+        " Look for a second mirror on this flow.",
+    ),
+    Row(
+        "a second writer that comes back again and again",
+        flow(findings=repeated(*(float(ago) for ago in range(1, 200, 12)))),
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        "17 probes of A->B came to B more than once, again and again for 3 min 12 s. Look for a second mirror on"
+        " this flow.",
+    ),
+    Row(
+        "one duplicate where exactly once is promised",
+        flow(findings=repeated(5.0), exactly_once=True),
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        "1 probe of A->B came to B more than once, although the mirror is set to deliver exactly once. Look for"
+        " a second mirror on this flow.",
+    ),
+    # --- late
+    Row(
+        "evenly late",
+        flow(*(moving(n, latency_s=12.0, pending_age_s=12.4, present_age_s=12.6) for n in range(2))),
+        Verdict.LATE,
+        Cause.UNEXPLAINED,
+        "Probes of A->B arrive, but those of partitions 0 and 1 take up to 12 s; the threshold is 5 s.",
+    ),
+    Row(
+        "late in bursts, between two of which nothing comes",
+        flow(moving(0, latency_s=9.0, pending_age_s=9.5, arrival_age_s=9.6)),
+        Verdict.LATE,
+        Cause.UNEXPLAINED,
+        "Probes of A->B arrive, but those of partition 0 take up to 9.5 s; the threshold is 5 s.",
+    ),
+    Row(
+        "late once, then nothing for twice as long",
+        flow(moving(0, latency_s=9.0, pending_age_s=18.5, arrival_age_s=18.6)),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through partition 0 of A->B for 19 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    # --- unknown
+    Row(
+        "off",
+        flow(state=CanaryState.OFF, sentence="canary.mode is off"),
+        Verdict.UNKNOWN,
+        None,
+        "A->B has no canary: canary.mode is off.",
+    ),
+    Row(
+        "waiting",
+        flow(state=CanaryState.WAITING, sentence="the source cluster was not reached yet"),
+        Verdict.UNKNOWN,
+        None,
+        "No probes of A->B are sent: the source cluster was not reached yet.",
+    ),
+    Row(
+        "waiting for a source that is down",
+        flow(
+            state=CanaryState.WAITING,
+            sentence="the source cluster was not reached yet.",
+            source=cluster("A", Control.FAILING),
+        ),
+        Verdict.UNKNOWN,
+        Cause.SOURCE_DOWN,
+        "No probes of A->B are sent: the source cluster was not reached yet.",
+    ),
+    Row(
+        "our own fault",
+        flow(*ALL_STAND, impaired="its event loop stood still for 1.4 s"),
+        Verdict.UNKNOWN,
+        Cause.PROBER,
+        "Mirrorwatch cannot see A->B properly at present: its event loop stood still for 1.4 s.",
+    ),
+    Row(
+        "nothing sent",
+        flow(partitions=()),
+        Verdict.UNKNOWN,
+        None,
+        "No probe of A->B has been sent yet.",
+    ),
+    Row(
+        "warm-up",
+        flow(fresh(0), fresh(1)),
+        Verdict.UNKNOWN,
+        None,
+        "Nothing of A->B has arrived yet. A mirror takes up a new topic when it next refreshes its list of"
+        " topics; until then nothing is held against it.",
+    ),
+    Row(
+        "warm-up with the target down",
+        flow(fresh(0), target=cluster("B", Control.FAILING)),
+        Verdict.UNKNOWN,
+        Cause.TARGET_DOWN,
+        "Nothing of A->B has arrived yet. B does not take our own records. A mirror takes up a new topic when it"
+        " next refreshes its list of topics; until then nothing is held against it.",
+    ),
+    Row(
+        "the source topic is another one, and nothing of it came yet",
+        flow(fresh(0), topic={"source_recreated_at": NOW - 3}),
+        Verdict.UNKNOWN,
+        Cause.TOPIC_RECREATED,
+        "The topic of the canary was re-created on A 3 s ago, and nothing of the new one has arrived yet.",
+    ),
+    Row(
+        "just started, and the flow was seen to carry it before",
+        flow(fresh(0, carried=True, pending_age_s=1.0)),
+        Verdict.UNKNOWN,
+        None,
+        "No probe of A->B has arrived since Mirrorwatch started.",
+    ),
+    Row(
+        "nothing lately, and nothing waits",
+        flow(moving(0, pending_age_s=None, arrival_age_s=9.0)),
+        Verdict.UNKNOWN,
+        None,
+        "No probe of A->B has arrived for 9 s, and none is known to wait, so there is nothing to judge by.",
+    ),
+    Row(
+        "nothing lately, with both clusters down",
+        flow(
+            moving(0, pending_age_s=None, arrival_age_s=9.0),
+            source=cluster("A", Control.FAILING),
+            target=cluster("B", Control.FAILING),
+        ),
+        Verdict.UNKNOWN,
+        Cause.SOURCE_DOWN,
+        "No probe of A->B has arrived for 9 s, and none is known to wait, so there is nothing to judge by."
+        " Neither A nor B takes our own records.",
+    ),
+    Row(
+        "one partition of the source takes nothing",
+        flow(moving(0), moving(1, pending_age_s=None, unacked_age_s=6.0, arrival_age_s=6.9)),
+        Verdict.UNKNOWN,
+        None,
+        "No probe gets into partition 1 of mirrorwatch-canary on A at present, so nothing is known of it; the"
+        " others arrive.",
+    ),
+    Row(
+        "two partitions of the source refuse what is sent",
+        flow(moving(0), *(moving(n, pending_age_s=None, arrival_age_s=20.0) for n in (1, 2))),
+        Verdict.UNKNOWN,
+        None,
+        "No probe gets into partitions 1 and 2 of mirrorwatch-canary on A at present, so nothing is known of"
+        " them; the others arrive.",
+    ),
+    # --- healthy
+    Row(
+        "healthy",
+        flow(),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+    ),
+    Row(
+        "a latency too small to be written",
+        flow(moving(0, latency_s=0.003)),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took less than 0.01 s.",
+    ),
+    Row(
+        "a partition in its warm-up",
+        flow(moving(0), moving(1), fresh(2)),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s. Of partition 2 nothing has come yet.",
+    ),
+    Row(
+        "duplicates of a restart",
+        flow(findings=repeated(40.0, 39.5, 39.0)),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+    ),
+    Row(
+        "duplicates of three nodes that were restarted one after the other",
+        flow(findings=repeated(100.0, 99.0, 60.0, 59.0, 20.0, 19.0)),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+    ),
+    Row(
+        "what was found has run out",
+        flow(
+            findings=(
+                finding(LOST, ago_s=HOLD_S + 0.1),
+                finding(FindingKind.ALTERED, ago_s=HOLD_S + 0.1),
+                finding(FindingKind.LOOPED, ago_s=HOLD_S + 0.1),
+            )
+        ),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+    ),
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_the_table(row):
+    judgement = judge(row.evidence, now_at=NOW)
+    assert (judgement.verdict, judgement.cause) == (row.verdict, row.cause)
+    assert judgement.sentence == row.sentence
+
+
+def test_every_verdict_and_every_cause_has_a_row_or_stands_in_the_list_of_later_parts():
+    produced = {row.cause for row in ROWS if row.cause is not None}
+    assert {row.verdict for row in ROWS} == set(Verdict)
+    assert produced | set(LATER) == set(Cause)
+    assert not produced & set(LATER)
+
+
+def test_every_sentence_reads_as_one():
+    for row in ROWS:
+        assert row.sentence.endswith(".")
+        assert row.sentence[0].isupper() or row.sentence[0].isdecimal() or row.sentence.startswith("A->B")
+        assert ".." not in row.sentence
+        assert all(part.count(":") <= 1 for part in row.sentence.split(". "))
+        assert not any(f"{word.value}" in row.sentence for word in (*Cause, *Control) if "_" in word.value)
+
+
+KINDS_IN_ORDER = (
+    ({"findings": (finding(LOST),)}, Verdict.LOSING),
+    ({"findings": (finding(FindingKind.ALTERED),)}, Verdict.ALTERED),
+    ({"partitions": ALL_STAND}, Verdict.STALLED),
+    ({"findings": (finding(FindingKind.LOOPED),)}, Verdict.REPEATING),
+    ({"partitions": (moving(0, latency_s=9.0),)}, Verdict.LATE),
+    ({"impaired": "it is blind"}, Verdict.UNKNOWN),
+    ({}, Verdict.HEALTHY),
+)
+
+
+@pytest.mark.parametrize("worse", range(len(KINDS_IN_ORDER) - 1))
+def test_the_worst_that_holds_is_told(worse):
+    """Lay every milder case over this one; an impaired prober takes away stalled and late, so it stays out."""
+    said, verdict = KINDS_IN_ORDER[worse]
+    merged = dict(said)
+    for milder, _ in KINDS_IN_ORDER[worse + 1 :]:
+        merged["findings"] = (*merged.get("findings", ()), *milder.get("findings", ()))
+        if "partitions" in milder and "partitions" not in merged:
+            merged["partitions"] = milder["partitions"]
+    assert judge(flow(**merged), now_at=NOW).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict"),
+    [
+        (FindingKind.LOST, Verdict.LOSING),
+        (FindingKind.MISROUTED, Verdict.LOSING),
+        (FindingKind.ALTERED, Verdict.ALTERED),
+        (FindingKind.LOOPED, Verdict.REPEATING),
+    ],
+)
+def test_a_finding_holds_for_a_quarter_of_an_hour(kind, verdict):
+    evidence = flow(findings=(finding(kind, ago_s=0.0),))
+    assert judge(evidence, now_at=NOW + 900.0).verdict is verdict
+    assert judge(evidence, now_at=NOW + 900.1).verdict is not verdict
+
+
+def test_a_threshold_of_its_own_moves_when_a_flow_stands():
+    waiting = (moving(0, pending_age_s=6.0, arrival_age_s=7.0), moving(1))
+    assert judge(flow(*waiting, threshold_s=5.0), now_at=NOW).verdict is Verdict.STALLED
+    assert judge(flow(*waiting, threshold_s=8.0), now_at=NOW).verdict is Verdict.HEALTHY
+
+
+def test_evidence_is_bounded_and_names_where_to_look():
+    found = tuple(finding(LOST, ago_s=float(ago), partition=ago) for ago in range(1, 30))
+    rows = judge(flow(findings=found), now_at=NOW).evidence
+    assert [row.partition for row in rows] == list(range(1, MAX_ROWS + 1))
+    assert {(row.topic, row.source_offset) for row in rows} == {("mirrorwatch-canary", 40)}
+    many = judge(flow(*(standing(number) for number in range(40))), now_at=NOW)
+    assert len(many.evidence) == MAX_ROWS
+    assert many.evidence[0].source_offset == 7
+
+
+def test_what_the_client_said_stands_in_the_evidence_and_not_in_the_sentence():
+    down = judge(flow(*ALL_STAND, target=cluster("B", Control.FAILING)), now_at=NOW)
+    assert SAYS_NO not in down.sentence
+    assert down.evidence[-1].sentence == SAYS_NO
+
+
+def test_since_is_kept_while_the_verdict_stays_whatever_the_cause():
+    first = follow(None, flow(*ALL_STAND, target=cluster("B", ok_s=6.01)), now_at=NOW)
+    assert (first.cause, first.since_at) == (Cause.UNEXPLAINED, NOW)
+    second = follow(first, flow(*ALL_STAND), now_at=NOW + 1)
+    assert (second.cause, second.since_at) == (Cause.MIRROR_DOWN, NOW)
+    third = follow(second, flow(), now_at=NOW + 2)
+    assert (third.verdict, third.since_at) == (Verdict.HEALTHY, NOW + 2)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "sentence"),
+    [
+        (flow(), "4 of 4 partitions deliver."),
+        (flow(moving(0), standing(1, 9.0)), "1 of 2 partitions delivers."),
+        (flow(moving(0)), "Its one partition delivers."),
+        (flow(standing(0, 9.0)), "Its one partition does not deliver."),
+        (flow(state=CanaryState.OFF, sentence="canary.mode is off"), "canary.mode is off."),
+        (flow(impaired="it is blind"), "What it sees cannot be trusted at present: it is blind."),
+    ],
+)
+def test_what_the_canary_says_beside_the_verdict(evidence, sentence):
+    assert follow(None, evidence, now_at=NOW).parts == (("canary", sentence),)
