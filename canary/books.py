@@ -3,6 +3,7 @@
     concluded = good + late + overdue + lost          delivered = good + late
     expected  = concluded + the other outcomes + in flight
     overdue   = recovered + confirmed + closed + outstanding
+    concluded <= settled <= expected
 
 Nothing is ever taken back: every number but `in_flight` and `outstanding` only grows.
 """
@@ -110,8 +111,11 @@ class Books:
                 f"overdue {self.overdue} is not recovered, confirmed and closed {ended}"
                 f" + outstanding {self.outstanding}"
             )
-        if self.settled < self.good:
-            found.append(f"good {self.good} is more than settled {self.settled}")
+        if not self.concluded <= self.settled <= self.expected:
+            found.append(
+                f"settled {self.settled} is not between concluded {self.concluded}"
+                f" and expected {self.expected}"
+            )
         if min(self.in_flight, self.outstanding) < 0:
             found.append("a count of what is open is negative")
         return found

@@ -58,7 +58,7 @@ class ControlState:
 
     def become(self, control: Control, sentence: str, at: float) -> None:
         """Change what is known, and keep since when it is so."""
-        if control is not self.control:
+        if control is not self.control or not self.since_at:
             self.since_at = at
         self.control, self.sentence = control, sentence
 

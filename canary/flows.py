@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from canary.tracking import TrackerPolicy
+from canary.watch import FlowWatch
+
 if TYPE_CHECKING:
-    from canary.watch import FlowWatch
+    from canary.config import CanaryConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +34,29 @@ class WatchedFlow:
 
     flow: CanaryFlow
     watch: FlowWatch
+
+
+def watch_flow(
+    flow: CanaryFlow,
+    config: CanaryConfig,
+    *,
+    installation: str,
+    incarnation: str,
+    carried: set[tuple[str, int]],
+) -> WatchedFlow:
+    """Return the flow with a watch that has seen nothing yet, except what it is known to carry."""
+    policy = TrackerPolicy(
+        installation=installation,
+        incarnation=incarnation,
+        threshold_ns=int(flow.threshold_s * 1e9),
+        horizon_ns=int(max(config.horizon, flow.threshold_s) * 1e9),
+        warmup_ns=int((flow.warmup_s + config.horizon) * 1e9),
+    )
+    watch = FlowWatch(
+        policy,
+        source_topic=flow.source_topic,
+        target_topic=flow.target_topic,
+        interval_s=config.interval,
+        carried=carried,
+    )
+    return WatchedFlow(flow, watch)

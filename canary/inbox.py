@@ -40,7 +40,10 @@ class Inbox:
         self.put(item)
 
     async def wait(self, timeout_s: float) -> None:
-        """Wait until there is something, or for this long."""
+        """Wait until there is something, or for this long; others get their turn in any case."""
+        if self._filled.is_set():
+            await asyncio.sleep(0)
+            return
         try:
             async with asyncio.timeout(timeout_s):
                 await self._filled.wait()

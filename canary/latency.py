@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass, field
 
 EDGES_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -48,7 +48,6 @@ class SliceSummary:
 
 @dataclass(slots=True)
 class _Slice:
-    number: int
     counts: Counter[int] = field(default_factory=Counter)
     max_s: float = 0.0
 
@@ -57,24 +56,29 @@ class RecentLatency:
     """The last fifteen minutes in slices of half a minute, each a small logarithmic histogram."""
 
     def __init__(self) -> None:
-        self._slices: deque[_Slice] = deque(maxlen=SLICES)
+        self._slices: dict[int, _Slice] = {}
+        self._newest = -1
 
     def observe(self, value_s: float, at_ns: int) -> None:
-        """Count one value in the slice of its instant; one older than all slices is left out."""
+        """Count one value in the slice of its instant; one older than the window is left out."""
         number = at_ns // (SLICE_S * 1_000_000_000)
-        if not self._slices or number > self._slices[-1].number:
-            self._slices.append(_Slice(number))
-        for held in reversed(self._slices):
-            if held.number == number:
-                held.counts[_mark(value_s)] += 1
-                held.max_s = max(held.max_s, value_s)
-                return
+        if number > self._newest:
+            self._newest = number
+            for old in [old for old in self._slices if old <= number - SLICES]:
+                del self._slices[old]
+        if number <= self._newest - SLICES:
+            return
+        held = self._slices.get(number)
+        if held is None:
+            held = self._slices[number] = _Slice()
+        held.counts[_mark(value_s)] += 1
+        held.max_s = max(held.max_s, value_s)
 
     def summary(self, now_ns: int) -> tuple[SliceSummary, ...]:
         """Return all slices of the window up to now, oldest first, empty ones included."""
-        held = {one.number: one for one in self._slices}
         newest = now_ns // (SLICE_S * 1_000_000_000)
-        return tuple(_summary(number, held.get(number)) for number in range(newest - SLICES + 1, newest + 1))
+        numbers = range(newest - SLICES + 1, newest + 1)
+        return tuple(_summary(number, self._slices.get(number)) for number in numbers)
 
 
 def _mark(value_s: float) -> int:

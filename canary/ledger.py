@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from canary.stamp import Identity
 
 
+def absent(probe: Probe, outcome: Outcome) -> Absent:
+    """Return the range of this one probe."""
+    return Absent(
+        first=probe.sequence,
+        last=probe.sequence,
+        outcome=outcome,
+        first_offset=probe.offset,
+        last_offset=probe.offset,
+        first_ns=probe.scheduled_ns,
+        last_ns=probe.scheduled_ns,
+    )
+
+
 class Ledger:
     """Counts each thing once and keeps what is to be told until it is fetched."""
 
@@ -47,18 +60,9 @@ class Ledger:
         self.books.in_flight -= 1
         self.books.count(outcome)
         if not arrived:
-            state.absent.add(
-                Absent(
-                    probe.sequence,
-                    probe.sequence,
-                    outcome,
-                    first_offset=probe.offset,
-                    last_offset=probe.offset,
-                )
-            )
+            ranges = state.overdue if outcome is Outcome.OVERDUE else state.absent
+            ranges.add(absent(probe, outcome))
         if outcome is Outcome.OVERDUE:
-            if state.outstanding == 0:
-                state.overdue_since_ns = probe.scheduled_ns
             state.outstanding += 1
             self.books.outstanding += 1
         self._out.append(
@@ -73,6 +77,15 @@ class Ledger:
                 sentence,
                 probe.copy_seen,
             )
+        )
+
+    def conclude_gone(self, topic_id: str, partition: int, sequence: int, at_ns: int) -> None:
+        """Count a probe that fell due for a topic which is not there any more."""
+        self.books.expected += 1
+        self.books.count(Outcome.UNKNOWN)
+        sentence = "its topic was re-created before it was sent"
+        self._out.append(
+            Concluded(Outcome.UNKNOWN, topic_id, partition, sequence, at_ns, None, None, sentence)
         )
 
     def warm_up(self, probe: Probe) -> None:
@@ -91,7 +104,7 @@ class Ledger:
         self,
         mark: Mark,
         state: PartitionState,
-        absent: Absent,
+        held: Absent,
         *,
         at_ns: int,
         sentence: str,
@@ -101,33 +114,29 @@ class Ledger:
 
         The range is taken out of the partition's absent ones before.
         """
-        count = absent.last - absent.first + 1
+        count = held.count
         self.books.count(mark, count)
-        if absent.outstanding:
+        if held.outstanding:
             state.outstanding -= count
             self.books.outstanding -= count
-            if state.outstanding == 0:
-                state.overdue_since_ns = None
         self._out.append(
             Marked(
                 mark,
                 state.topic_id,
                 state.partition,
-                absent.first,
+                held.first,
                 at_ns,
-                absent.first_offset,
+                held.first_offset,
                 target_offset,
                 sentence,
                 count,
             )
         )
 
-    def mark_record(
-        self, mark: Mark, topic_id: str, event: SeenAtTarget, identity: Identity | None, sentence: str
-    ) -> None:
+    def mark_record(self, mark: Mark, event: SeenAtTarget, identity: Identity | None, sentence: str) -> None:
         """Count a mark for a record on the target, by the partition in which it stands."""
         self.books.count(mark)
-        sequence = identity.sequence if identity else -1
+        topic_id, sequence = (identity.topic_id, identity.sequence) if identity else ("", -1)
         self._out.append(
             Marked(mark, topic_id, event.partition, sequence, event.at_ns, None, event.offset, sentence)
         )

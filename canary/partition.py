@@ -17,6 +17,7 @@ class Probe:
     acked_ns: int | None = None
     seen_ns: int | None = None  # on the source tap
     offset: int | None = None  # in the source partition; known once it is acked or seen there
+    behind: int = -1  # a higher sequence number that stands before it in the source's log, where one does
     arrived_ns: int | None = None
     settled: bool = False
     due: bool = False  # its threshold has passed
@@ -44,12 +45,17 @@ class ReadThrough:
     """
 
     proved: int = -1  # sequence numbers below this, if not seen, are absent
-    passed_offset: int = -1  # the same by the mirror's own position, as a source offset
-    position: int = -1
+    passed_offset: int = -1  # the same by the mirror's own position, as a source offset, itself included
+    position: int = -1  # the target offset that is read next; what an end is compared with
     _waiting: int | None = None
     _end: int | None = None
     _queued: int | None = None
     _passing: tuple[int, int] | None = None
+
+    @property
+    def newest_sighted(self) -> int:
+        """Return the highest sequence number that was sighted, whether or not it proves anything yet."""
+        return max(self.proved, -1 if self._waiting is None else self._waiting, self._queued or -1)
 
     def sighted(self, sequence: int) -> None:
         """Note that this probe, in whatever shape, is on the target."""
@@ -60,28 +66,41 @@ class ReadThrough:
         else:
             self._queued = max(sequence, -1 if self._queued is None else self._queued)
 
-    def passed(self, source_offset: int, target_end_offset: int) -> None:
-        """Note that the mirror has passed this source offset, and where the target ended after that."""
+    def passed(self, source_offset: int, target_end_offset: int) -> bool:
+        """Note the mirror's position, and where the target ended after that; true if it proves something."""
         if self._passing is None and source_offset > self.passed_offset:
             self._passing = (source_offset, target_end_offset)
-            self._settle_passing()
+        return self._settle_passing()
 
-    def read_to(self, position: int, end_offset: int) -> None:
-        """Note that all before `position` is read and where the partition ended."""
-        self.position = max(self.position, position)
-        self._settle_passing()
-        if self._waiting is None:
-            return
-        if self._end is None:
+    def end_known(self, end_offset: int) -> None:
+        """Note where the partition ended, for the sightings before this."""
+        if self._waiting is not None and self._end is None:
             self._end = end_offset
-        if self.position >= self._end:
-            self.proved = max(self.proved, self._waiting)
-            self._waiting, self._end, self._queued = self._queued, None, None
 
-    def _settle_passing(self) -> None:
-        if self._passing is not None and self.position >= self._passing[1]:
-            self.passed_offset = max(self.passed_offset, self._passing[0])
-            self._passing = None
+    def read_to(self, position: int) -> bool:
+        """Note that all before `position` is read; true if that proves something.
+
+        The position goes back where the log began again or the reader started over.
+        """
+        self.position = position
+        proves = self._settle_passing()
+        if self._waiting is None or self._end is None or position < self._end:
+            return proves
+        self.proved = max(self.proved, self._waiting)
+        self._waiting, self._end, self._queued = self._queued, None, None
+        return True
+
+    def begin_again(self) -> None:
+        """Forget offsets of the target; what is proved stays proved."""
+        self.position = -1
+        self._waiting = self._end = self._queued = self._passing = None
+
+    def _settle_passing(self) -> bool:
+        if self._passing is None or self.position < self._passing[1]:
+            return False
+        self.passed_offset = max(self.passed_offset, self._passing[0])
+        self._passing = None
+        return True
 
 
 @dataclass(slots=True)
@@ -94,16 +113,26 @@ class PartitionState:
     carried: bool
     next_sequence: int = 0
     in_flight: dict[int, Probe] = field(default_factory=dict)  # by sequence, in the order of sending
-    unlocated: dict[int, Probe] = field(default_factory=dict)  # arrived before their offset was known
-    absent: AbsentRanges = field(default_factory=AbsentRanges)
+    arrived: dict[int, Probe] = field(default_factory=dict)  # arrived before their acknowledgement
+    overdue: AbsentRanges = field(default_factory=AbsentRanges)  # outstanding
+    absent: AbsentRanges = field(default_factory=AbsentRanges)  # ended, and never seen downstream
     read: ReadThrough = field(default_factory=ReadThrough)
     newest_arrived: int = -1
     newest_source_seen: int = -1
+    source_read_to: int = -1  # the highest source offset that the tap has shown
+    newest_located: int = -1
+    newest_located_offset: int = -1
     newest_present_ns: int | None = None  # scheduled instant of the newest probe seen downstream
     last_arrival_ns: int | None = None
     last_latency_ns: int | None = None
     outstanding: int = 0
-    overdue_since_ns: int | None = None  # scheduled instant of the oldest outstanding probe
+
+    def present(self, scheduled_ns: int, at_ns: int) -> None:
+        """Note the first copy downstream of a probe that was due at this instant."""
+        self.last_arrival_ns = at_ns
+        self.last_latency_ns = at_ns - scheduled_ns
+        if self.newest_present_ns is None or scheduled_ns > self.newest_present_ns:
+            self.newest_present_ns = scheduled_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +163,15 @@ def standing(state: PartitionState) -> Standing:
         if pending and unacked:
             break
     oldest_ns = pending.scheduled_ns if pending else None
-    if state.overdue_since_ns is not None:
-        oldest_ns = state.overdue_since_ns
+    oldest_offset = pending.offset if pending else None
+    overdue = state.overdue.oldest
+    if overdue is not None:
+        oldest_ns, oldest_offset = overdue.first_ns, overdue.first_offset
     return Standing(
         partition=state.partition,
         carried=state.carried,
         oldest_pending_ns=oldest_ns,
-        oldest_pending_offset=pending.offset if pending and state.overdue_since_ns is None else None,
+        oldest_pending_offset=oldest_offset,
         oldest_unacked_ns=unacked.scheduled_ns if unacked else None,
         newest_present_ns=state.newest_present_ns,
         last_arrival_ns=state.last_arrival_ns,

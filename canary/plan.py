@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_TICKS_AT_ONCE = 10_000
+
 
 def partitions_for(*, source_brokers: int, target_brokers: int, tasks_max: int, at_most: int) -> int:
     """Return the partitions that put a probe in every mirror task and on every broker, as far as they go.
@@ -40,9 +42,12 @@ class Schedule:
         return self._at(self._done)
 
     def due(self, now_ns: int) -> list[Tick]:
-        """Return every tick up to now that was not returned before, in order."""
-        ticks = []
-        while self._at(self._done) <= now_ns:
+        """Return the ticks up to now that were not returned before, in order.
+
+        After a long standstill they come in portions of MAX_TICKS_AT_ONCE: ask again while `next_ns` is past.
+        """
+        ticks: list[Tick] = []
+        while self._at(self._done) <= now_ns and len(ticks) < MAX_TICKS_AT_ONCE:
             ticks.append(Tick(self._done % self._partitions, self._at(self._done)))
             self._done += 1
         return ticks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from canary.books import Mark
@@ -24,17 +25,17 @@ from canary.events import (
     TrackerOutput,
 )
 from canary.flow_evidence import flow_evidence
-from canary.flows import CanaryFlow, WatchedFlow
+from canary.flows import CanaryFlow, WatchedFlow, watch_flow
 from canary.inbox import Inbox
 from canary.plan import partitions_for
 from canary.probing import Probing, Tag
 from canary.site import Site
-from canary.stamp import decode
-from canary.tracking import TrackerPolicy
-from canary.watch import FlowWatch, Instant
+from canary.stamp import Intact, Reading, decode
+from canary.strangers import Strangers
+from canary.watch import Instant
 from fleet.errors import RefusedError
 from fleet.evidence import CanaryState
-from runtime.kafka.sender import Delivered, NotDelivered
+from runtime.kafka.sender import Delivered, NotDelivered, SenderFault
 from runtime.kafka.tap import TapFault, TappedEnd, TappedRecord
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from runtime.kafka.tap import Tapped
     from runtime.kafka.translation import ClientSettings
 
-AT_ONCE = 1000  # items taken in before the event loop may do something else
+AT_ONCE = 250  # items taken in before the event loop may do something else
 PUMP_S = 0.05  # how often deadlines are looked at when nothing arrives
 REWIND_S = 60.0  # how far before our start a tap begins to read: clocks of brokers may differ from ours
 
@@ -89,7 +90,13 @@ class Prober:
             for alias, settings in clusters.items()
         }
         self.flows = {
-            flow.name: self._watched(flow, installation, incarnation, carried.get(flow.name, set()))
+            flow.name: watch_flow(
+                flow,
+                config,
+                installation=installation,
+                incarnation=incarnation,
+                carried=carried.get(flow.name, set()),
+            )
             for flow in flows
         }
         running = [held for held in self.flows.values() if not held.flow.off]
@@ -112,26 +119,8 @@ class Prober:
             )
             for alias in self._by_source
         }
+        self._strangers = {alias: Strangers() for alias in self._by_source}
         self.doubts = Doubts(running, self.sites, clock=clock, tell=self._tell)
-
-    def _watched(
-        self, flow: CanaryFlow, installation: str, incarnation: str, carried: set[tuple[str, int]]
-    ) -> WatchedFlow:
-        policy = TrackerPolicy(
-            installation=installation,
-            incarnation=incarnation,
-            threshold_ns=int(flow.threshold_s * 1e9),
-            horizon_ns=int(max(self._config.horizon, flow.threshold_s) * 1e9),
-            warmup_ns=int((flow.warmup_s + self._config.horizon) * 1e9),
-        )
-        watch = FlowWatch(
-            policy,
-            source_topic=flow.source_topic,
-            target_topic=flow.target_topic,
-            interval_s=self._config.interval,
-            carried=carried,
-        )
-        return WatchedFlow(flow, watch)
 
     # --- loops
 
@@ -141,6 +130,8 @@ class Prober:
             await self._inbox.wait(PUMP_S)
             self._take(self._inbox.drain(AT_ONCE))
             now = self._now()
+            for strangers in self._strangers.values():
+                strangers.release(now.ns)
             for held in self.flows.values():
                 self._follow(held, held.watch.advance(now))
 
@@ -263,14 +254,10 @@ class Prober:
                         self._tell(held, TargetRead(number, position, end))
 
     def _partitions(self, alias: str) -> int:
-        def brokers(of: str) -> int:
-            described = self.sites[of].description
-            return len(described.brokers) if described is not None else 1
-
         flows = [held.flow for held in self._by_source[alias]]
         return partitions_for(
-            source_brokers=brokers(alias),
-            target_brokers=max(brokers(flow.target) for flow in flows),
+            source_brokers=self.sites[alias].brokers,
+            target_brokers=max(self.sites[flow.target].brokers for flow in flows),
             tasks_max=max(flow.tasks_max for flow in flows),
             at_most=self._config.max_partitions,
         )
@@ -298,6 +285,8 @@ class Prober:
                     self._reporter.settled(f"{tag.alias}: writing {self._config.topic}")
                 case NotDelivered():
                     self._take_refusal(item)
+                case SenderFault(alias, error):
+                    self._note_not_written(alias, str(error))
 
     def _take_record(self, record: TappedRecord) -> None:
         site = self.sites[record.tap.rsplit("-tap-", 1)[0]]
@@ -308,9 +297,12 @@ class Prober:
         if record.topic == self._config.topic and site.alias in self._by_source:
             seen = SeenAtSource(record.partition, record.offset, reading, record.at_ns)
             self._tell_source(site.alias, seen)
+            if not isinstance(reading, Intact):
+                self._strangers[site.alias].add(record)
         end = max(record.end_offset, record.offset + 1)
         for held in self._by_target.get((site.alias, record.topic), ()):
-            self._tell(held, SeenAtTarget(record.partition, record.offset, end, reading, record.at_ns))
+            give = partial(self._tell_seen, held, record, end)
+            self._strangers[held.flow.source].sort(record, reading, give)
 
     def _take_end(self, end: TappedEnd) -> None:
         site = self.sites[end.tap.rsplit("-tap-", 1)[0]]
@@ -339,19 +331,26 @@ class Prober:
         tag = report.tag
         assert isinstance(tag, Tag)
         if not report.ended:
-            self.sites[tag.alias].counts.errors["sender"] += 1
-            self._reporter.problem(f"{tag.alias}: writing {self._config.topic}", str(report.error))
-        if report.in_doubt:
+            self._note_not_written(tag.alias, str(report.error))
+        # One that we gave up ourselves was not refused: it is left for the source's tap, or for the shutdown.
+        if report.in_doubt or report.ended:
             self._tell_source(tag.alias, AckTimedOut(tag.topic_id, tag.partition, tag.sequence))
         else:
             refused = Refused(tag.topic_id, tag.partition, tag.sequence, str(report.error))
             self._tell_source(tag.alias, refused)
+
+    def _note_not_written(self, alias: str, sentence: str) -> None:
+        self.sites[alias].counts.errors["sender"] += 1
+        self._reporter.problem(f"{alias}: writing {self._config.topic}", sentence)
 
     # --- to the trackers
 
     def _tell_source(self, alias: str, event: Event) -> None:
         for held in self._by_source[alias]:
             self._tell(held, event)
+
+    def _tell_seen(self, held: WatchedFlow, record: TappedRecord, end: int, reading: Reading) -> None:
+        self._tell(held, SeenAtTarget(record.partition, record.offset, end, reading, record.at_ns))
 
     def _tell(self, held: WatchedFlow, event: Event) -> None:
         self._follow(held, held.watch.handle(event, self._now()))

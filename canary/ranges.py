@@ -1,6 +1,9 @@
 """Which probes of one partition never came, as ranges of sequence numbers, so that an outage stays flat.
 
 A probe that arrived is in no range: what is below the newest sequence and in no range was seen before.
+The number of ranges is bounded. Of those that have ended, the oldest are forgotten, and a copy that comes
+even later counts as duplicated. Outstanding ones are never forgotten: the two oldest become one with holes
+in it, which keeps their number right and tells less exactly which of them a later event is about.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ MAX_RANGES = 2000
 class Absent:
     """Consecutive probes that ended the same way and have not been seen downstream.
 
-    `proved` stands only with overdue: these were outstanding and are confirmed or closed now. The source
-    offsets of the first and last are kept where they are known (overdue and lost).
+    `proved` stands only with overdue: these were outstanding and are confirmed now. Source offsets and
+    scheduled instants (monotonic nanoseconds) are those of the first and the last; an offset that is not
+    known is None. `holes` are sequence numbers in between that belong to something else.
     """
 
     first: int
@@ -32,6 +36,14 @@ class Absent:
     proved: bool = False
     first_offset: int | None = None
     last_offset: int | None = None
+    first_ns: int = 0
+    last_ns: int = 0
+    holes: int = 0
+
+    @property
+    def count(self) -> int:
+        """Return how many probes these are."""
+        return self.last - self.first + 1 - self.holes
 
     @property
     def outstanding(self) -> bool:
@@ -42,26 +54,63 @@ class Absent:
         """Return a source offset that the probe's own does not exceed; offsets rise at least by one."""
         if self.last_offset is None:
             return None
-        return self.last_offset - (self.last - sequence)
+        return self.last_offset - max(0, self.last - sequence - self.holes)
+
+    def offset_at_least(self, sequence: int) -> int | None:
+        """Return a source offset that the probe's own reaches."""
+        if self.first_offset is None:
+            return None
+        return self.first_offset + max(0, sequence - self.first - self.holes)
+
+    def last_up_to(self, offset: int) -> int:
+        """Return the last sequence number that is surely at or below this source offset.
+
+        Less than `first` where there is none.
+        """
+        if self.last_offset is None:
+            return self.first - 1
+        beyond = self.last_offset - offset
+        return self.last if beyond <= 0 else self.last - self.holes - beyond
+
+    def scheduled_ns(self, sequence: int) -> int:
+        """Return when this probe was due, by the even spacing of the schedule."""
+        if self.last == self.first:
+            return self.first_ns
+        return self.first_ns + (self.last_ns - self.first_ns) * (sequence - self.first) // (
+            self.last - self.first
+        )
+
+    def extend(self, other: Absent) -> None:
+        """Take in a later range; what lies between them becomes holes."""
+        self.holes += other.first - self.last - 1 + other.holes
+        self.last, self.last_offset, self.last_ns = other.last, other.last_offset, other.last_ns
 
 
 _FIRST = attrgetter("first")
 
 
 class AbsentRanges:
-    """The ranges of one partition in order of sequence, neighbours of the same kind joined."""
+    """Ranges of one partition in order of sequence, neighbours of the same kind joined.
+
+    Outstanding ones and ended ones are kept in one of these each, never mixed.
+    """
 
     __slots__ = ("_ranges", "forgotten")
 
     def __init__(self) -> None:
         self._ranges: list[Absent] = []
-        self.forgotten = 0  # ranges dropped for the sake of memory, oldest first, never outstanding ones
+        self.forgotten = 0  # ranges dropped for the sake of memory
 
     def __iter__(self) -> Iterator[Absent]:
         return iter(self._ranges)
 
     def __len__(self) -> int:
         return len(self._ranges)
+
+    @property
+    def oldest(self) -> Absent | None:
+        """Return the range with the lowest sequence numbers."""
+        return self._ranges[0] if self._ranges else None
 
     def find(self, sequence: int) -> Absent | None:
         """Return the range that holds this sequence number, if one does."""
@@ -74,16 +123,14 @@ class AbsentRanges:
         """Put in a range that overlaps none that is there."""
         index = bisect_left(self._ranges, new.first, key=_FIRST)
         if index and _joins(self._ranges[index - 1], new):
-            left = self._ranges[index - 1]
-            left.last, left.last_offset = new.last, new.last_offset
-            new, index = left, index - 1
+            index -= 1
+            self._ranges[index].extend(new)
         else:
             self._ranges.insert(index, new)
-        if index + 1 < len(self._ranges) and _joins(new, self._ranges[index + 1]):
-            right = self._ranges.pop(index + 1)
-            new.last, new.last_offset = right.last, right.last_offset
+        if index + 1 < len(self._ranges) and _joins(self._ranges[index], self._ranges[index + 1]):
+            self._ranges[index].extend(self._ranges.pop(index + 1))
         if len(self._ranges) > MAX_RANGES:
-            self._forget()
+            self._shorten()
 
     def take(self, first: int, last: int) -> list[Absent]:
         """Take these sequence numbers out of all ranges and return the parts that were there."""
@@ -94,19 +141,19 @@ class AbsentRanges:
             if held.last < first:
                 index += 1
                 continue
-            parts = _cut(held, first, last)
-            taken.append(parts[1])
-            keep = [part for part in (parts[0], parts[2]) if part is not None]
+            before, within, after = _cut(held, first, last)
+            taken += [within] if within is not None else []
+            keep = [part for part in (before, after) if part is not None]
             self._ranges[index : index + 1] = keep
             index += len(keep)
         return taken
 
-    def _forget(self) -> None:
-        for index, held in enumerate(self._ranges):
-            if not held.outstanding:
-                del self._ranges[index]
-                self.forgotten += 1
-                return
+    def _shorten(self) -> None:
+        if self._ranges[0].outstanding:
+            self._ranges[0].extend(self._ranges.pop(1))
+        else:
+            del self._ranges[0]
+            self.forgotten += 1
 
 
 def _joins(left: Absent, right: Absent) -> bool:
@@ -118,21 +165,40 @@ def _joins(left: Absent, right: Absent) -> bool:
     )
 
 
-def _cut(held: Absent, first: int, last: int) -> tuple[Absent | None, Absent, Absent | None]:
-    """Cut a range in three: before `first`, within, after `last`.
+def _cut(held: Absent, first: int, last: int) -> tuple[Absent | None, Absent | None, Absent | None]:
+    """Cut a range in three: before `first`, within, after `last`; a part without a probe is None.
 
     Offsets at a cut are bounds: the lower end of a part takes the least, the upper end the most that
-    the neighbours leave open, and what was dense stays exact.
+    the neighbours leave open, and what was dense stays exact. Holes are dealt out evenly.
     """
     low, high = max(held.first, first), min(held.last, last)
+    spans = (low - held.first, high - low + 1, held.last - high)
+    counts = _deal(held.count, spans)
+    edges = ((held.first, low - 1), (low, high), (high + 1, held.last))
+    parts = [
+        Absent(
+            start,
+            end,
+            held.outcome,
+            held.proved,
+            held.offset_at_least(start),
+            held.offset_at_most(end),
+            held.scheduled_ns(start),
+            held.scheduled_ns(end),
+            span - count,
+        )
+        if count
+        else None
+        for (start, end), span, count in zip(edges, spans, counts, strict=True)
+    ]
+    return parts[0], parts[1], parts[2]
 
-    def part(start: int, end: int) -> Absent:
-        lower = upper = None
-        if held.first_offset is not None and held.last_offset is not None:
-            lower = held.first_offset + (start - held.first)
-            upper = held.last_offset - (held.last - end)
-        return Absent(start, end, held.outcome, held.proved, lower, upper)
 
-    before = part(held.first, low - 1) if held.first < low else None
-    after = part(high + 1, held.last) if held.last > high else None
-    return before, part(low, high), after
+def _deal(count: int, spans: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Deal so many probes out over three spans, at least one to the middle, none more than it holds."""
+    before, within, after = spans
+    outside = before + after
+    middle = max(1, count - outside, min(within, count * within // (outside + within)))
+    left = count - middle
+    start = max(left - after, left * before // outside) if outside else 0
+    return start, middle, left - start

@@ -73,6 +73,11 @@ class Site:
             settle=reporter.settled,
         )
 
+    @property
+    def brokers(self) -> int:
+        """Return how many brokers the cluster has, 1 as long as that is not known."""
+        return len(self.description.brokers) if self.description is not None else 1
+
     async def run(self, listener: SiteListener, stopping: asyncio.Event) -> None:
         """Reach the cluster, then watch it until `stopping`; raises our errors while it cannot be reached.
 

@@ -6,6 +6,8 @@ is JSON, so that a person can check a probe with any console consumer. Bytes in,
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 import zlib
@@ -17,7 +19,11 @@ HEADER = "mirrorwatch-canary"
 # Headers that mirrors are known to add to what they copy, to know it again.
 PROVENANCE_HEADERS = frozenset({"__replicator_id"})
 
-_KEY = re.compile(rb"mirrorwatch-([0-9a-f]{16})-(\d{1,6})-(\d{1,18})")
+MAX_KEY_BYTES = 512  # ours is below 110; a converter adds quotes, or a third where it writes base64
+_KEY = re.compile(rb"mirrorwatch-([0-9a-f]{16})-([0-9]{1,6})-([0-9]{1,18})-([A-Za-z0-9+/=_-]{1,64})")
+_KEY_BASE64 = re.compile(rb"bWlycm9yd2F0Y2gt[A-Za-z0-9+/]*={0,2}")  # twelve bytes are sixteen characters
+_INCARNATION = re.compile(r"[0-9a-f]{16}")
+_TOPIC_ID = re.compile(r"[A-Za-z0-9+/=_-]{1,64}")
 _CRC = b',"crc32":"'
 
 
@@ -55,8 +61,9 @@ class Intact:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which probe it is within one installation's topic."""
+    """Which probe it is within one installation."""
 
+    topic_id: str
     incarnation: str
     partition: int
     sequence: int
@@ -64,10 +71,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Corrupted:
-    """A copy of a probe that was changed on the way; `identity` where value or key still tells it."""
+    """A copy of a probe that was changed on the way; `identity` where value or key still tells it.
+
+    `installation` is known only where the value is whole, and empty otherwise.
+    """
 
     identity: Identity | None
     sentence: str
+    installation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,7 @@ def encode(stamp: Stamp) -> ProbeRecord:
     ).encode()
     crc = f"{zlib.crc32(body):08x}".encode()
     return ProbeRecord(
-        key=f"mirrorwatch-{stamp.incarnation}-{stamp.partition}-{stamp.sequence}".encode(),
+        key=f"mirrorwatch-{stamp.incarnation}-{stamp.partition}-{stamp.sequence}-{stamp.topic_id}".encode(),
         value=body[:-1] + _CRC + crc + b'"}',
         headers=((HEADER, crc),),
     )
@@ -122,19 +133,33 @@ def decode(key: bytes | None, value: bytes | None, headers: list[tuple[str, byte
         changed.append(f"the headers are not those that were sent (now: {names})")
     if not changed:
         return Intact(stamp)
-    return Corrupted(Identity(stamp.incarnation, stamp.partition, stamp.sequence), "; ".join(changed))
+    identity = Identity(stamp.topic_id, stamp.incarnation, stamp.partition, stamp.sequence)
+    return Corrupted(identity, "; ".join(changed), stamp.installation)
 
 
 def _identity_of(key: bytes | None) -> Identity | None:
-    found = _KEY.fullmatch(key) if key is not None else None
-    return Identity(found[1].decode(), int(found[2]), int(found[3])) if found else None
+    """Return the identity in a key, as it was sent or as a String or Json converter writes it."""
+    if key is None or len(key) > MAX_KEY_BYTES:
+        return None
+    found = _KEY.search(key) or _KEY.search(_out_of_base64(key))
+    if found is None:
+        return None
+    return Identity(found[4].decode(), found[1].decode(), int(found[2]), int(found[3]))
+
+
+def _out_of_base64(key: bytes) -> bytes:
+    found = _KEY_BASE64.search(key)
+    try:
+        return base64.b64decode(found[0], validate=True) if found else b""
+    except binascii.Error:
+        return b""
 
 
 def _looks_like_probe(
     key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None
 ) -> bool:
     return (
-        (key is not None and _KEY.fullmatch(key) is not None)
+        _identity_of(key) is not None
         or any(name == HEADER for name, _ in headers or ())
         or (value is not None and len(value) <= MAX_VALUE_BYTES and value.startswith(b'{"mirrorwatch":'))
     )
@@ -160,6 +185,8 @@ def _stamp_from(fields: object) -> Stamp | None:
     texts = [fields.get(name) for name in ("installation", "incarnation", "topic_id", "topic")]
     numbers = [fields.get(name) for name in ("sequence", "partition", "sent_at_ms")]
     if not all(isinstance(text, str) for text in texts):
+        return None
+    if not (_INCARNATION.fullmatch(fields["incarnation"]) and _TOPIC_ID.fullmatch(fields["topic_id"])):
         return None
     if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from canary.books import Mark, Outcome
 from canary.events import MirrorPassed, SeenAtTarget, Stage
 from canary.proof import lose_proved
-from canary.stamp import Corrupted, Identity, Intact, Stranger
+from canary.stamp import Corrupted, Identity, Intact, Stamp, Stranger
 
 if TYPE_CHECKING:
     from canary.partition import PartitionState, Probe
@@ -15,30 +15,29 @@ if TYPE_CHECKING:
 
 
 def see(tracking: Tracking, event: SeenAtTarget) -> None:
-    """Take in one record of the canary's topic on the target."""
-    read_to(tracking, event.partition, event.offset + 1, event.end_offset)
+    """Take in one record of the canary's topic on the target.
+
+    Its end offset serves the sightings before it; it is read only after it was taken in, or a probe could
+    be called absent by the very record that brings it.
+    """
+    tracking.now_ns = max(tracking.now_ns, event.at_ns)
+    state = tracking.by_partition.get(event.partition)
+    if state is not None:
+        state.read.end_known(event.end_offset)
+    again = event.offset < tracking.read_before.get(event.partition, 0)
+    if not again:
+        tracking.read_before[event.partition] = event.offset + 1
     match event.reading:
         case Intact(stamp):
-            identity = Identity(stamp.incarnation, stamp.partition, stamp.sequence)
-            if stamp.installation != tracking.policy.installation:
-                sentence = f"a probe of another installation ({stamp.installation[:40]})"
-                tracking.ledger.mark_record(Mark.FOREIGN, stamp.topic_id, event, identity, sentence)
-                return
-            state = tracking.states.get((stamp.topic_id, stamp.partition))
-            if state is not None:
-                _take_intact(tracking, state, identity, event)
-        case Corrupted(found, sentence):
-            if found is not None and found.incarnation != tracking.policy.incarnation:
-                return  # of another run or installation, which has judged it or will
-            present = tracking.by_partition.get(event.partition)
-            topic_id = present.topic_id if present else ""
-            tracking.ledger.mark_record(Mark.CORRUPTED, topic_id, event, found, sentence)
-            if found is not None:
-                _take_impaired(tracking, found, "corrupted")
+            _take_stamp(tracking, stamp, event, again=again)
+        case Corrupted():
+            _take_corrupted(tracking, event.reading, event, again=again)
         case Stranger():
             pass
         case _:
             assert_never(event.reading)
+    if state is not None and state.read.read_to(event.offset + 1):
+        lose_proved(state, tracking.now_ns, tracking.ledger)
 
 
 def read_to(tracking: Tracking, partition: int, position: int, end_offset: int) -> None:
@@ -46,36 +45,60 @@ def read_to(tracking: Tracking, partition: int, position: int, end_offset: int) 
     state = tracking.by_partition.get(partition)
     if state is None:
         return
-    before = (state.read.proved, state.read.passed_offset)
-    state.read.read_to(position, end_offset)
-    if (state.read.proved, state.read.passed_offset) != before:
-        lose_proved(state, tracking.ledger)
+    state.read.end_known(end_offset)
+    if state.read.read_to(position):
+        lose_proved(state, tracking.now_ns, tracking.ledger)
 
 
 def pass_mirror(tracking: Tracking, event: MirrorPassed) -> None:
     """Note the mirror's own position, and conclude what that proves."""
     state = tracking.states.get((event.topic_id, event.partition))
+    if state is not None and state.read.passed(event.source_offset, event.target_end_offset):
+        lose_proved(state, tracking.now_ns, tracking.ledger)
+
+
+def begin_again(tracking: Tracking) -> None:
+    """Forget every offset of the target: its topic was made anew."""
+    tracking.read_before.clear()
+    for state in tracking.states.values():
+        state.read.begin_again()
+
+
+def _take_stamp(tracking: Tracking, stamp: Stamp, event: SeenAtTarget, *, again: bool) -> None:
+    """Take in an intact copy; `again` says that its offset was read before."""
+    ledger = tracking.ledger
+    identity = Identity(stamp.topic_id, stamp.incarnation, stamp.partition, stamp.sequence)
+    if stamp.installation != tracking.policy.installation:
+        if not again:
+            sentence = f"a probe of another installation ({stamp.installation[:40]})"
+            ledger.mark_record(Mark.FOREIGN, event, identity, sentence)
+        return
+    elsewhere = None
+    if tracking.source_topic not in (None, stamp.topic):
+        elsewhere = f"it was sent to the topic {stamp.topic[:249]}"
+    elif event.partition != stamp.partition:
+        elsewhere = f"it stands in partition {event.partition}"
+    if elsewhere is not None:
+        if not again:
+            ledger.mark_record(Mark.MISROUTED, event, identity, elsewhere)
+        _take_impaired(tracking, identity, event, "misrouted")
+        return
+    state = tracking.states.get((stamp.topic_id, stamp.partition))
     if state is None:
         return
-    before = state.read.passed_offset
-    state.read.passed(event.source_offset, event.target_end_offset)
-    if state.read.passed_offset != before:
-        lose_proved(state, tracking.ledger)
-
-
-def _take_intact(tracking: Tracking, state: PartitionState, identity: Identity, event: SeenAtTarget) -> None:
-    """Take in an intact copy of a probe of our installation and of the present topic."""
-    ledger, sequence = tracking.ledger, identity.sequence
-    if event.partition != identity.partition:
-        sentence = f"it stands in partition {event.partition}"
-        ledger.mark_record(Mark.MISROUTED, state.topic_id, event, identity, sentence)
-        _take_impaired(tracking, identity, "misrouted")
-        return
     tracking.carry(state)
-    if identity.incarnation != tracking.policy.incarnation:
-        return
+    if stamp.incarnation == tracking.policy.incarnation:
+        _take_ours(tracking, state, identity, event, again=again)
+
+
+def _take_ours(
+    tracking: Tracking, state: PartitionState, identity: Identity, event: SeenAtTarget, *, again: bool
+) -> None:
+    """Take in an intact copy of a probe of this incarnation, in its own partition."""
+    ledger, sequence = tracking.ledger, identity.sequence
     if sequence >= state.next_sequence:
-        ledger.mark_record(Mark.FOREIGN, state.topic_id, event, identity, "this incarnation never sent it")
+        if not again:
+            ledger.mark_record(Mark.FOREIGN, event, identity, "this incarnation never sent it")
         return
     state.read.sighted(sequence)
     probe = state.in_flight.get(sequence)
@@ -85,13 +108,11 @@ def _take_intact(tracking: Tracking, state: PartitionState, identity: Identity, 
     if probe is not None:
         _arrive(tracking, state, probe, event)
     elif not _arrive_after_end(tracking, state, sequence, event):
-        sentence = "a copy of it had arrived before"
-        ledger.mark_record(Mark.DUPLICATED, state.topic_id, event, identity, sentence)
+        if not again:
+            ledger.mark_record(Mark.DUPLICATED, event, identity, "a copy of it had arrived before")
         return
-    state.last_arrival_ns = event.at_ns
     if sequence < state.newest_arrived:
-        sentence = f"probe {state.newest_arrived} arrived before it"
-        ledger.mark_record(Mark.REORDERED, state.topic_id, event, identity, sentence)
+        ledger.mark_record(Mark.REORDERED, event, identity, f"probe {state.newest_arrived} arrived before it")
     state.newest_arrived = max(state.newest_arrived, sequence)
 
 
@@ -99,14 +120,12 @@ def _arrive(tracking: Tracking, state: PartitionState, probe: Probe, event: Seen
     ledger, at_ns = tracking.ledger, event.at_ns
     latency_ns = at_ns - probe.scheduled_ns
     probe.arrived_ns = at_ns
-    state.last_latency_ns = latency_ns
-    if state.newest_present_ns is None or probe.scheduled_ns > state.newest_present_ns:
-        state.newest_present_ns = probe.scheduled_ns
+    state.present(probe.scheduled_ns, at_ns)
     if probe.warm:
         del state.in_flight[probe.sequence]
         return
     good = latency_ns <= tracking.policy.threshold_ns
-    if not good and tracking.impaired_since(probe):
+    if not good and tracking.impaired_since(probe.scheduled_ns):
         outcome = Outcome.UNKNOWN
         sentence = "it arrived, but the prober was impaired: when it did is not known"
     else:
@@ -116,39 +135,54 @@ def _arrive(tracking: Tracking, state: PartitionState, probe: Probe, event: Seen
         ledger.time(Stage.END_TO_END, latency_ns, at_ns)
         if probe.on_source:
             ledger.time_replication(probe, at_ns)
-        else:
-            state.unlocated[probe.sequence] = probe
+        if probe.acked_ns is None:
+            state.arrived[probe.sequence] = probe
             tracking.await_horizon(state, probe)
     ledger.conclude(state, probe, outcome, at_ns, sentence, target_offset=event.offset, arrived=True)
 
 
 def _arrive_after_end(tracking: Tracking, state: PartitionState, sequence: int, event: SeenAtTarget) -> bool:
     """Take in the first copy of a probe that had ended without one; false if it had been seen before."""
-    taken = state.absent.take(sequence, sequence)
+    taken = state.overdue.take(sequence, sequence) or state.absent.take(sequence, sequence)
     if not taken:
         return False
-    held = taken[0]
-    state.last_latency_ns = None
+    held, at_ns = taken[0], event.at_ns
+    state.present(held.first_ns, at_ns)
+    if held.outcome in (Outcome.UNKNOWN, Outcome.WARMUP):
+        return True
     if held.outstanding:
         mark, sentence = Mark.RECOVERED, "it arrived after its horizon"
-    elif held.outcome in (Outcome.UNKNOWN, Outcome.WARMUP):
-        return True
+        if not tracking.impaired_since(held.first_ns):
+            tracking.ledger.time(Stage.END_TO_END, at_ns - held.first_ns, at_ns)
     else:
         said = "confirmed as lost" if held.proved else held.outcome.value
         mark, sentence = Mark.RETURNED, f"it arrived after it had been called {said}: that was wrong"
-    tracking.ledger.mark(mark, state, held, at_ns=event.at_ns, sentence=sentence, target_offset=event.offset)
+    tracking.ledger.mark(mark, state, held, at_ns=at_ns, sentence=sentence, target_offset=event.offset)
     return True
 
 
-def _take_impaired(tracking: Tracking, identity: Identity, how: str) -> None:
-    """Take in a copy that shows how far the mirror got, but delivers nothing."""
-    state = tracking.by_partition.get(identity.partition)
+def _take_corrupted(tracking: Tracking, copy: Corrupted, event: SeenAtTarget, *, again: bool) -> None:
+    if copy.installation not in ("", tracking.policy.installation):
+        if not again:
+            sentence = f"a changed probe of another installation ({copy.installation[:40]})"
+            tracking.ledger.mark_record(Mark.FOREIGN, event, copy.identity, sentence)
+        return
+    if not again:
+        tracking.ledger.mark_record(Mark.CORRUPTED, event, copy.identity, copy.sentence)
+    if copy.identity is not None:
+        _take_impaired(tracking, copy.identity, event, "corrupted")
+
+
+def _take_impaired(tracking: Tracking, identity: Identity, event: SeenAtTarget, how: str) -> None:
+    """Take in a copy that delivers nothing; in its own partition it shows how far the mirror got."""
+    state = tracking.states.get((identity.topic_id, identity.partition))
     if state is None or identity.incarnation != tracking.policy.incarnation:
         return
     if identity.sequence >= state.next_sequence:
         return
     tracking.carry(state)
-    state.read.sighted(identity.sequence)
+    if event.partition == identity.partition:
+        state.read.sighted(identity.sequence)
     probe = state.in_flight.get(identity.sequence)
     if probe is not None:
         probe.copy_seen = how

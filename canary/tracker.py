@@ -7,11 +7,13 @@ taken back. Rules in the order in which they are tried:
    impaired since the probe was due, late would be a guess and the probe is unknown;
 2. a probe known to be on the source is lost once a newer one of its partition is on the target, or the
    mirror's own position has passed it, and the target was read to its end after that;
-3. at the horizon: unknown where the prober was impaired; produce_unknown where it was never known to be on
-   the source; else overdue, which later becomes recovered, confirmed or closed.
+3. at the horizon: unknown where the prober was impaired; lost where a changed or misrouted copy is all that
+   came; produce_unknown where it was never known to be on the source; else overdue, which later becomes
+   recovered, confirmed or closed.
 
-Order within a partition is the order of sequence numbers: the idempotent producer keeps it in the log.
-Beyond the memory of ranges.py a copy counts as duplicated.
+Order within a partition is the order of sequence numbers: the idempotent producer keeps it in the log, and
+where a change of producers did not, the source offsets say so. A record is counted once by its offset: a
+reader that starts over counts nothing twice. Beyond the memory of ranges.py a copy counts as duplicated.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from canary.events import (
     TopicReplaced,
     TrackerOutput,
 )
-from canary.partition import ReadThrough, Standing, standing
+from canary.partition import Standing, standing
 from canary.tracking import TrackerPolicy, Tracking
 
 if TYPE_CHECKING:
@@ -53,9 +55,18 @@ class Tracker:
     of order (a probe sent that was never scheduled) raises ValueError and changes nothing.
     """
 
-    def __init__(self, policy: TrackerPolicy, *, carried: Iterable[tuple[str, int]] = ()) -> None:
-        """Begin with empty books; `carried` are the (topic id, partition) once seen downstream."""
-        self._tracking = Tracking(policy, carried)
+    def __init__(
+        self,
+        policy: TrackerPolicy,
+        *,
+        carried: Iterable[tuple[str, int]] = (),
+        source_topic: str | None = None,
+    ) -> None:
+        """Begin with empty books; `carried` are the (topic id, partition) once seen downstream.
+
+        A stamp that names another topic than `source_topic` is misrouted; None takes any.
+        """
+        self._tracking = Tracking(policy, carried, source_topic)
 
     @property
     def books(self) -> Books:
@@ -76,24 +87,24 @@ class Tracker:
         """Take in one event and return what follows from it."""
         tracking = self._tracking
         match event:
+            case SeenAtTarget():
+                target_side.see(tracking, event)
+            case SeenAtSource():
+                source_side.see(tracking, event)
             case Scheduled():
                 source_side.schedule(tracking, event)
             case Sent():
                 source_side.send(tracking, event)
-            case Skipped():
-                source_side.skip(tracking, event)
             case Acked():
                 source_side.acknowledge(tracking, event)
+            case TargetRead():
+                target_side.read_to(tracking, event.partition, event.position, event.end_offset)
+            case Skipped():
+                source_side.skip(tracking, event)
             case Refused():
                 source_side.refuse(tracking, event)
             case AckTimedOut():
                 pass
-            case SeenAtSource():
-                source_side.see(tracking, event)
-            case SeenAtTarget():
-                target_side.see(tracking, event)
-            case TargetRead():
-                target_side.read_to(tracking, event.partition, event.position, event.end_offset)
             case MirrorPassed():
                 target_side.pass_mirror(tracking, event)
             case Impaired():
@@ -103,8 +114,7 @@ class Tracker:
             case TopicReplaced():
                 self._replace(event)
             case TargetReplaced():
-                for state in tracking.states.values():
-                    state.read = ReadThrough(proved=state.read.proved, passed_offset=state.read.passed_offset)
+                target_side.begin_again(tracking)
             case Stopping():
                 self._abandon()
             case _:
@@ -118,14 +128,11 @@ class Tracker:
 
     def _replace(self, event: TopicReplaced) -> None:
         tracking, ledger = self._tracking, self._tracking.ledger
-        for key in [key for key in tracking.states if key[0] == event.old_topic_id]:
-            state = tracking.states.pop(key)
-            if tracking.by_partition.get(state.partition) is state:
-                del tracking.by_partition[state.partition]
+        for state in tracking.let_go(event.old_topic_id):
             for probe in [probe for probe in state.in_flight.values() if not probe.warm]:
                 ledger.conclude(state, probe, Outcome.UNKNOWN, event.at_ns, "its topic was re-created")
             state.in_flight.clear()
-            for held in [held for held in state.absent if held.outstanding]:
+            for held in state.overdue:
                 sentence = "it was overdue when its topic was re-created"
                 ledger.mark(Mark.CLOSED, state, held, at_ns=event.at_ns, sentence=sentence)
 
@@ -135,4 +142,4 @@ class Tracker:
             unseen = [probe for probe in state.in_flight.values() if not probe.warm and not probe.on_source]
             for probe in unseen:
                 sentence = "the service stopped before the source showed it"
-                ledger.conclude(state, probe, Outcome.ABANDONED, probe.scheduled_ns, sentence)
+                ledger.conclude(state, probe, Outcome.ABANDONED, self._tracking.now_ns, sentence)

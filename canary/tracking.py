@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from canary.books import Outcome
 from canary.events import Carried
-from canary.ledger import Ledger
+from canary.ledger import Ledger, absent
 from canary.partition import PartitionState, Probe
-from canary.ranges import Absent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+MAX_GONE = 100  # topic ids that went away and are remembered: what is said of them then comes too late
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,31 +38,41 @@ class Tracking:
         "_pushed",
         "_thresholds",
         "by_partition",
+        "gone",
         "impaired",
         "ledger",
+        "now_ns",
         "policy",
+        "read_before",
         "restored_ns",
+        "source_topic",
         "states",
     )
 
-    def __init__(self, policy: TrackerPolicy, carried: Iterable[tuple[str, int]]) -> None:
+    def __init__(
+        self, policy: TrackerPolicy, carried: Iterable[tuple[str, int]], source_topic: str | None
+    ) -> None:
         self.policy = policy
+        self.source_topic = source_topic
         self.ledger = Ledger()
         self.states: dict[tuple[str, int], PartitionState] = {}
         self.by_partition: dict[int, PartitionState] = {}  # of the present topic id
         self.impaired: str | None = None
         self.restored_ns = -1
+        self.now_ns = 0  # the latest instant that was told
+        self.read_before: dict[int, int] = {}  # of each target partition, the end of what was ever read
+        self.gone: dict[str, None] = {}
         self._carried = set(carried)
         # Thresholds come in the order of scheduling; horizons nearly so, hence the heap.
         self._thresholds: deque[tuple[int, PartitionState, int]] = deque()
         self._horizons: list[tuple[int, int, PartitionState, int]] = []
         self._pushed = 0
 
-    def state_of(self, topic_id: str, partition: int, at_ns: int) -> PartitionState:
-        """Return this partition's state, begun at this instant if there was none."""
+    def state_of(self, topic_id: str, partition: int, at_ns: int) -> PartitionState | None:
+        """Return this partition's state, begun at this instant if there was none; None if it went away."""
         key = (topic_id, partition)
         state = self.states.get(key)
-        if state is None:
+        if state is None and topic_id not in self.gone:
             state = PartitionState(
                 topic_id=topic_id,
                 partition=partition,
@@ -70,6 +81,17 @@ class Tracking:
             )
             self.states[key] = self.by_partition[partition] = state
         return state
+
+    def let_go(self, topic_id: str) -> list[PartitionState]:
+        """Drop and return the states of a topic that went away, and begin no new ones for it."""
+        self.gone[topic_id] = None
+        if len(self.gone) > MAX_GONE:
+            del self.gone[next(iter(self.gone))]
+        dropped = [self.states.pop(key) for key in [key for key in self.states if key[0] == topic_id]]
+        for state in dropped:
+            if self.by_partition.get(state.partition) is state:
+                del self.by_partition[state.partition]
+        return dropped
 
     def carry(self, state: PartitionState) -> None:
         """Note that this partition was seen downstream; the first time ends its warm-up."""
@@ -90,6 +112,7 @@ class Tracking:
 
     def pass_deadlines(self, now_ns: int) -> None:
         """Apply every threshold and horizon up to now."""
+        self.now_ns = max(self.now_ns, now_ns)
         while self._thresholds and self._thresholds[0][0] <= now_ns:
             _, state, sequence = self._thresholds.popleft()
             probe = state.in_flight.get(sequence)
@@ -102,28 +125,38 @@ class Tracking:
             probe = state.in_flight.get(sequence)
             if probe is not None:
                 self.pass_horizon(state, probe, now_ns)
-            state.unlocated.pop(sequence, None)
+            state.arrived.pop(sequence, None)
 
     def pass_horizon(self, state: PartitionState, probe: Probe, now_ns: int) -> None:
         """End a probe that is still in flight at its horizon."""
         if probe.warm:
             del state.in_flight[probe.sequence]
-            state.absent.add(Absent(probe.sequence, probe.sequence, Outcome.WARMUP))
-        elif self.impaired_since(probe):
+            state.absent.add(absent(probe, Outcome.WARMUP))
+        elif self.impaired_since(probe.scheduled_ns):
             sentence = "the prober was impaired while it was in flight"
             self.ledger.conclude(state, probe, Outcome.UNKNOWN, now_ns, sentence)
+        elif probe.copy_seen:
+            self.ledger.settle(probe)
+            sentence = f"only a {probe.copy_seen} copy of it arrived before its horizon"
+            self.ledger.conclude(state, probe, Outcome.LOST, now_ns, sentence)
         elif not probe.on_source:
             sentence = "no acknowledgement came, and the source did not show it"
             self.ledger.conclude(state, probe, Outcome.PRODUCE_UNKNOWN, now_ns, sentence)
         else:
-            sentence = f"it is on the source at offset {probe.offset}; nothing newer has arrived either"
+            self.ledger.settle(probe)
+            after = (
+                "newer ones have arrived, but the target was not read to its end since"
+                if state.read.newest_sighted > probe.sequence
+                else "nothing newer has arrived either"
+            )
+            sentence = f"it is on the source at offset {probe.offset}; {after}"
             self.ledger.conclude(state, probe, Outcome.OVERDUE, now_ns, sentence)
 
     def settle_if_due(self, probe: Probe) -> None:
         """Settle a probe that is known to be on the source and whose threshold has passed."""
-        if probe.due and probe.on_source and not probe.warm and not self.impaired_since(probe):
+        if probe.due and probe.on_source and not probe.warm and not self.impaired_since(probe.scheduled_ns):
             self.ledger.settle(probe)
 
-    def impaired_since(self, probe: Probe) -> bool:
-        """Tell whether the prober was impaired at any time since this probe was due."""
-        return self.impaired is not None or self.restored_ns > probe.scheduled_ns
+    def impaired_since(self, scheduled_ns: int) -> bool:
+        """Tell whether the prober was impaired at any time since a probe was due."""
+        return self.impaired is not None or self.restored_ns > scheduled_ns

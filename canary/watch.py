@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from canary.books import CONCLUDING, Mark, Outcome
@@ -20,15 +22,16 @@ if TYPE_CHECKING:
     from canary.partition import Standing
     from canary.tracking import TrackerPolicy
 
-MAX_FINDINGS = 1000
+MAX_FINDINGS = 500  # of each kind: a flood of one must not push out another
+MAX_COMPARED = 2 * 64  # a finding of every partition, overtaken and not
 MAX_LOSSES = 20
 
+_AT = attrgetter("at")
 _KINDS = {
     Mark.CORRUPTED: FindingKind.ALTERED,
     Mark.MISROUTED: FindingKind.MISROUTED,
     Mark.DUPLICATED: FindingKind.DUPLICATED,
     Mark.LOOPED: FindingKind.LOOPED,
-    Mark.CONFIRMED: FindingKind.LOST,
 }
 
 
@@ -78,8 +81,10 @@ class FlowWatch:
         self.losses: deque[Loss] = deque(maxlen=MAX_LOSSES)
         self.log_starts: dict[int, int] = {}  # of the source partitions, as last asked
         self.partition_outcomes: Counter[tuple[int, Outcome]] = Counter()  # of concluded probes
-        self._findings: deque[Finding] = deque(maxlen=MAX_FINDINGS)
-        self._tracker = Tracker(policy, carried=carried)
+        self._findings: dict[FindingKind, deque[Finding]] = {
+            kind: deque(maxlen=MAX_FINDINGS) for kind in FindingKind
+        }
+        self._tracker = Tracker(policy, carried=carried, source_topic=source_topic)
 
     @property
     def books(self) -> Books:
@@ -108,9 +113,12 @@ class FlowWatch:
     def recovery_point_age_s(self, now_ns: int) -> float | None:
         """Return the age of the newest probe that is downstream, of the partition where it is oldest.
 
-        None until every partition that is probed has delivered one.
+        Partitions that the flow has not taken up yet are left out while it carries others; None until every
+        other one has delivered a probe.
         """
-        newest = [one.newest_present_ns for one in self.standings]
+        standings = self.standings
+        taken_up = [one for one in standings if one.carried] or standings
+        newest = [one.newest_present_ns for one in taken_up]
         known = [ns for ns in newest if ns is not None]
         return (now_ns - min(known)) / 1e9 if known and len(known) == len(newest) else None
 
@@ -123,7 +131,7 @@ class FlowWatch:
             interval_s=self.interval_s,
             horizon_s=self.horizon_s,
             partitions=tuple(_partition_evidence(one, now.ns) for one in self.standings),
-            findings=tuple(self._findings),
+            findings=tuple(sorted(chain.from_iterable(self._findings.values()), key=_AT)),
             impaired=self._tracker.impaired,
         )
 
@@ -193,18 +201,15 @@ class FlowWatch:
 
     def _add(self, finding: Finding) -> None:
         """Keep a finding; one more of the same kind and partition within a second is only counted."""
-        for index in range(len(self._findings) - 1, max(len(self._findings) - 1 - 64, -1), -1):
-            held = self._findings[index]
+        findings = self._findings[finding.kind]
+        for index in range(len(findings) - 1, max(len(findings) - 1 - MAX_COMPARED, -1), -1):
+            held = findings[index]
             if finding.at - held.at > 1.0:
                 break
-            if (held.kind, held.partition, held.overtaken) == (
-                finding.kind,
-                finding.partition,
-                finding.overtaken,
-            ):
-                self._findings[index] = replace(held, count=held.count + finding.count)
+            if (held.partition, held.overtaken) == (finding.partition, finding.overtaken):
+                findings[index] = replace(held, count=held.count + finding.count)
                 return
-        self._findings.append(finding)
+        findings.append(finding)
 
 
 def _partition_evidence(one: Standing, now_ns: int) -> PartitionEvidence:

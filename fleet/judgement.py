@@ -59,7 +59,7 @@ def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> 
 def _canary_sentence(flow: FlowEvidence) -> str:
     canary = flow.canary
     if canary.state is not CanaryState.RUNNING:
-        return ended(canary.sentence)
+        return ended(canary.sentence or "It is about to begin")
     if canary.impaired is not None:
         return f"What it sees cannot be trusted at present: {ended(canary.impaired)}"
     count = len(canary.partitions)

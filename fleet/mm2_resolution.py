@@ -32,19 +32,18 @@ class Mm2Properties:
     lookup: Lookup
     resolved: Mapping[str, str] = field(init=False, repr=False)
     providers: Mapping[str, Provider] = field(init=False, repr=False)
+    clusters: tuple[str, ...] = field(init=False)  # the aliases, in the order of the file
+    pairs: tuple[tuple[str, str], ...] = field(init=False)  # source and target of every herder
 
     def __post_init__(self) -> None:
         early = providers_of(self.raw, trimmed=False)
         object.__setattr__(self, "resolved", _resolved(self.raw, early, self.lookup))
         object.__setattr__(self, "providers", providers_of(self.resolved))
+        aliases = dict.fromkeys(split_list(self.resolved.get("clusters", "")))
+        object.__setattr__(self, "clusters", tuple(aliases))
+        object.__setattr__(self, "pairs", self._pairs())
 
-    @property
-    def clusters(self) -> tuple[str, ...]:
-        """Return the aliases of the clusters, in the order of the file."""
-        return tuple(dict.fromkeys(split_list(self.resolved.get("clusters", ""))))
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
         """Return source and target of every herder that MirrorMaker starts.
 
         That is every pair which is enabled or emits heartbeats: by default all of them.

@@ -32,9 +32,11 @@ def size_bytes(text: str) -> int:
 
 
 def duration_text(seconds: float) -> str:
-    """Write a duration for people, in at most two units: `0.25 s`, `12 s`, `3 min 20 s`, `2 d 4 h`."""
+    """Write a duration for people in at most two units: `4 ms`, `0.25 s`, `12 s`, `3 min 20 s`, `2 d 4 h`."""
     if seconds < 0:
         return "-" + duration_text(-seconds)
+    if 0 < seconds < 0.01:
+        return f"{seconds * 1000:.2g} ms"
     if seconds < 10:
         return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
     whole = round(seconds)

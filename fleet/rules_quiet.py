@@ -12,14 +12,17 @@ from fleet.vocabulary import Cause, Verdict
 if TYPE_CHECKING:
     from fleet.evidence import FlowEvidence, PartitionEvidence
 
+_NO_REASON = "the canary is about to begin"
+
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold where there is nothing to judge by."""
     canary = flow.canary
+    why = ended(canary.sentence or _NO_REASON)  # between two topics there is none for a moment
     if canary.state is CanaryState.OFF:
-        return Judgement(Verdict.UNKNOWN, None, f"{flow.flow} has no canary: {ended(canary.sentence)}")
+        return Judgement(Verdict.UNKNOWN, None, f"{flow.flow} has no canary: {why}")
     if canary.state is CanaryState.WAITING:
-        sentence = f"No probes of {flow.flow} are sent: {ended(canary.sentence)}"
+        sentence = f"No probes of {flow.flow} are sent: {why}"
         return Judgement(Verdict.UNKNOWN, _down_cause(flow), sentence)
     if canary.impaired is not None:
         return Judgement(

@@ -1,5 +1,10 @@
 """`python -m mirrorwatch` is the command."""
 
-from mirrorwatch.cli import main
+import sys
 
-main()
+try:
+    from mirrorwatch.cli import main
+
+    main()
+except KeyboardInterrupt:  # while modules were still being loaded
+    sys.exit(130)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from fleet.quantity import duration_text
 from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
-from runtime import strict_yaml
-from runtime.interpolation import interpolate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fleet.flow import Flow
     from mirrorwatch.check_sheet import Sheet
     from mirrorwatch.configuration import Configuration
@@ -25,7 +20,7 @@ def print_configured(sheet: Sheet, config: Configuration) -> None:
     """Write files, clusters and flows."""
     sheet.heading("Read")
     sheet.say(str(config.path), hang=4)
-    mirrors = mm2_path(config)
+    mirrors = config.mm2_path
     if mirrors is not None and mirrors != config.path:
         sheet.say(f"{mirrors}, as MirrorMaker reads it", hang=4)
     _print_version(sheet, config)
@@ -48,16 +43,6 @@ def print_warnings(sheet: Sheet, config: Configuration) -> None:
     for warning in config.warnings:
         told = str(warning) if warning.file or warning.key else warning.sentence
         sheet.say(told, hang=4)
-
-
-def mm2_path(config: Configuration) -> Path | None:
-    """Return the path of the mm2.properties that the configuration is or names; None where there is none."""
-    if config.path.suffix == ".properties":
-        return config.path
-    document = strict_yaml.read(config.path)
-    document, _ = interpolate(document, environ=os.environ, directory=config.directory)
-    named = document.data.get("mm2") if isinstance(document.data, dict) else None
-    return config.directory / named if isinstance(named, str) else None
 
 
 def _print_version(sheet: Sheet, config: Configuration) -> None:

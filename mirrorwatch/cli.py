@@ -1,34 +1,65 @@
-"""The command line. Exit status: 0 fine, 1 a finding, 2 bad configuration, 3 incomplete, 4 unavailable."""
+"""The command line.
+
+Exit status: 0 fine, 1 a finding, 2 bad configuration or usage, 3 incomplete, 4 unavailable, 130 interrupted.
+Beside these, 70 is a fault of mirrorwatch itself, and 141 that whoever read its output went away. What a
+command needs is imported when it runs, so that help, and Ctrl-C, come at once.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import os
+import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
-from rich.console import Console
 
-from fleet.errors import ConfigurationError, MirrorwatchError
-from mirrorwatch.config_reading import read_configuration
-from runtime import logs
-from runtime.shutdown import FORCED_EXIT_STATUS, Shutdown
+from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs, take_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable
+    from types import FrameType
+
+    from rich.console import Console
 
     from mirrorwatch.configuration import Configuration
 
-BAD_CONFIGURATION = 2
-UNAVAILABLE = 4
+INTERRUPTED = 130
+READER_GONE = 141
 DEFAULT_URL = "http://127.0.0.1:9699"
 
+_F = TypeVar("_F", bound="Callable[..., Any]")
+_QUIET = "error"
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def _logging(level: str) -> Callable[[_F], _F]:
+    """Return the options about logs, with the default level of a command."""
+    levels = click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default=level,
+        show_default=True,
+        help="From which level on to log.",
+    )
+    formats = click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="How to log, on standard error.",
+    )
+    return lambda command: formats(levels(command))
+
+
+@click.group(
+    cls=NearestGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 fine; 1 a finding; 2 bad configuration or usage; 3 incomplete; 4 unavailable, try"
+    " again; 130 interrupted; 70 a fault of mirrorwatch itself.",
+)
 @click.version_option(package_name="mirrorwatch")
 def cli() -> None:
     """Watch mirrored Kafka clusters: does each flow deliver, how late, and what was lost.
@@ -37,80 +68,128 @@ def cli() -> None:
     """
 
 
-@cli.command()
+@cli.command(cls=ExplainingCommand, short_help="Explain a configuration, its cost and the rights it needs.")
 @_CONFIG
 @click.option("--acls", is_flag=True, help="Print the kafka-acls commands that grant what is needed.")
 @click.option("--principal", default="User:mirrorwatch", show_default=True, help="For whom, with --acls.")
 @click.option("--no-connect", is_flag=True, help="Do not connect to the clusters; explain the file only.")
-def check(config: Path, *, acls: bool, principal: str, no_connect: bool) -> None:
+@_logging(_QUIET)
+@click.pass_context
+def check(
+    context: click.Context, /, config: Path, *, acls: bool, principal: str, no_connect: bool, **_log: str
+) -> int:
     """Explain a configuration: clusters, flows, what is mirrored and what not, cost, rights."""
-    from mirrorwatch.check import check as explain  # noqa: PLC0415 - only this command needs it
+    found = _read(context, config)
+    import asyncio  # noqa: PLC0415 - see the module's docstring
 
-    found = _read(config)
-    console = Console(highlight=False, soft_wrap=False)
-    _finish(explain(found, console=console, connect=not no_connect, acls=acls, principal=principal))
+    from mirrorwatch.check import check as explain  # noqa: PLC0415 - see the module's docstring
+
+    _log_if_asked(context)
+    work = explain(found, console=_console(), connect=not no_connect, acls=acls, principal=principal)
+    return asyncio.run(work)
 
 
-@cli.command()
+@cli.command(cls=ExplainingCommand, short_help="Run the service until SIGTERM or Ctrl-C.")
 @_CONFIG
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
-)
-def run(config: Path, *, log_format: str, log_level: str) -> None:
+@_logging("info")
+@click.pass_context
+def run(context: click.Context, /, config: Path, **_log: str) -> int:
     """Run the service until SIGTERM or Ctrl-C; a second one ends it at once."""
-    from mirrorwatch.service import Service  # noqa: PLC0415 - the other commands need no service
+    # Until the service listens to signals itself there is nothing to be put in order.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    found = _read(context, config)
+    import asyncio  # noqa: PLC0415 - see the module's docstring
 
-    found = _read(config)
-    redactor = logs.Redactor(found.secrets)
-    form = cast("Literal['text', 'json']", log_format)
-    logs.configure(form=form, level=log_level, stream=sys.stderr, redactor=redactor)
+    from mirrorwatch.service import Service  # noqa: PLC0415 - see the module's docstring
+    from runtime.shutdown import Shutdown  # noqa: PLC0415 - see the module's docstring
+
+    configure_logs(context)
 
     async def serve() -> int:
         async with Shutdown() as shutdown:
-            await Service(found).run(shutdown)
+            await Service(replace(found, warnings=found.worth_reading)).run(shutdown)
         return 0
 
-    _finish(serve())
+    return asyncio.run(serve())
 
 
-@cli.command()
+@cli.command(cls=ExplainingCommand, short_help="Show the verdicts of a running service.")
 @click.argument("url", default=DEFAULT_URL)
 @click.option("--json", "as_json", is_flag=True, help="Print the document instead of a table.")
-def status(url: str, *, as_json: bool) -> None:
-    """Show the verdicts of a running service."""
-    from mirrorwatch.status import status as show  # noqa: PLC0415 - only this command needs it
+@_logging(_QUIET)
+@click.pass_context
+def status(context: click.Context, /, url: str, *, as_json: bool, **_log: str) -> int:
+    """Show the verdicts of a running service, by default of the one on this machine.
 
-    _finish(show(url, as_json=as_json, console=Console(highlight=False)))
+    Exit status: 0 every flow is healthy; 1 one is not; 3 the worst verdict is unknown; 4 no answer.
+    """
+    import asyncio  # noqa: PLC0415 - see the module's docstring
+
+    from mirrorwatch.status import status as show  # noqa: PLC0415 - see the module's docstring
+
+    _log_if_asked(context)
+    return asyncio.run(show(url, as_json=as_json, console=_console()))
 
 
-def _read(path: Path) -> Configuration:
+def _read(context: click.Context, path: Path) -> Configuration:
+    from mirrorwatch.config_reading import read_configuration  # noqa: PLC0415 - see the module's docstring
+
+    found = read_configuration(path, environ=os.environ)
+    take_secrets(context, found.secrets)
+    return found
+
+
+def _log_if_asked(context: click.Context) -> None:
+    """Log in a command that tells on standard output what there is to tell, where more is asked for."""
+    if context.params["log_level"] != _QUIET:
+        configure_logs(context)
+
+
+def _console() -> Console:
+    from rich.console import Console  # noqa: PLC0415 - see the module's docstring
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich's own way out is status 1, which says that something was found
+
+    return Plain(highlight=False, soft_wrap=False)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(0)
+
+
+def _prepare_streams() -> None:
+    """Make both streams usable: a closed one swallows what is written, a narrow one shows `?`."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # Open until the process ends, as the stream would have been.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - see above
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _drop_output() -> None:
+    """Have what is left in the buffers go nowhere, or Python complains about it while it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit status."""
+    _prepare_streams()
     try:
-        return read_configuration(path, environ=os.environ)
-    except ConfigurationError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        count = len(error.problems)
-        found = "1 problem" if count == 1 else f"{count} problems"
-        click.echo(f"{path} cannot be used: {found}.", err=True)
-        sys.exit(BAD_CONFIGURATION)
-
-
-def _finish(work: Coroutine[object, object, int]) -> None:
-    """Run a command to its end and leave with its exit status."""
-    try:
-        sys.exit(asyncio.run(work))
-    except ConfigurationError as error:
-        for problem in error.problems:
-            click.echo(str(problem), err=True)
-        sys.exit(BAD_CONFIGURATION)
-    except MirrorwatchError as error:
-        click.echo(str(error), err=True)
-        sys.exit(UNAVAILABLE)
-    except KeyboardInterrupt:
-        sys.exit(FORCED_EXIT_STATUS)
-
-
-def main() -> None:
-    """Run the command line."""
-    cli(prog_name="mirrorwatch")
+        status = cli.main(prog_name="mirrorwatch", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        status = INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        status = READER_GONE
+    sys.exit(status)

@@ -20,12 +20,17 @@ LATER_SECTIONS = ("lag", "checksum", "objectives", "links")
 LATER_FLOW_KEYS = ("lag_from", "group", "offsets")
 
 
+def spelled(name: str) -> str:
+    """Return the name of a flow without the blanks that may stand around its arrow."""
+    return "->".join(part.strip() for part in name.split("->"))
+
+
 def _flow_name(name: Any) -> Any:
     if isinstance(name, str):
-        source, arrow, target = name.partition("->")
-        if not arrow or not source.strip() or not target.strip() or "->" in target:
+        parts = spelled(name).split("->")
+        if len(parts) != 2 or not all(parts):
             raise ValueError(f"'{name[:60]}' names no flow: write it as A->B, source first")
-        return f"{source.strip()}->{target.strip()}"
+        return spelled(name)
     return name
 
 

@@ -2,57 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from fleet.errors import ConfigurationError, Problem
 from fleet.filters import TopicFilter
 from fleet.flow import Flow
-from fleet.mm2 import ByHand, read_mm2
+from fleet.mm2 import ByHand
 from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
 from mirrorwatch.config import LATER_FLOW_KEYS, LATER_SECTIONS, FlowSection, RootSection
+from mirrorwatch.config_mirror import MirrorFile, for_our_clients, is_remark
+from mirrorwatch.config_sections import PLACEHOLDER, sections_of
+from mirrorwatch.config_text import is_properties, read_bytes, yaml_document
 from mirrorwatch.configuration import Configuration
 from mirrorwatch.flow_canaries import canary_flows
-from runtime import strict_yaml
-from runtime.config import problems_of
+from runtime.config_web import load_web_config
 from runtime.interpolation import interpolate
 from runtime.kafka.redaction import is_secret
 from runtime.kafka.translation import ClientSettings, translate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from runtime.strict_yaml import Document
 
-MAX_BYTES = 1_000_000
+_LINE = re.compile(r":(\d+)$")
 
 
 def read_configuration(path: Path, *, environ: Mapping[str, str]) -> Configuration:
     """Return the configuration in this file; raises ConfigurationError with every problem found in it."""
-    if path.suffix == ".properties":
+    if is_properties(path):
         return _Reading(path, RootSection(mm2=path.name), None, environ).configuration()
-    document = strict_yaml.read(path)
-    problems: list[Problem] = []
+    document = yaml_document(path, read_bytes(path))
     document, unresolved = interpolate(document, environ=environ, directory=path.parent)
-    problems += unresolved
-    try:
-        root = RootSection.model_validate(document.data)
-    except ValidationError as error:
-        problems += problems_of(
-            error,
-            file=str(path),
-            prefix="",
-            line_of=document.line_of,
-            model=RootSection,
-            secrets=document.secrets,
-        )
-        raise ConfigurationError(problems) from error
+    root, problems = sections_of(document)
+    if root is None:
+        raise ConfigurationError(_in_order([*unresolved, *problems], document.secrets, unresolved))
     reading = _Reading(path, root, document, environ)
-    reading.problems += problems
+    reading.unresolved = unresolved
+    reading.problems += [*unresolved, *problems]
     return reading.configuration()
 
 
@@ -63,26 +54,28 @@ class _Reading:
         self, path: Path, root: RootSection, document: Document | None, environ: Mapping[str, str]
     ) -> None:
         self.problems: list[Problem] = []
+        self.unresolved: list[Problem] = []
         self._path = path
         self._root = root
         self._document = document
-        self._environ = environ
         self._warnings: list[Problem] = []
-        self._mm2_path = path.parent / root.mm2 if root.mm2 is not None else None
+        self._remarks: list[Problem] = []
+        self._mirror = MirrorFile(path.parent / root.mm2, environ) if root.mm2 is not None else None
 
     def configuration(self) -> Configuration:
         topology = self._topology()
-        if topology is None:
-            raise ConfigurationError(self.problems)
         clients = self._clients(topology)
         flows, problems, warnings = canary_flows(
             topology, self._root.canary, self._root.flows, where=self._problem
         )
         self.problems += problems
         self._warnings += warnings
+        self._check_web_config()
         self._warn_of_later_parts()
+        secrets = self._secrets(topology, clients)
         if self.problems:
-            raise ConfigurationError(self.problems)
+            hidden = {*secrets, *(self._mirror.secrets if self._mirror is not None else ())}
+            raise ConfigurationError(_in_order(self.problems, hidden, self.unresolved))
         return Configuration(
             path=self._path,
             topology=topology,
@@ -91,72 +84,66 @@ class _Reading:
             canary_flows=flows,
             http=self._root.http,
             store=self._root.store,
-            warnings=tuple(self._warnings),
-            secrets=self._secrets(topology, clients),
+            warnings=tuple(dict.fromkeys(self._warnings)),
+            secrets=secrets,
+            remarks=frozenset(self._remarks),
+            mm2_path=self._mirror.path if self._mirror is not None else None,
         )
 
     # --- clusters and flows
 
-    def _topology(self) -> Topology | None:
-        """Return clusters and flows of the mm2 file and of our own, or None with problems."""
-        if self._mm2_path is not None:
-            found = self._from_mm2(self._mm2_path)
-            if found is None:
-                self._check_flows(frozenset(self._root.clusters), partial=True)
-                return None
-            clusters, flows = found
-        else:
-            clusters = tuple(Cluster(alias, client) for alias, client in self._root.clusters.items())
-            flows = ()
-        if not self._check_flows(frozenset(cluster.alias for cluster in clusters), partial=False):
-            return None
+    def _topology(self) -> Topology:
+        """Return clusters and flows of the mm2 file and of our own, without those that have problems."""
+        found = self._from_mirror()
+        self._check_topics()
+        if found is None:
+            self._check_flows(frozenset(self._root.clusters), partial=True)
+            return Topology((), ())
+        clusters, flows = found
+        usable = self._check_flows(frozenset(cluster.alias for cluster in clusters), partial=False)
         known = {flow.name for flow in flows}
-        flows = tuple(self._refine(flow) for flow in flows) + tuple(
-            flow
-            for name, said in self._root.flows.items()
-            if name not in known and (flow := self._made(name, said))
-        )
-        if not flows:
+        flows = tuple(self._refine(flow) for flow in flows)
+        flows += tuple(self._made(name, self._root.flows[name]) for name in usable if name not in known)
+        if not flows and not self.problems:
             sentence = (
                 "no flow is configured: write mm2: mm2.properties to take those of MirrorMaker, or name one,"
                 " for example A->B: {topics: 'orders.*'}"
             )
             self.problems.append(self._problem(("flows",), sentence))
-        return Topology(clusters, flows) if not self.problems else None
+        self._warn_of_names(clusters, flows, known)
+        return Topology(clusters, flows)
 
-    def _from_mm2(self, path: Path) -> tuple[tuple[Cluster, ...], tuple[Flow, ...]] | None:
-        file = str(path)
-        try:
-            with path.open("rb") as stream:
-                text = stream.read(MAX_BYTES + 1).decode("latin-1")
-        except OSError as error:
-            where = ("mm2",) if self._document is not None else ()
-            sentence = f"{file} cannot be read: {(error.strerror or 'unknown reason').lower()}"
-            self.problems.append(self._problem(where, sentence))
-            return None
+    def _from_mirror(self) -> tuple[tuple[Cluster, ...], tuple[Flow, ...]] | None:
+        if self._mirror is None:
+            return tuple(Cluster(alias, client) for alias, client in self._root.clusters.items()), ()
         by_hand = {
             name: ByHand(said.topics, self._policy(name, said)) for name, said in self._root.flows.items()
         }
         try:
-            mm2 = read_mm2(
-                text,
-                file=file,
-                mirror_version=self._root.mirror_version,
-                environ=self._environ,
-                read_file=lambda name: Path(name).read_text(encoding="utf-8"),
-                clusters=self._root.clusters,
-                by_hand=by_hand,
+            mm2 = self._mirror.read(
+                mirror_version=self._root.mirror_version, clusters=self._root.clusters, by_hand=by_hand
             )
         except ConfigurationError as error:
-            self.problems += error.problems
+            named = self._document is not None
+            for problem in error.problems:
+                if named and not problem.key and problem.file == str(self._mirror.path):
+                    told = self._problem(("mm2",), f"{problem.file} {problem.sentence}")
+                    self.problems.append(told)
+                else:
+                    self.problems.append(problem)
             return None
-        self._warnings += mm2.warnings
+        aliases = frozenset(cluster.alias for cluster in mm2.topology.clusters)
+        for warning in mm2.warnings:
+            self._warnings.append(warning)
+            if is_remark(warning, aliases):
+                self._remarks.append(warning)
         return mm2.topology.clusters, mm2.topology.flows
 
-    def _check_flows(self, aliases: frozenset[str], *, partial: bool) -> bool:
-        """Check what can be said of the names of flows; `partial` where not all clusters are known."""
-        before = len(self.problems)
+    def _check_flows(self, aliases: frozenset[str], *, partial: bool) -> list[str]:
+        """Return the flows whose names are right; `partial` where not all clusters are known."""
+        usable = []
         for name in self._root.flows:
+            before = len(self.problems)
             source, target = name.split("->")
             if source == target:
                 sentence = f"a flow from {source} to itself mirrors nothing: name two clusters"
@@ -164,9 +151,18 @@ class _Reading:
             for alias in dict.fromkeys((source, target)):
                 if alias not in aliases and not partial:
                     known = ", ".join(sorted(aliases)) or "none"
-                    sentence = f"no cluster is called {alias}; known are: {known}"
+                    sentence = f"no cluster is called {alias} (known: {known}): name one of them, or add it"
                     self.problems.append(self._problem(("flows", name), sentence))
-        return len(self.problems) == before
+            if len(self.problems) == before:
+                usable.append(name)
+        return usable
+
+    def _check_topics(self) -> None:
+        for name, said in self._root.flows.items():
+            try:
+                TopicFilter(said.topics or "")
+            except ValueError as error:
+                self.problems.append(self._problem(("flows", name, "topics"), f"{error}; mend it"))
 
     def _policy(self, name: str, said: FlowSection) -> ReplicationPolicy | None:
         if said.policy is None and said.separator is None:
@@ -184,14 +180,13 @@ class _Reading:
             return flow
         return replace(flow, exactly_once=said.delivery == "exactly_once")
 
-    def _made(self, name: str, said: FlowSection) -> Flow | None:
-        """Return a flow that no mm2 file has; None, and a problem, where its topics cannot be read."""
+    def _made(self, name: str, said: FlowSection) -> Flow:
+        """Return a flow that no mm2 file has."""
         source, target = name.split("->")
         try:
             topics = TopicFilter() if said.topics is None else TopicFilter(said.topics)
-        except ValueError as error:
-            self.problems.append(self._problem(("flows", name, "topics"), f"{error}"))
-            return None
+        except ValueError:  # told by _check_topics
+            topics = TopicFilter()
         return Flow(
             source=source,
             target=target,
@@ -208,28 +203,30 @@ class _Reading:
         used = {alias for flow in topology.flows for alias in (flow.source, flow.target)}
         clients: dict[str, ClientSettings] = {}
         for cluster in topology.clusters:
-            if cluster.alias not in used:
+            ours = self._root.clusters.get(cluster.alias, {})
+            # What we do not use is looked at all the same where it is written for us.
+            if (cluster.alias not in used and not ours) or ours == PLACEHOLDER:
                 continue
             try:
-                clients[cluster.alias] = self._client(cluster)
+                settings = self._client(cluster, ours)
             except ConfigurationError as error:
                 self.problems += error.problems
-            else:
-                self._warnings += [Problem("", "", note) for note in clients[cluster.alias].notes]
+                continue
+            if cluster.alias in used:
+                clients[cluster.alias] = settings
+                self._warnings += [_as_problem(note) for note in settings.notes]
         return clients
 
-    def _client(self, cluster: Cluster) -> ClientSettings:
-        ours = self._root.clusters.get(cluster.alias, {})
-
+    def _client(self, cluster: Cluster, ours: Mapping[str, str]) -> ClientSettings:
         def locate(key: str) -> tuple[str, str]:
-            if self._mm2_path is not None and key not in ours and self._in_mm2(cluster, key):
-                return str(self._mm2_path), f"{cluster.alias}.{key}"
-            return str(self._path), f"clusters.{cluster.alias}.{key}"
+            if self._mirror is not None and key not in ours:
+                there = self._mirror.locate(cluster.alias, key)
+                if there is not None or self._document is None:
+                    return there or (str(self._path), f"{cluster.alias}.{key}")
+            return self._where(("clusters", cluster.alias, key)), f"clusters.{cluster.alias}.{key}"
 
-        return translate(cluster.client, cluster=cluster.alias, file=str(self._path), locate=locate)
-
-    def _in_mm2(self, cluster: Cluster, key: str) -> bool:
-        return self._document is None or (self._mm2_path is not None and key in cluster.client)
+        properties = for_our_clients(cluster.client, ours)
+        return translate(properties, cluster=cluster.alias, file=str(self._path), locate=locate)
 
     def _secrets(self, topology: Topology, clients: Mapping[str, ClientSettings]) -> frozenset[str]:
         found = set(self._document.secrets) if self._document is not None else set()
@@ -244,6 +241,35 @@ class _Reading:
 
     # --- words
 
+    def _check_web_config(self) -> None:
+        path = self._root.http.web_config_path(self._path.parent)
+        if path is None:
+            return
+        try:
+            load_web_config(path)
+        except ConfigurationError as error:
+            for problem in error.problems:
+                if problem.key or problem.file != str(path):
+                    self.problems.append(problem)
+                else:
+                    told = self._problem(("http", "web_config_file"), f"{path} {problem.sentence}")
+                    self.problems.append(told)
+
+    def _warn_of_names(self, clusters: Iterable[Cluster], flows: Iterable[Flow], known: set[str]) -> None:
+        used = {alias for flow in flows for alias in (flow.source, flow.target)}
+        for cluster in clusters:
+            if cluster.alias in self._root.clusters and cluster.alias not in used:
+                sentence = "no flow touches this cluster, so it is left alone"
+                self._warnings.append(self._problem(("clusters", cluster.alias), sentence))
+        if self._mirror is None:
+            return
+        for name in self._root.flows:
+            if name not in known:
+                sentence = (
+                    f"{self._mirror.path} does not enable it; it is watched as a flow of another mirror"
+                )
+                self._warnings.append(self._problem(("flows", name), sentence))
+
     def _warn_of_later_parts(self) -> None:
         sentence = "is kept for a part that this version does not have; it does nothing"
         for name in LATER_SECTIONS:
@@ -257,8 +283,47 @@ class _Reading:
             ]
 
     def _problem(self, key: tuple[str, ...], sentence: str) -> Problem:
-        line = None
+        return Problem(self._where(key), ".".join(key), sentence)
+
+    def _where(self, key: tuple[str, ...]) -> str:
+        """Return the file with the line of this key, or of what is nearest above it."""
         if self._document is not None:
             for length in range(len(key), 0, -1):
-                line = line or self._document.line_of(key[:length])
-        return Problem(f"{self._path}:{line}" if line else str(self._path), ".".join(key), sentence)
+                line = self._document.line_of(key[:length])
+                if line is not None:
+                    return f"{self._path}:{line}"
+        return str(self._path)
+
+
+def _as_problem(note: str) -> Problem:
+    """Take apart what a translation noted: file, key, sentence."""
+    parts = note.split(": ", 2)
+    return Problem(*parts) if len(parts) == 3 else Problem("", "", note)
+
+
+def _in_order(
+    problems: Iterable[Problem], secrets: Iterable[str], unresolved: Iterable[Problem]
+) -> list[Problem]:
+    """Return each problem once, by file and line, without secrets.
+
+    What a reference that could not be resolved led to is left out: the missing secret is the problem.
+    """
+    silent = {problem.key for problem in unresolved}
+    hidden = sorted((secret for secret in secrets if secret), key=len, reverse=True)
+    told = [problem for problem in problems if problem.key not in silent]
+    clean = [replace(problem, sentence=_without(problem.sentence, hidden)) for problem in told]
+    clean += unresolved  # they quote what stands in the file, and that is no secret
+
+    def place(problem: Problem) -> tuple[str, int]:
+        found = _LINE.search(problem.file)
+        return _LINE.sub("", problem.file), int(found[1]) if found else 1 << 30
+
+    return sorted(dict.fromkeys(clean), key=place)
+
+
+def _without(sentence: str, secrets: Iterable[str]) -> str:
+    """Hide secrets, in whatever case they are quoted; short ones only where they are quoted alone."""
+    for secret in secrets:
+        pattern = re.escape(secret) if len(secret) >= 4 else f"(?<=')({re.escape(secret)})(?=')"
+        sentence = re.sub(pattern, "***", sentence, flags=re.IGNORECASE)
+    return sentence

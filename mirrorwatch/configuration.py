@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A configuration that was read in full; `warnings` are for the operator and stop nothing."""
+    """A configuration that was read in full.
+
+    `warnings` are for the operator and stop nothing. `remarks` are those of them that change nothing of what
+    is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
+    None where there is none.
+    """
 
     path: Path
     topology: Topology
@@ -30,6 +35,13 @@ class Configuration:
     store: StoreConfig
     warnings: tuple[Problem, ...]
     secrets: frozenset[str] = field(repr=False)
+    remarks: frozenset[Problem] = frozenset()
+    mm2_path: Path | None = None
+
+    @property
+    def worth_reading(self) -> tuple[Problem, ...]:
+        """Return the warnings without the remarks: what a person should read each time the service starts."""
+        return tuple(warning for warning in self.warnings if warning not in self.remarks)
 
     @property
     def directory(self) -> Path:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fleet.errors import Problem
-    from fleet.flow import Flow
+    from fleet.flow import Decision, Flow
     from fleet.topology import Topology
     from mirrorwatch.config import FlowSection
 
@@ -29,23 +29,28 @@ def canary_flows(
     problems: list[Problem] = []
     warnings: list[Problem] = []
     found = []
+    told: set[str] = set()  # flows of a round that was told already
     for flow in topology.flows:
         own = said[flow.name].canary.threshold if flow.name in said else None
         threshold_s = own if own is not None else canary.threshold
         if own is not None and own > canary.horizon:
-            sentence = f"the threshold ({own:g} s) is longer than canary.horizon ({canary.horizon:g} s)"
+            sentence = (
+                f"the threshold ({own:g} s) is longer than canary.horizon ({canary.horizon:g} s): a probe"
+                " would be given up before it could be late; make the horizon at least as long"
+            )
             problems.append(where(("flows", flow.name, "canary", "threshold"), sentence))
-        off = "canary.mode is off"
+        off = "canary.mode is off."
         if canary.mode is not CanaryMode.OFF:
             decision = flow.decide(canary.topic)
             off = "" if decision.replicated else decision.sentence
-            if decision.rule == "internal":
-                sentence = f"{decision.sentence} Choose another name, for example mirrorwatch-canary."
-                problems.append(where(("canary", "topic"), sentence))
+            internal = _internal_sentence(decision)
+            if internal:
+                problems.append(where(("canary", "topic"), internal))
             elif off:
                 line = line_to_add(flow, canary.topic)
                 warnings.append(where(("flows", flow.name), f"no canary: {off}{line}"))
-            elif _goes_round(topology, flow, canary.topic):
+            elif _goes_round(topology, flow, canary.topic) and flow.name not in told:
+                told |= {flow.name, f"{flow.target}->{flow.source}"}
                 problems.append(where(("flows", flow.name), _round_sentence(flow, canary.topic)))
         found.append(
             CanaryFlow(
@@ -71,6 +76,19 @@ def line_to_add(flow: Flow, topic: str) -> str:
     if flow.topic_filter.why(topic).startswith("topics.exclude"):
         return f" Take it out of {flow.name}.topics.exclude to have it probed."
     return f" Add it to have the flow probed: {flow.name}.topics = {flow.topic_filter.include}, {topic}"
+
+
+def _internal_sentence(decision: Decision) -> str:
+    """Return a sentence where MirrorMaker takes the name for internal, in one of its readings at least."""
+    if decision.rule == "internal":
+        return f"{decision.sentence} Choose another name, for example mirrorwatch-canary."
+    for version, reading in decision.readings:
+        if reading.rule == "internal":
+            return (
+                f"{reading.sentence} Whether this mirror is {version} is not known: set mirror_version, or"
+                " choose another name, for example mirrorwatch-canary."
+            )
+    return ""
 
 
 def _goes_round(topology: Topology, flow: Flow, topic: str) -> bool:

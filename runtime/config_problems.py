@@ -71,7 +71,8 @@ def problems_of(
     for details in error.errors(include_url=False):
         place = _place(model, details)
         sentence = _Sentence(details, place).text()
-        for secret in {*secrets, *_secrets_in(details.get("input"))}:
+        hidden = {*secrets, *_secrets_in(details.get("input"))}
+        for secret in sorted(hidden, key=len, reverse=True):  # one secret may be a part of another
             sentence = _without(sentence, secret)
         path = (*start, *place.path)
         line = _line(line_of, path)

@@ -11,14 +11,16 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+_ROOT = Path(__file__).parents[2]
 _GUARD = [
     "setpriv",
     "--pdeathsig",
@@ -145,3 +147,9 @@ class Process:
         if self._child is not None:
             self._child.wait()
         self._pid_file.unlink(missing_ok=True)
+
+
+def python_process(name: str, module: str, *arguments: str, folder: Path) -> Process:
+    """Return a process that runs a module of this checkout."""
+    command = [sys.executable, "-m", module, *arguments]
+    return Process(name, command, folder=folder, environment={"PYTHONPATH": str(_ROOT)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,16 @@ class NotDelivered:
     at_ns: int
 
 
-Report = Delivered | NotDelivered
+@dataclass(frozen=True, slots=True)
+class SenderFault:
+    """The producer of this cluster has met an error after which it sends nothing more."""
+
+    cluster: str
+    error: MirrorwatchError
+    at_ns: int
+
+
+Report = Delivered | NotDelivered | SenderFault
 
 
 class Sender:
@@ -140,7 +150,8 @@ class Sender:
         except BufferError:
             return False
         except KafkaException as error:
-            self.broken = self.broken or error.args[0].code() == KafkaError._FATAL  # noqa: SLF001 - its name
+            if error.args[0].code() == KafkaError._FATAL:  # noqa: SLF001 - the client's name for it
+                self._break(error.args[0])
             return False
         return True
 
@@ -158,15 +169,32 @@ class Sender:
     def flush(self, timeout_s: float) -> int:
         """Wait for what was sent to be reported; return how many records still are not."""
         producer = self._producer
-        return int(producer.flush(timeout_s)) if producer is not None else 0
+        try:
+            return int(producer.flush(timeout_s)) if producer is not None else 0
+        except KafkaException:
+            return len(producer)
 
     def _run(self) -> None:
         producer = self._producer
         while not self._ending.is_set():
-            producer.poll(POLL_S)
-        producer.purge()
-        producer.flush(_LAST_REPORTS_S)
+            try:
+                producer.poll(POLL_S)
+            except KafkaException as error:  # the client's way to tell of what ends it
+                self._break(error.args[0])
+                self._ending.wait(POLL_S)
+        with suppress(KafkaException):
+            producer.purge()
+            producer.flush(_LAST_REPORTS_S)
         self._producer = None  # so that the client ends here, and not on the thread of whoever drops us
+
+    def _break(self, error: Any) -> None:
+        """Tell once that this producer is of no more use."""
+        if not self.broken:
+            self.broken = True
+            failure = explain(
+                error, cluster=self._cluster, doing="producing to the canary's topic", symptoms=self._symptoms
+            )
+            self._sink(SenderFault(self._cluster, failure, self._clock.monotonic_ns()))
 
     def _report(self, tag: object, error: Any, message: Any) -> None:
         at_ns = self._clock.monotonic_ns()
@@ -177,7 +205,8 @@ class Sender:
         failure = explain(
             error, cluster=self._cluster, doing=f"producing to {message.topic()}", symptoms=self._symptoms
         )
-        self.broken = self.broken or bool(error.fatal())
+        if error.fatal():
+            self._break(error)
         in_doubt = error.code() not in _NOT_WRITTEN
         ended = error.code() in _GIVEN_UP
         self._sink(NotDelivered(tag, failure, in_doubt=in_doubt, ended=ended, at_ns=at_ns))

@@ -67,7 +67,11 @@ def translate(
     _rows(draft)
     _bootstrap(draft)
     protocol = _protocol(draft)
-    sasl.translate(draft, used=protocol is None or protocol.startswith("SASL_"), protocol=protocol)
+    # Where the protocol itself is wrong, SASL is looked at only if somebody asked for it.
+    asked = (
+        draft.has("sasl.mechanism", "sasl.mechanisms") if protocol is None else protocol.startswith("SASL_")
+    )
+    sasl.translate(draft, used=asked, protocol=protocol)
     tls.translate(draft, used=protocol is None or protocol.endswith("SSL"))
     if draft.problems:
         raise ConfigurationError(draft.problems)

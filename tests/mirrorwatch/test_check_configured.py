@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorwatch.check_configured import mm2_path, principal_of
+from mirrorwatch.check_configured import principal_of
 from mirrorwatch.config_reading import read_configuration
 from runtime.kafka.translation import ClientSettings
 
@@ -42,5 +42,5 @@ def test_the_mirror_file(tmp_path):
         'clusters: {A: {bootstrap.servers: "a:1"}, B: {bootstrap.servers: "b:1"}}\nflows: {A->B: {}}\n',
         encoding="utf-8",
     )
-    found = [mm2_path(read_configuration(path, environ={})) for path in (mirror, ours, alone)]
+    found = [read_configuration(path, environ={}).mm2_path for path in (mirror, ours, alone)]
     assert found == [mirror, mirror, None]

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -60,7 +60,7 @@ class ServiceProcess(Process):
         self._leaving = threading.Event()
         self._listener = threading.Thread(target=self._listen, daemon=True)
 
-    def __enter__(self) -> ServiceProcess:
+    def __enter__(self) -> Self:
         self.start()
         self._listener.start()
         return self
@@ -75,7 +75,7 @@ class ServiceProcess(Process):
     def get(self, path: str) -> tuple[int, str]:
         """Return status and body; status 0 while it does not answer."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=5) as answer:
+            with urllib.request.urlopen(self.url + path, timeout=5) as answer:  # noqa: S310 - our own loopback
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -131,9 +131,7 @@ class ServiceProcess(Process):
         except AssertionError as error:
             raise AssertionError(f"{error}; it says {self.flow(flow)}; {self.problems()}") from None
 
-    def is_healthy(
-        self, *, flow: str = "A->B", good: int = 8, deadline_s: float = 60.0
-    ) -> dict[str, Any]:
+    def is_healthy(self, *, flow: str = "A->B", good: int = 8, deadline_s: float = 60.0) -> dict[str, Any]:
         """Wait until the flow is healthy and that many more probes of it were good."""
         wanted = self.becomes("healthy", flow=flow, deadline_s=deadline_s)["books"]["good"] + good
 
@@ -146,12 +144,12 @@ class ServiceProcess(Process):
 
     def since(self, instant: float, flow: str = "A->B") -> list[tuple[float, str, str | None]]:
         """Return what was newly said of a flow since then, with the seconds from then."""
-        told = [(at - instant, verdict, cause) for at, name, verdict, cause in self.said if name == flow]
-        return [
-            one
-            for number, one in enumerate(told)
-            if one[0] >= 0 and (number == 0 or one[1:] != told[number - 1][1:])
+        told = [
+            (round(at - instant, 2), verdict, cause)
+            for at, name, verdict, cause in self.said
+            if name == flow and at >= instant
         ]
+        return [one for number, one in enumerate(told) if number == 0 or one[1:] != told[number - 1][1:]]
 
     def verdicts(self, flow: str = "A->B") -> set[str]:
         """Return every verdict that the flow was ever seen to have."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from deploy.local.demo.stack import DemoStack, python_process
 from deploy.local.faults import BY_NAME, Fault
+from deploy.local.process import python_process
 from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from deploy.local.demo.keys import Keys
     from deploy.local.demo.service import Said
+    from deploy.local.demo.stack import DemoStack
 
 FLOW = "A->B"
 ROUNDS = ("freeze-mirror", "stop-target", "drop-some")

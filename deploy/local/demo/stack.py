@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from deploy.local.demo.monitoring import Monitoring
 from deploy.local.demo.service import Service
 from deploy.local.jars import StackError, kafka_version
 from deploy.local.pair import Pair
-from deploy.local.process import Process
+from deploy.local.process import Process, python_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _MARK = ".mirrorwatch-demo"
-_ROOT = Path(__file__).parents[3]
 
 
 class DemoStack:
@@ -66,12 +64,6 @@ class DemoStack:
         for process in processes:
             process.stop(grace_s=5.0)
         self._lock.close()
-
-
-def python_process(name: str, module: str, *arguments: str, folder: Path) -> Process:
-    """Return a process that runs a module of this checkout."""
-    command = [sys.executable, "-m", module, *arguments]
-    return Process(name, command, folder=folder, environment={"PYTHONPATH": str(_ROOT)})
 
 
 def claim(folder: Path) -> TextIO:

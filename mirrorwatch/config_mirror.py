@@ -1,0 +1,131 @@
+"""The mirror's own file as it bears on a configuration: its clusters and flows, its lines, its secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fleet import java_properties
+from fleet.errors import ConfigurationError, Problem
+from fleet.mm2 import ByHand, Mm2, read_mm2
+from fleet.mm2_names import WORKER_NAMES
+from mirrorwatch.config_text import MAX_BYTES, check_properties, lines_of_keys, read_bytes
+from runtime.kafka.fate import Fate
+from runtime.kafka.java_clients import JAVA_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_REST = "dedicated.mode.enable.internal.rest"
+_ROLES = ("", "admin.", "consumer.", "producer.")
+
+
+class MirrorFile:
+    """One mm2.properties. `secrets` grows by what its configuration providers bring in."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
+        self.path = path
+        self.secrets: set[str] = set()
+        self._environ = _Remembering(environ, self.secrets)
+        self._lines: dict[str, int] = {}
+
+    def read(
+        self,
+        *,
+        mirror_version: str | None,
+        clusters: Mapping[str, Mapping[str, str]],
+        by_hand: Mapping[str, ByHand],
+    ) -> Mm2:
+        """Return what MirrorMaker makes of the file; ConfigurationError with the line of each problem."""
+        content = read_bytes(self.path)
+        check_properties(self.path, content)
+        text = content.decode("latin-1")
+        self._lines = lines_of_keys(text)
+        try:
+            return read_mm2(
+                text,
+                file=str(self.path),
+                mirror_version=mirror_version,
+                environ=self._environ,
+                read_file=self._read_file,
+                clusters=clusters,
+                by_hand=by_hand,
+            )
+        except ConfigurationError as error:
+            raise ConfigurationError([self.placed(problem) for problem in error.problems]) from error
+
+    def placed(self, problem: Problem) -> Problem:
+        """Return the problem with the line of its key, where the key stands in this file."""
+        line = self._lines.get(problem.key)
+        if line is None or problem.file != str(self.path):
+            return problem
+        return replace(problem, file=f"{problem.file}:{line}")
+
+    def locate(self, alias: str, name: str) -> tuple[str, str] | None:
+        """Return file and key as written of a client property of a cluster; None where it is not here."""
+        for key in (*(f"{alias}.{role}{name}" for role in _ROLES), name):
+            if key in self._lines:
+                return f"{self.path}:{self._lines[key]}", key
+        return None
+
+    def _read_file(self, name: str) -> str:
+        """Return the text of a file that a provider names, relative to this file; OSError where it cannot."""
+        try:
+            with (self.path.parent / name).open("rb") as stream:
+                text = stream.read(MAX_BYTES + 1).decode("utf-8")
+        except ValueError as error:
+            raise OSError(0, "it is not UTF-8 text") from error
+        self.secrets.add(text.strip())
+        with suppress(ValueError):  # or it is a plain file, whose whole text is the value
+            self.secrets.update(entry.value for entry in java_properties.parse(text))
+        return text
+
+
+class _Remembering(Mapping[str, str]):
+    """An environment that keeps what was asked of it."""
+
+    def __init__(self, environ: Mapping[str, str], kept: set[str]) -> None:
+        self._environ = environ
+        self._kept = kept
+
+    def __getitem__(self, name: str) -> str:
+        value = self._environ[name]
+        self._kept.add(value)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environ)
+
+    def __len__(self) -> int:
+        return len(self._environ)
+
+
+def is_remark(warning: Problem, aliases: frozenset[str]) -> bool:
+    """Tell whether a warning about the mirror's file changes nothing of what is watched.
+
+    Such are settings of the mirror's own clients and workers that do not reach them, and what matters to a
+    mirror of several nodes only. Where a cluster is, how it is secured, and what is mirrored are never
+    remarks.
+    """
+    if "->" in warning.key:
+        return False
+    alias, dot, rest = warning.key.partition(".")
+    name = rest if dot and alias in aliases else warning.key
+    name = next((name.removeprefix(role) for role in _ROLES[1:] if name.startswith(role)), name)
+    if name == _REST:
+        return True
+    if name.startswith(("bootstrap.", "security.", "sasl.", "ssl.")):
+        return False
+    return name in WORKER_NAMES or name in JAVA_KEYS
+
+
+def for_our_clients(client: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+    """Return a cluster's properties without those of the mirror's file that are for the mirror alone."""
+    return {
+        key: value
+        for key, value in client.items()
+        if key in ours or key not in JAVA_KEYS or JAVA_KEYS[key].fate is not Fate.IGNORED
+    }

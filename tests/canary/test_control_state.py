@@ -1,0 +1,184 @@
+"""What a cluster's control probes amount to as evidence, probe by probe and while one is under way."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from canary import control
+from canary.config import CanaryMode
+from canary.control import TOPIC, ControlProbes, ControlState
+from fleet.errors import RefusedError, UnavailableError
+from fleet.evidence import Control
+from runtime.kafka.admin import TopicDescription
+from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult
+from tests.runtime.fake_clock import FakeClock
+
+GOOD = RoundTripResult(RoundTripOutcome.GOOD, 0.01, None)
+SECOND = 1_000_000_000
+
+
+def failed(outcome, error=None):
+    return RoundTripResult(outcome, 2.0, error)
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (GOOD, Control.OK),
+        (failed(RoundTripOutcome.OVERDUE), Control.FAILING),
+        (failed(RoundTripOutcome.PRODUCE_UNKNOWN, UnavailableError("away")), Control.FAILING),
+        (failed(RoundTripOutcome.PRODUCE_FAILED, UnavailableError("away")), Control.FAILING),
+        (failed(RoundTripOutcome.PRODUCE_FAILED, RefusedError("no")), Control.UNKNOWN),
+    ],
+)
+def test_what_follows_from_a_probe(result, expected):
+    state = ControlState("B")
+    state.take(result, 100.0)
+    assert state.control is expected
+    assert state.counts[result.outcome] == 1
+    assert state.since_at == 100.0
+    state.take(result, 200.0)
+    assert state.since_at == 100.0  # it has not changed
+
+
+def test_a_probe_under_way_for_too_long_is_failing_at_once():
+    state = ControlState("B")
+    state.take(GOOD, 100.0)
+    state.begun_ns = 5 * SECOND
+    early = state.evidence(now_ns=int(5.9 * SECOND), now_at=106.0, slow_s=1.0)
+    late = state.evidence(now_ns=int(6.5 * SECOND), now_at=106.5, slow_s=1.0)
+    assert early.control is Control.OK
+    assert late.control is Control.FAILING
+    assert late.since_at == pytest.approx(105.0)
+    assert "under way for 1.5 s" in late.sentence
+    state.take(GOOD, 107.0)
+    assert state.evidence(now_ns=60 * SECOND, now_at=160.0, slow_s=1.0).control is Control.OK
+
+
+def test_a_cluster_that_refuses_us_is_not_called_down_by_a_slow_probe():
+    state = ControlState("B")
+    state.take(failed(RoundTripOutcome.PRODUCE_FAILED, RefusedError("no")), 100.0)
+    state.begun_ns = 0
+    assert state.evidence(now_ns=9 * SECOND, now_at=109.0, slow_s=1.0).control is Control.UNKNOWN
+
+
+class Admin:
+    """Knows one control topic, which a test may make anew or take away."""
+
+    def __init__(self, topic_id):
+        self.topic_id = topic_id
+        self.made = []
+
+    async def describe_topics(self, names):
+        return {
+            name: TopicDescription(name, self.topic_id, (1,)) if self.topic_id else None for name in names
+        }
+
+    async def end_offsets(self, _topic, partitions):
+        return dict.fromkeys(partitions, 7)
+
+    async def create_topic(self, request):
+        self.made.append(request)
+        self.topic_id = "new"
+
+
+class Trips:
+    """Stands in for RoundTrip: each probe gives the next of the results, then asks for the end."""
+
+    def __init__(self, results, stopping):
+        self.results = list(results)
+        self.stopping = stopping
+        self.opened = []
+        self.closed = 0
+
+    def __call__(self, *_arguments, **_options):
+        return self
+
+    async def open(self, *, from_offset):
+        self.opened.append(from_offset)
+
+    async def once(self, _nonce, **_options):
+        result = self.results.pop(0)
+        if callable(result):
+            result = result()
+        if not self.results:
+            self.stopping.set()
+        return result
+
+    async def close(self):
+        self.closed += 1
+
+
+async def run_probes(monkeypatch, admin, results, *, mode=CanaryMode.CREATE):
+    stopping, said = asyncio.Event(), []
+    trips = Trips(results, stopping)
+    monkeypatch.setattr(control, "RoundTrip", trips)
+    state = ControlState("B")
+    probes = ControlProbes(
+        state,
+        settings=SimpleNamespace(),
+        admin=admin,
+        mode=mode,
+        nonce=b"n",
+        clock=FakeClock(),
+        complain=lambda where, sentence: said.append((where, sentence)),
+        settle=lambda _where: None,
+    )
+    await probes.run(stopping)
+    return state, trips, said
+
+
+async def test_a_topic_made_anew_gets_new_clients_and_blames_nobody(monkeypatch):
+    admin = Admin("old")
+
+    def replaced():
+        admin.topic_id = None
+        return failed(RoundTripOutcome.OVERDUE)
+
+    state, trips, _ = await run_probes(monkeypatch, admin, [GOOD, replaced, GOOD, GOOD])
+    assert trips.opened == [7, 0]
+    assert trips.closed == 2
+    assert [request.name for request in admin.made] == [TOPIC]
+    assert state.control is Control.OK
+    assert state.begun_ns is None
+
+
+async def test_a_failing_cluster_keeps_its_clients(monkeypatch):
+    overdue = failed(RoundTripOutcome.OVERDUE, UnavailableError("away"))
+    state, trips, said = await run_probes(monkeypatch, Admin("old"), [GOOD, overdue, overdue, GOOD])
+    assert trips.opened == [7]
+    assert state.control is Control.FAILING  # what comes after the order to stop says nothing
+    assert {where for where, _ in said} == {f"B: {TOPIC}"}
+
+
+async def test_clients_that_cannot_be_made_are_told_and_end_nothing(monkeypatch):
+    admin = Admin("old")
+    stopping = asyncio.Event()
+
+    class Refusing(Trips):
+        async def open(self, *, from_offset):
+            self.opened.append(from_offset)
+            if len(self.opened) == 1:
+                raise RefusedError("such settings are not taken")
+
+    trips = Refusing([GOOD], stopping)
+    monkeypatch.setattr(control, "RoundTrip", trips)
+    state, said, clock = ControlState("B"), [], FakeClock()
+    probes = ControlProbes(
+        state,
+        settings=SimpleNamespace(),
+        admin=admin,
+        mode=CanaryMode.CREATE,
+        nonce=b"n",
+        clock=clock,
+        complain=lambda _where, sentence: said.append(sentence),
+        settle=lambda _where: None,
+    )
+    await probes.run(stopping)
+    assert trips.opened == [7, 7]
+    assert trips.closed == 2
+    assert "such settings are not taken" in said[0]
+    assert 30.0 in clock.waits_s

@@ -1,0 +1,300 @@
+"""The command line as people and scripts use it: in a process of its own, with its exit status."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+CONFIG = """\
+clusters:
+  A: {bootstrap.servers: "127.0.0.1:1"}
+  B: {bootstrap.servers: "127.0.0.1:2"}
+flows:
+  A->B: {}
+"""
+STARTED_S = 30.0
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "mirrorwatch", *map(str, arguments)]
+
+
+def mirrorwatch(*arguments, **more):
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=60, check=False, encoding="utf-8", **more
+    )
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "mirrorwatch.yaml"
+    path.write_text(CONFIG + 'http: {listen: "127.0.0.1:0"}\n')
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ((), 2, "Usage: mirrorwatch [OPTIONS] COMMAND [ARGS]..."),
+        (("chek", "x.yaml"), 2, "There is no command 'chek'. Did you mean 'check'?"),
+        (("xyzzy",), 2, "There is no command 'xyzzy'; there are check, run, status."),
+        (
+            ("mm2.properties",),
+            2,
+            "'mm2.properties' stands where a command is expected: write 'mirrorwatch run",
+        ),
+        (("report", "x.yaml"), 2, "'report' is kept for a part that this version does not have."),
+        (("run",), 2, "Missing argument 'CONFIG'"),
+        (("run", "x.yaml", "--log-levle", "debug"), 2, "No such option '--log-levle'"),
+        (("check", "/no/such.yaml"), 2, "/no/such.yaml: cannot be read (no such file or directory)"),
+        (("run", "/no/such.yaml"), 2, "/no/such.yaml cannot be used: 1 problem."),
+        (("check", "/"), 2, "/: is a directory"),
+    ],
+)
+def test_wrong_usage_is_status_2_with_a_sentence(arguments, status, said):
+    ended = mirrorwatch(*arguments)
+    assert (ended.returncode, ended.stdout) == (status, "")
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["", "check", "run", "status"])
+def test_help_stands_by_itself(name):
+    ended = mirrorwatch(*filter(None, [name]), "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith(f"Usage: mirrorwatch {name}".rstrip())
+    assert "..." not in ended.stdout.split("\n", 1)[1]  # no summary is cut off
+
+
+def test_help_needs_no_kafka_client():
+    code = "import sys; from mirrorwatch import cli; sys.exit('confluent_kafka' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_check_without_clusters_is_fine(config):
+    ended = mirrorwatch("check", "--no-connect", config)
+    assert ended.returncode == 0
+    assert "Fine" in ended.stdout
+
+
+def test_clusters_that_cannot_be_reached_are_status_4(config):
+    ended = mirrorwatch("check", config)
+    assert ended.returncode == 4
+    assert "Traceback" not in ended.stdout + ended.stderr
+
+
+def test_no_service_is_status_4():
+    ended = mirrorwatch("status", "127.0.0.1:1")
+    assert ended.returncode == 4
+    assert "No service answers" in ended.stdout + ended.stderr
+
+
+def test_every_problem_of_a_configuration_is_told_before_the_count(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text(CONFIG.replace("A->B", "A->C") + "canary: {interval: 0s, treshold: 1s}\n")
+    ended = mirrorwatch("run", path)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1] == f"{path} cannot be used: 3 problems."
+    assert len(ended.stderr.splitlines()) == 4
+
+
+def test_a_reader_that_goes_away_is_no_finding(config):
+    process = subprocess.Popen(
+        command("check", "--no-connect", config), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+    assert said == b""
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_closed_streams_change_nothing(config, closed):
+    shell = f'"$0" -m mirrorwatch check --no-connect "$1" {closed}'
+    ended = subprocess.run(
+        ["sh", "-c", shell, sys.executable, str(config)], capture_output=True, check=False, timeout=60
+    )
+    assert ended.returncode == 0
+    assert ended.stderr == b""
+
+
+def test_a_full_disk_is_told(config):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        ended = subprocess.run(
+            command("check", "--no-connect", config),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert ended.returncode == 4
+    assert b"no space left" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+        {"NO_COLOR": "1", "COLUMNS": "20"},
+        {"TERM": "dumb", "COLUMNS": "300"},
+    ],
+)
+def test_any_terminal_will_do(config, environment):
+    config.write_text(config.read_text() + 'links: "\u2192 caf\u00e9"\n', encoding="utf-8")
+    ended = mirrorwatch("check", "--no-connect", config, env=os.environ | environment)
+    assert ended.returncode == 0
+    assert "\x1b[" not in ended.stdout
+    assert "Fine" in ended.stdout
+
+
+def test_a_port_in_use_is_status_4(config):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        config.write_text(CONFIG + f'http: {{listen: "127.0.0.1:{port}"}}\n')
+        ended = mirrorwatch("run", config)
+    assert ended.returncode == 4
+    assert f"http.listen: 127.0.0.1:{port} is in use by another program" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("url", ["sqlite:////proc/nowhere/x.db", "sqlite:///folder", "sqlite:///text.db"])
+def test_a_store_that_cannot_be_opened_is_status_4(config, url):
+    (config.parent / "folder").mkdir()
+    (config.parent / "text.db").write_text("this is no database, however long it may become\n" * 50)
+    config.write_text(config.read_text() + f'store: {{url: "{url}"}}\n')
+    ended = mirrorwatch("run", config)
+    assert ended.returncode == 4
+    assert "Traceback" not in ended.stderr
+    assert "store" in ended.stderr
+
+
+def wait_for_line(process, word):
+    deadline = time.monotonic() + STARTED_S
+    lines = []
+    while time.monotonic() < deadline:
+        lines.append(process.stderr.readline())
+        if word in lines[-1]:
+            return
+    raise AssertionError(lines)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_run_ends_with_0_by_one_signal(config, number):
+    with subprocess.Popen(command("run", config), stderr=subprocess.PIPE, text=True) as process:
+        wait_for_line(process, "mirrorwatch is up")
+        process.send_signal(number)
+        rest = process.communicate(timeout=60)[1]
+        assert process.returncode == 0
+        assert "mirrorwatch has stopped" in rest
+        assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_run_ends_with_0_by_one_signal_while_it_still_reads_its_configuration(tmp_path, number):
+    pipe = tmp_path / "mirrorwatch.yaml"
+    os.mkfifo(pipe)
+    with subprocess.Popen(command("run", pipe), stderr=subprocess.PIPE, text=True) as process:
+        with pipe.open("w"):  # opens as soon as the other side reads, which then waits for us
+            process.send_signal(number)
+            said = process.communicate(timeout=60)[1]
+        assert (process.returncode, said) == (0, "")
+
+
+def test_ctrl_c_ends_a_check_with_130_while_it_still_reads_its_configuration(tmp_path):
+    pipe = tmp_path / "mirrorwatch.yaml"
+    os.mkfifo(pipe)
+    with subprocess.Popen(command("check", pipe), stderr=subprocess.PIPE, text=True) as process:
+        with pipe.open("w"):
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1]
+        assert (process.returncode, said.strip()) == (130, "")
+
+
+def test_ctrl_c_ends_a_check_with_130(config):
+    # A port that takes connections and says nothing keeps the check waiting.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        config.write_text(config.read_text().replace("127.0.0.1:1", f"127.0.0.1:{port}"))
+        with subprocess.Popen(
+            command("check", config), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            silent.settimeout(STARTED_S)
+            silent.accept()[0].close()
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1]
+            assert process.returncode == 130
+            assert "Traceback" not in said
+
+
+def test_ctrl_c_ends_a_status_with_130():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(STARTED_S)
+        with subprocess.Popen(
+            command("status", f"127.0.0.1:{silent.getsockname()[1]}"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            held, _ = silent.accept()
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1]
+            held.close()
+            assert process.returncode == 130
+            assert said.strip() == ""
+
+
+FAULTY = """\
+import sys, mirrorwatch.check
+async def check(config, **options):
+    raise {error}
+mirrorwatch.check.check = check
+from mirrorwatch.cli import main
+sys.argv = ["mirrorwatch", "check", *sys.argv[1:]]
+main()
+"""
+
+
+def faulty(config, *options, error="KeyError('hunter2secret')"):
+    return subprocess.run(
+        [sys.executable, "-c", FAULTY.format(error=error), str(config), *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_fault_of_ours_is_told_as_one_without_a_traceback(config):
+    ended = faulty(config)
+    assert ended.returncode == 70
+    assert len(ended.stderr.splitlines()) == 1
+    assert re.search(r"This is a fault of mirrorwatch, not of its configuration: KeyError", ended.stderr)
+    assert "--log-level debug" in ended.stderr
+    assert "hunter2secret" not in ended.stderr
+
+
+@pytest.mark.parametrize("options", [("--log-level", "debug"), ("--log-format", "json")])
+def test_its_details_come_where_they_are_asked_for_and_hold_no_secret(config, options):
+    text = config.read_text().replace('"127.0.0.1:2"', '"127.0.0.1:2", sasl.password: hunter2secret')
+    config.write_text(text)
+    ended = faulty(config, *options)
+    assert ended.returncode == 70
+    assert "Traceback" in ended.stderr
+    assert "hunter2secret" not in ended.stderr
+
+
+def test_our_own_errors_in_a_group_of_tasks_are_told_as_they_are(config):
+    group = (
+        "__import__('builtins').ExceptionGroup('tasks', [__import__('fleet.errors').errors.{}('B is away')])"
+    )
+    ended = faulty(config, error=group.format("UnavailableError"))
+    assert (ended.returncode, ended.stderr) == (4, "B is away\n")

@@ -1,0 +1,69 @@
+"""docs/configuration.md has every key of the models, with the default that the models have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+
+from mirrorwatch.config import LATER_FLOW_KEYS, LATER_SECTIONS, RootSection
+from runtime.config_values import measured
+
+PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+
+
+def keys_of(model, prefix=""):
+    """Yield every key with its field, sections included; a flow's stand under flows.A->B."""
+    for name, field in model.model_fields.items():
+        yield prefix + name, field
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from keys_of(annotation, f"{prefix}{name}.")
+        elif get_origin(annotation) is dict:
+            inner = get_args(annotation)[1]
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                yield from keys_of(inner, f"{prefix}{name}.A->B.")
+
+
+KEYS = dict(keys_of(RootSection))
+ROWS = {
+    key: (default, meaning)
+    for key, default, meaning in re.findall(r"^\| `([^`]+)` \| (.*?) \| (.*) \|$", PAGE, re.MULTILINE)
+}
+
+
+def test_the_page_has_every_key_and_no_other():
+    assert set(ROWS) == set(KEYS)
+
+
+def test_defaults_are_those_of_the_models():
+    checked = 0
+    for key, field in KEYS.items():
+        default = field.default
+        if isinstance(default, SecretStr):
+            default = default.get_secret_value()
+        if field.default_factory is not None or default is None or isinstance(default, BaseModel):
+            continue
+        written = ROWS[key][0]
+        if isinstance(default, bool):
+            expected = "true" if default else "false"
+        elif isinstance(default, float):
+            expected = measured(default, field.metadata).replace(" ", "").replace("1min", "60s")
+        else:
+            expected = str(getattr(default, "value", default))
+        assert written == f"`{expected}`", key
+        checked += 1
+    assert checked >= 13
+
+
+def test_kept_keys_are_said_to_do_nothing():
+    kept = [*LATER_SECTIONS, *(f"flows.A->B.{key}" for key in LATER_FLOW_KEYS)]
+    assert [key for key in kept if "does nothing in this version" not in ROWS[key][1]] == []
+
+
+def test_every_unit_is_said():
+    for key, field in KEYS.items():
+        if any("_duration" in str(remark) for remark in field.metadata):
+            assert "duration" in ROWS[key][1], key
