@@ -24,7 +24,8 @@ TOPIC = "__mirrorwatch-control"
 INTERVAL_S = 1.0
 TIMEOUT_S = 2.0
 SLOW_S = 1.0  # a probe that is under way for longer counts as failing before it has ended
-_TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000"}
+# Kafka deletes whole segments, and the one that is written to never: without segment.ms an hour is a week.
+_TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "600000"}
 _AGAIN_S = 2.0
 _REFUSED_AGAIN_S = 30.0
 _LOOK_S = 1.0
@@ -39,6 +40,7 @@ class ControlState:
     sentence: str = "no control probe has run yet"
     since_at: float = 0.0
     last_ok_at: float | None = None
+    last_failed_at: float | None = None
     counts: Counter[RoundTripOutcome] = field(default_factory=Counter)
     begun_ns: int | None = None  # of the probe that is under way, monotonic
 
@@ -53,13 +55,19 @@ class ControlState:
             running_s = (now_ns - self.begun_ns) / 1e9
             if running_s > slow_s:
                 sentence = f"a control probe has been under way for {duration_text(running_s)}"
-                return ClusterEvidence(self.alias, Control.FAILING, sentence, now_at - running_s)
-        return ClusterEvidence(self.alias, self.control, self.sentence, self.since_at)
+                return ClusterEvidence(
+                    self.alias, Control.FAILING, sentence, now_at - running_s, self.last_ok_at, now_at
+                )
+        return ClusterEvidence(
+            self.alias, self.control, self.sentence, self.since_at, self.last_ok_at, self.last_failed_at
+        )
 
     def become(self, control: Control, sentence: str, at: float) -> None:
         """Change what is known, and keep since when it is so."""
         if control is not self.control or not self.since_at:
             self.since_at = at
+        if control is Control.FAILING:
+            self.last_failed_at = at
         self.control, self.sentence = control, sentence
 
     def take(self, result: RoundTripResult, at: float) -> None:
@@ -109,7 +117,10 @@ class ControlProbes:
         self._where = f"{state.alias}: {TOPIC}"
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Probe once a second; raises none of our errors, but tells them."""
+        """Probe once a second; raises none of our errors, but tells them. Nothing is touched in mode off."""
+        if self._mode is CanaryMode.OFF:
+            self._state.become(Control.UNKNOWN, "canary.mode is off", self._clock.wall_s())
+            return
         while not stopping.is_set():
             try:
                 topic_id, offset = await self._topic()

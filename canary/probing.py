@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 LATE_TICK_S = 1.0  # a tick that is handled later than this after it was due is not sent any more
 JOIN_S = 5.0
-_TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "86400000"}
+# Kafka deletes whole segments, and the one that is written to never: without segment.ms a day is eight.
+_TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "86400000", "segment.ms": "21600000"}
 
 
 @dataclass(frozen=True, slots=True)

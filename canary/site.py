@@ -9,7 +9,8 @@ from canary.control import ControlProbes, ControlState
 from canary.reader import Reader
 from canary.report import CollectorCounts, Reporter
 from canary.topics import INTERVAL_S, TopicBook, TopicChange
-from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError
+from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
+from fleet.evidence import Control
 from runtime.kafka.admin import ClusterAdmin, ClusterDescription, TopicDescription
 
 if TYPE_CHECKING:
@@ -100,8 +101,10 @@ class Site:
     async def _reach(self) -> None:
         try:
             self.description = await self.admin.describe_cluster()
-        except MirrorwatchError:
+        except MirrorwatchError as error:
             self.counts.errors["cluster"] += 1
+            control = Control.FAILING if isinstance(error, UnavailableError) else Control.UNKNOWN
+            self.control.become(control, str(error), self._clock.wall_s())
             raise
         self.reached = True
         self.counts.last_success_at["cluster"] = self._clock.wall_s()

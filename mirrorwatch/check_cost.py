@@ -23,7 +23,8 @@ DAY_S = 86_400.0
 BATCH_HEADER_BYTES = 61
 CANARY_RETENTION_S = 86_400.0
 CONTROL_RETENTION_S = 3_600.0
-SEGMENT_S = 7 * 86_400.0  # segment.ms of a cluster that nobody has changed
+CANARY_SEGMENT_S = 21_600.0
+CONTROL_SEGMENT_S = 600.0
 _MILLION = 10**6  # a sequence of seven digits, as after some days at one probe a second
 
 
@@ -40,8 +41,8 @@ class SourceCost:
     bytes_per_day: float
 
     def kept_bytes(self, *, longest: bool) -> float:
-        """Return what one replica keeps: of a day, or of the longest while before Kafka deletes a segment."""
-        kept_s = CANARY_RETENTION_S + (SEGMENT_S if longest else 0.0)
+        """Return what one replica keeps: of a day, or until Kafka deletes a whole segment."""
+        kept_s = CANARY_RETENTION_S + (CANARY_SEGMENT_S if longest else 0.0)
         return self.bytes_per_day * kept_s / DAY_S
 
 
@@ -111,7 +112,7 @@ def control_bytes_per_day() -> float:
 
 def control_kept_bytes() -> float:
     """Return what one replica of the control topic keeps before Kafka deletes a segment."""
-    return control_bytes_per_day() * (CONTROL_RETENTION_S + SEGMENT_S) / DAY_S
+    return control_bytes_per_day() * (CONTROL_RETENTION_S + CONTROL_SEGMENT_S) / DAY_S
 
 
 def batch_bytes(key: bytes | None, value: bytes, headers: Sequence[tuple[str, bytes]]) -> int:

@@ -27,8 +27,7 @@ def print_canary(sheet: Sheet, config: Configuration, looks: Mapping[str, Cluste
     sheet.heading("Canary")
     canary = config.canary
     if canary.mode is CanaryMode.OFF:
-        sheet.say("canary.mode is off: no flow is probed.")
-        _print_control(sheet, config)
+        sheet.say("canary.mode is off: there are no probes and no control probes.")
         return
     every = duration_text(canary.interval)
     sheet.say(f"A probe every {every} into each partition of {canary.topic} on every source.")
@@ -50,9 +49,9 @@ def missing_topics(config: Configuration, looks: Mapping[str, ClusterLook]) -> l
     probed = {flow.source for flow in config.canary_flows if not flow.off}
     sentences = []
     for alias, look in looks.items():
-        needed = [(CONTROL_TOPIC, "one partition and retention.ms=3600000")]
+        needed = [(CONTROL_TOPIC, "one partition, retention.ms=3600000 and segment.ms=600000")]
         if alias in probed:
-            needed.insert(0, (config.canary.topic, "retention.ms=86400000"))
+            needed.insert(0, (config.canary.topic, "retention.ms=86400000 and segment.ms=21600000"))
         sentences += [
             f"{name} does not exist on {alias}, and mode: precreated forbids making it: create it with {how}."
             for name, how in needed
@@ -71,10 +70,10 @@ def _print_source(sheet: Sheet, config: Configuration, cost: SourceCost) -> None
             indent=6,
         )
     sheet.say(
-        f"Produced: {_rate(cost.records_per_s)}, {bytes_text(cost.bytes_per_day)} a day. Kept: a day,"
-        f" which is {bytes_text(cost.kept_bytes(longest=False))} for each replica; up to"
-        f" {bytes_text(cost.kept_bytes(longest=True))} where segment.ms is Kafka's 7 days, since"
-        " Kafka deletes whole segments.",
+        f"Produced: {_rate(cost.records_per_s)}, {bytes_text(cost.bytes_per_day)} a day. Kept for a day:"
+        f" {bytes_text(cost.kept_bytes(longest=False))} for each replica, up to"
+        f" {bytes_text(cost.kept_bytes(longest=True))} until Kafka deletes a segment (of 6 h, where the topic"
+        " is made by run).",
         indent=6,
     )
     for flow in flows:
@@ -121,8 +120,8 @@ def _print_control(sheet: Sheet, config: Configuration) -> None:
     sheet.say(
         f"Control probes: one every {duration_text(CONTROL_INTERVAL_S)} into {CONTROL_TOPIC} (1 partition) on"
         f" each of {counted(len(config.clients), 'cluster')}, written and read back there, never mirrored:"
-        f" {bytes_text(per_day)} a day each way and cluster, kept for an hour, or up to"
-        f" {bytes_text(control_kept_bytes())} where segment.ms is 7 days.",
+        f" {bytes_text(per_day)} a day each way and cluster, of which up to"
+        f" {bytes_text(control_kept_bytes())} are kept.",
         hang=4,
     )
 

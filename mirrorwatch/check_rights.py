@@ -49,7 +49,7 @@ def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryC
             need(flow.source, flow.source_topic, {"Read", "Write"} | make, "probes")
             need(flow.target, flow.target_topic, {"Read"}, f"copies of {flow.name}")
     order = list(clusters)
-    for cluster in order:
+    for cluster in order if canary.mode is not CanaryMode.OFF else ():
         need(cluster, CONTROL_TOPIC, {"Read", "Write"} | make, "control probes")
     return tuple(
         Right(cluster, topic, tuple(name for name in ORDER if name in has), ", ".join(purposes))

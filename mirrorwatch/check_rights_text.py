@@ -17,6 +17,9 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
     """Write which rights `run` needs where, and how they are granted."""
     needed = rights(config.clients, config.canary_flows, config.canary)
     sheet.heading("Rights that run needs")
+    if not needed:
+        sheet.say("None: nothing is written and nothing is read.")
+        return
     rows = [(right.cluster, right.topic, ", ".join(right.operations), right.purpose) for right in needed]
     sheet.table((" cluster", "topic", "operations", "for"), [(f" {row[0]}", *row[1:]) for row in rows])
     created = config.canary.mode is not CanaryMode.PRECREATED

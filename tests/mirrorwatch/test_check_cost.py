@@ -55,7 +55,7 @@ def test_a_source_is_paid_for_once_and_each_flow_carries_it():
     assert [cost.records_per_s for cost in found] == [12.0, 4.0]
     assert found[0].bytes_per_day == 12 * DAY_S * probe_bytes("mirrorwatch-canary", 6)
     assert found[0].kept_bytes(longest=False) == found[0].bytes_per_day
-    assert found[0].kept_bytes(longest=True) == 8 * found[0].bytes_per_day
+    assert found[0].kept_bytes(longest=True) == 1.25 * found[0].bytes_per_day
 
 
 @pytest.mark.parametrize(
