@@ -12,7 +12,7 @@ from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from canary.prober import Prober
+from canary.intake import Intake
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.service import Service
 from runtime import logs
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run until SIGTERM, then write (partition, offset, monotonic ns) of each record read on B."""
     seen = array("q")
-    take = Prober._take_record  # noqa: SLF001 - the one place through which every record goes
+    take = Intake._take_record  # noqa: SLF001 - the one place through which every record goes
 
-    def take_and_note(self: Prober, record: TappedRecord) -> None:
+    def take_and_note(self: Intake, record: TappedRecord) -> None:
         if record.tap.startswith("B-") and record.topic.startswith("A."):
             seen.extend((record.partition, record.offset, record.at_ns))
         take(self, record)
 
-    Prober._take_record = take_and_note  # type: ignore[method-assign]  # noqa: SLF001
+    Intake._take_record = take_and_note  # type: ignore[method-assign]  # noqa: SLF001
     config = read_configuration(Path(sys.argv[1]), environ=os.environ)
     logs.configure(form="text", level="warning", stream=sys.stderr)
 

@@ -306,7 +306,7 @@ def put(scene, topic, tap, offset, value, *, key=b"k"):
 
 def release(scene, seconds):
     scene.clock.advance(seconds)
-    scene.prober._strangers["A"].release(scene.clock.now_ns)
+    scene.prober._intake.strangers["A"].release(scene.clock.now_ns)
 
 
 @pytest.mark.parametrize("order", [("source", "target"), ("target", "source")])
