@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,12 @@ from deploy.local.security import Security
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+
+def pytest_configure() -> None:
+    """Let children be interrupted: one that is started in the background inherits that SIGINT is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import socket
 from pathlib import Path
 
 _LOWEST = 15000
-_held: dict[int, socket.socket] = {}  # kept for the life of the process, as the ports are
+_held: dict[int, int] = {}  # by port, the open file of its socket: kept for the life of the process
 
 
 def free_port() -> int:
@@ -40,7 +40,7 @@ def _hold(port: int) -> bool:
     except OSError:
         holder.close()
         return False
-    _held[port] = holder
+    _held[port] = holder.detach()
     return True
 
 
