@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
+from canary.plan import settings_text
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from fleet.evidence import ClusterEvidence, Control
 from fleet.quantity import duration_text
@@ -17,6 +18,7 @@ from runtime.kafka.round_trip import RoundTrip, RoundTripOutcome, RoundTripResul
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from canary.report import CollectorCounts
     from runtime.clock import WaitingClock
     from runtime.kafka.translation import ClientSettings
 
@@ -25,7 +27,7 @@ INTERVAL_S = 1.0
 TIMEOUT_S = 2.0
 SLOW_S = 1.0  # a probe that is under way for longer counts as failing before it has ended
 # Kafka deletes whole segments, and the one that is written to never: without segment.ms an hour is a week.
-_TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "600000"}
+TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "600000"}
 _AGAIN_S = 2.0
 _REFUSED_AGAIN_S = 30.0
 _LOOK_S = 1.0
@@ -97,6 +99,7 @@ class ControlProbes:
     def __init__(
         self,
         state: ControlState,
+        counts: CollectorCounts,
         *,
         settings: ClientSettings,
         admin: ClusterAdmin,
@@ -107,6 +110,7 @@ class ControlProbes:
         settle: Callable[[str], None],
     ) -> None:
         self._state = state
+        self._counts = counts
         self._settings = settings
         self._admin = admin
         self._mode = mode
@@ -126,6 +130,7 @@ class ControlProbes:
                 topic_id, offset = await self._topic()
                 await self._probe(topic_id, offset, stopping)
             except MirrorwatchError as error:
+                self._counts.errors["control"] += 1
                 self._state.become(Control.UNKNOWN, str(error), self._clock.wall_s())
                 self._complain(
                     self._where,
@@ -148,8 +153,10 @@ class ControlProbes:
                     return
                 state.take(result, clock.wall_s())
                 if result.outcome is RoundTripOutcome.GOOD:
+                    self._counts.last_success_at["control"] = clock.wall_s()
                     self._settle(self._where)
                 else:
+                    self._counts.errors["control"] += 1
                     self._complain(self._where, state.sentence)
                     if await self._replaced(topic_id):
                         sentence = f"the topic {TOPIC} was deleted or made anew"
@@ -168,9 +175,9 @@ class ControlProbes:
         if self._mode is CanaryMode.PRECREATED:
             raise UnavailableError(
                 f"the topic {TOPIC} does not exist and mode: precreated forbids making it; create it with one"
-                " partition and retention.ms=3600000"
+                f" partition and {settings_text(TOPIC_CONFIG)}"
             )
-        await self._admin.create_topic(NewTopicRequest(TOPIC, 1, _TOPIC_CONFIG))
+        await self._admin.create_topic(NewTopicRequest(TOPIC, 1, TOPIC_CONFIG))
         made = (await self._admin.describe_topics([TOPIC]))[TOPIC]
         if made is None:
             raise UnavailableError(f"the topic {TOPIC} was made and is not to be seen yet; looking again")

@@ -25,7 +25,7 @@ class Scheduled:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """That probe was not sent: the scheduler was late, or production is latched off."""
+    """That probe was not sent: the scheduler was late, or the sender did not take it."""
 
     topic_id: str
     partition: int
@@ -61,15 +61,6 @@ class Refused:
     partition: int
     sequence: int
     sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class AckTimedOut:
-    """No acknowledgement came; the probe may be in the source's log or not: its tap may still show it."""
-
-    topic_id: str
-    partition: int
-    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +101,10 @@ class TargetRead:
 
 @dataclass(frozen=True, slots=True)
 class MirrorPassed:
-    """The mirror's own position in the source partition: it has mirrored all up to `source_offset`."""
+    """The mirror's own position in the source partition: it has mirrored all up to `source_offset`.
+
+    Nothing tells it before the lag monitor runs, which reads that position.
+    """
 
     topic_id: str
     partition: int
@@ -162,7 +156,6 @@ Event = (
     | Sent
     | Acked
     | Refused
-    | AckTimedOut
     | SeenAtSource
     | SeenAtTarget
     | TargetRead

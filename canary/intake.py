@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from canary.events import Acked, AckTimedOut, Refused, SeenAtSource, SeenAtTarget, TargetRead
+from canary.events import Acked, Refused, SeenAtSource, SeenAtTarget, TargetRead
 from canary.probing import Tag
+from canary.reader import alias_of
 from canary.stamp import Intact, Reading, decode
 from canary.strangers import Strangers
 from fleet.errors import RefusedError
@@ -46,6 +47,8 @@ class Intake:
         self._doubts = doubts
         self._clock = clock
         self._reporter = reporter
+        # What was complained of, by cluster and topic (empty: all of its topics); asked for each record.
+        self._not_read: set[tuple[str, str]] = set()
 
     def release(self, now_ns: int) -> None:
         """Let go of copies that waited to be compared with the source for long enough."""
@@ -74,7 +77,7 @@ class Intake:
                     self._note_not_written(alias, str(error))
 
     def _take_record(self, record: TappedRecord) -> None:
-        site = self._sites[record.tap.rsplit("-tap-", 1)[0]]
+        site = self._sites[alias_of(record.tap)]
         if not site.reader.note(record):
             return
         self._note_read(site, record.topic)
@@ -90,7 +93,7 @@ class Intake:
             self.strangers[held.flow.source].sort(record, reading, give)
 
     def _take_end(self, end: TappedEnd) -> None:
-        site = self._sites[end.tap.rsplit("-tap-", 1)[0]]
+        site = self._sites[alias_of(end.tap)]
         if not site.reader.note(end):
             return
         self._note_read(site, end.topic)
@@ -101,27 +104,30 @@ class Intake:
     def _note_read(self, site: Site, topic: str) -> None:
         site.counts.last_success_at["tap"] = self._clock.wall_s()
         self._doubts.clear_refusal(site.alias, topic)
-        self._reporter.settled(f"{site.alias}: reading {topic}")
-        self._reporter.settled(f"{site.alias}: reading")
+        if self._not_read:
+            for place in ((site.alias, topic), (site.alias, "")):
+                if place in self._not_read:
+                    self._not_read.remove(place)
+                    self._reporter.settled(_reading(*place))
 
     def _take_fault(self, fault: TapFault) -> None:
-        site = self._sites[fault.tap.rsplit("-tap-", 1)[0]]
+        site = self._sites[alias_of(fault.tap)]
         if not site.reader.note_fault(fault):
             return
         site.counts.errors["tap"] += 1
         if isinstance(fault.error, RefusedError):
             self._doubts.note_refusal(site.alias, fault.topic, str(fault.error))
-        self._reporter.problem(f"{site.alias}: reading {fault.topic}".rstrip(), str(fault.error))
+        self._not_read.add((site.alias, fault.topic))
+        self._reporter.problem(_reading(site.alias, fault.topic), str(fault.error))
 
     def _take_refusal(self, report: NotDelivered) -> None:
         tag = report.tag
         assert isinstance(tag, Tag)
         if not report.ended:
             self._note_not_written(tag.alias, str(report.error))
-        # One that we gave up ourselves was not refused: it is left for the source's tap, or for the shutdown.
-        if report.in_doubt or report.ended:
-            self._dispatch.tell_source(tag.alias, AckTimedOut(tag.topic_id, tag.partition, tag.sequence))
-        else:
+        # What may be in the log, or was given up by ourselves, was not refused: it is left for the source's
+        # tap, for the horizon, or for the shutdown.
+        if not report.in_doubt and not report.ended:
             refused = Refused(tag.topic_id, tag.partition, tag.sequence, str(report.error))
             self._dispatch.tell_source(tag.alias, refused)
 
@@ -132,3 +138,8 @@ class Intake:
     def _give(self, held: WatchedFlow, record: TappedRecord, end: int, reading: Reading) -> None:
         seen = SeenAtTarget(record.partition, record.offset, end, reading, record.at_ns)
         self._dispatch.tell(held, seen)
+
+
+def _reading(alias: str, topic: str) -> str:
+    """Return the place of a complaint about reading this topic, or all of the cluster's where it is empty."""
+    return f"{alias}: reading {topic}" if topic else f"{alias}: reading"

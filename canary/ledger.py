@@ -63,7 +63,6 @@ class Ledger:
             ranges = state.overdue if outcome is Outcome.OVERDUE else state.absent
             ranges.add(absent(probe, outcome))
         if outcome is Outcome.OVERDUE:
-            state.outstanding += 1
             self.books.outstanding += 1
         self._out.append(
             Concluded(
@@ -117,7 +116,6 @@ class Ledger:
         count = held.count
         self.books.count(mark, count)
         if held.outstanding:
-            state.outstanding -= count
             self.books.outstanding -= count
         self._out.append(
             Marked(

@@ -125,12 +125,14 @@ class PartitionState:
     newest_present_ns: int | None = None  # scheduled instant of the newest probe seen downstream
     last_arrival_ns: int | None = None
     last_latency_ns: int | None = None
-    outstanding: int = 0
+    last_late_ns: int | None = None  # when a probe last arrived past its threshold
 
-    def present(self, scheduled_ns: int, at_ns: int) -> None:
+    def present(self, scheduled_ns: int, at_ns: int, *, threshold_ns: int) -> None:
         """Note the first copy downstream of a probe that was due at this instant."""
         self.last_arrival_ns = at_ns
         self.last_latency_ns = at_ns - scheduled_ns
+        if self.last_latency_ns > threshold_ns:
+            self.last_late_ns = at_ns
         if self.newest_present_ns is None or scheduled_ns > self.newest_present_ns:
             self.newest_present_ns = scheduled_ns
 
@@ -147,7 +149,7 @@ class Standing:
     newest_present_ns: int | None
     last_arrival_ns: int | None
     last_latency_ns: int | None
-    outstanding: int
+    last_late_ns: int | None
 
 
 def standing(state: PartitionState) -> Standing:
@@ -176,5 +178,5 @@ def standing(state: PartitionState) -> Standing:
         newest_present_ns=state.newest_present_ns,
         last_arrival_ns=state.last_arrival_ns,
         last_latency_ns=state.last_latency_ns,
-        outstanding=state.outstanding,
+        last_late_ns=state.last_late_ns,
     )

@@ -1,8 +1,12 @@
-"""How many partitions the canary's topic has, and when each of them is probed."""
+"""How many partitions the canary's topic has, with what settings, and when each of them is probed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_TICKS_AT_ONCE = 10_000
 
@@ -13,6 +17,11 @@ def partitions_for(*, source_brokers: int, target_brokers: int, tasks_max: int, 
     MirrorMaker deals out contiguous partitions round-robin, so as many partitions as tasks reach them all.
     """
     return min(max(source_brokers, target_brokers, tasks_max, 1), at_most)
+
+
+def settings_text(config: Mapping[str, str]) -> str:
+    """Write the settings of a topic for a sentence, such as `retention.ms=3600000, segment.ms=600000`."""
+    return ", ".join(f"{key}={value}" for key, value in config.items())
 
 
 @dataclass(frozen=True, slots=True)

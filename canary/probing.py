@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
 from canary.events import Event, Scheduled, Sent, Skipped
-from canary.plan import Schedule, Tick
+from canary.plan import Schedule, Tick, settings_text
 from canary.stamp import Stamp, encode
 from fleet.errors import MirrorwatchError, UnavailableError
 from runtime.kafka.admin import NewTopicRequest, TopicDescription
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LATE_TICK_S = 1.0  # a tick that is handled later than this after it was due is not sent any more
 JOIN_S = 5.0
 # Kafka deletes whole segments, and the one that is written to never: without segment.ms a day is eight.
-_TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "86400000", "segment.ms": "21600000"}
+TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "86400000", "segment.ms": "21600000"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,9 @@ class Probing:
                 raise UnavailableError(
                     f"the topic {self._config.topic} does not exist on {self.alias} and mode: precreated"
                     f" forbids making it; create it with {partitions} partitions or more and"
-                    " cleanup.policy=delete, retention.ms=86400000"
+                    f" {settings_text(TOPIC_CONFIG)}"
                 )
-            await self._site.admin.create_topic(
-                NewTopicRequest(self._config.topic, partitions, _TOPIC_CONFIG)
-            )
+            await self._site.admin.create_topic(NewTopicRequest(self._config.topic, partitions, TOPIC_CONFIG))
         except MirrorwatchError as error:
             self.sentence = str(error)
             raise

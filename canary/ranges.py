@@ -95,11 +95,10 @@ class AbsentRanges:
     Outstanding ones and ended ones are kept in one of these each, never mixed.
     """
 
-    __slots__ = ("_ranges", "forgotten")
+    __slots__ = ("_ranges",)
 
     def __init__(self) -> None:
         self._ranges: list[Absent] = []
-        self.forgotten = 0  # ranges dropped for the sake of memory
 
     def __iter__(self) -> Iterator[Absent]:
         return iter(self._ranges)
@@ -111,13 +110,6 @@ class AbsentRanges:
     def oldest(self) -> Absent | None:
         """Return the range with the lowest sequence numbers."""
         return self._ranges[0] if self._ranges else None
-
-    def find(self, sequence: int) -> Absent | None:
-        """Return the range that holds this sequence number, if one does."""
-        index = bisect_right(self._ranges, sequence, key=_FIRST) - 1
-        if index >= 0 and self._ranges[index].last >= sequence:
-            return self._ranges[index]
-        return None
 
     def add(self, new: Absent) -> None:
         """Put in a range that overlaps none that is there."""
@@ -153,7 +145,6 @@ class AbsentRanges:
             self._ranges[0].extend(self._ranges.pop(1))
         else:
             del self._ranges[0]
-            self.forgotten += 1
 
 
 def _joins(left: Absent, right: Absent) -> bool:

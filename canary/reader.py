@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 JOIN_S = 10.0
+_TAP = "-tap-"
+
+
+def alias_of(tap_name: str) -> str:
+    """Return the alias of the cluster that the tap of this name reads."""
+    return tap_name.rpartition(_TAP)[0]
 
 
 class Reader:
@@ -38,7 +44,7 @@ class Reader:
     @property
     def tap_name(self) -> str:
         """Return the present tap's name."""
-        return f"{self.alias}-tap-{self._generation}"
+        return f"{self.alias}{_TAP}{self._generation}"
 
     @property
     def silent_s(self) -> float:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-COLLECTORS = ("cluster", "topics", "tap", "sender")  # what works at a cluster, as the metrics name it
+from fleet.series import COLLECTORS
 
 
 class Reporter(Protocol):
@@ -27,7 +27,7 @@ class Reporter(Protocol):
 
 @dataclass(slots=True)
 class CollectorCounts:
-    """Per collector of one cluster: when it last succeeded (epoch s), and how often it failed."""
+    """By collector of one cluster: when it last succeeded (epoch s), and how often it failed."""
 
     last_success_at: dict[str, float] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COLLECTORS, 0)))

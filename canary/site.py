@@ -65,6 +65,7 @@ class Site:
         self._reporter = reporter
         self._probes = ControlProbes(
             self.control,
+            self.counts,
             settings=settings,
             admin=self.admin,
             mode=mode,

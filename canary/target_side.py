@@ -120,7 +120,7 @@ def _arrive(tracking: Tracking, state: PartitionState, probe: Probe, event: Seen
     ledger, at_ns = tracking.ledger, event.at_ns
     latency_ns = at_ns - probe.scheduled_ns
     probe.arrived_ns = at_ns
-    state.present(probe.scheduled_ns, at_ns)
+    state.present(probe.scheduled_ns, at_ns, threshold_ns=tracking.policy.threshold_ns)
     if probe.warm:
         del state.in_flight[probe.sequence]
         return
@@ -147,7 +147,7 @@ def _arrive_after_end(tracking: Tracking, state: PartitionState, sequence: int, 
     if not taken:
         return False
     held, at_ns = taken[0], event.at_ns
-    state.present(held.first_ns, at_ns)
+    state.present(held.first_ns, at_ns, threshold_ns=tracking.policy.threshold_ns)
     if held.outcome in (Outcome.UNKNOWN, Outcome.WARMUP):
         return True
     if held.outstanding:
@@ -167,6 +167,8 @@ def _take_corrupted(tracking: Tracking, copy: Corrupted, event: SeenAtTarget, *,
             sentence = f"a changed probe of another installation ({copy.installation[:40]})"
             tracking.ledger.mark_record(Mark.FOREIGN, event, copy.identity, sentence)
         return
+    if copy.identity is not None and copy.identity.incarnation != tracking.policy.incarnation:
+        return  # of another run, whose books have it
     if not again:
         tracking.ledger.mark_record(Mark.CORRUPTED, event, copy.identity, copy.sentence)
     if copy.identity is not None:

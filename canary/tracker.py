@@ -24,7 +24,6 @@ from canary import source_side, target_side
 from canary.books import Books, Mark, Outcome
 from canary.events import (
     Acked,
-    AckTimedOut,
     Event,
     Impaired,
     MirrorPassed,
@@ -103,8 +102,6 @@ class Tracker:
                 source_side.skip(tracking, event)
             case Refused():
                 source_side.refuse(tracking, event)
-            case AckTimedOut():
-                pass
             case MirrorPassed():
                 target_side.pass_mirror(tracking, event)
             case Impaired():

@@ -37,7 +37,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A probe that was proved lost, for the list of the last losses."""
+    """One probe, or several in a row, proved lost, for the list of the last losses."""
 
     at: float
     partition: int
@@ -225,4 +225,5 @@ def _partition_evidence(one: Standing, now_ns: int) -> PartitionEvidence:
         arrival_age_s=age_s(one.last_arrival_ns),
         latency_s=None if one.last_latency_ns is None else one.last_latency_ns / 1e9,
         present_age_s=age_s(one.newest_present_ns),
+        late_age_s=age_s(one.last_late_ns),
     )

@@ -68,6 +68,7 @@ class PartitionEvidence:
     arrival_age_s: float | None  # since something last arrived
     latency_s: float | None  # of the newest arrival
     present_age_s: float | None = None  # since the newest probe that is downstream was due
+    late_age_s: float | None = None  # since a probe last arrived past its threshold
 
 
 class CanaryState(StrEnum):
@@ -76,7 +77,6 @@ class CanaryState(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"  # the source or its topic is not there yet
     OFF = "off"  # switched off, or not mirrored
-    LATCHED = "latched"  # a probe came back: production stands until a person resumes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class CanaryEvidence:
     interval_s: float
     horizon_s: float
     partitions: tuple[PartitionEvidence, ...] = ()
-    findings: tuple[Finding, ...] = ()  # of the last HOLD_S, oldest first
+    findings: tuple[Finding, ...] = ()  # the newest of each kind, oldest first
     impaired: str | None = None  # why what it sees cannot be trusted at present
 
 

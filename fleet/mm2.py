@@ -26,11 +26,10 @@ MOST_CLUSTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Mm2:
-    """What was read: topology, our warnings, and every herder (source, target) that MirrorMaker starts."""
+    """What was read: the topology, and our warnings."""
 
     topology: Topology
     warnings: tuple[Problem, ...]
-    herders: tuple[tuple[str, str], ...]
 
 
 def read_mm2(
@@ -80,7 +79,7 @@ def read_mm2(
     if problems:
         raise ConfigurationError(problems)
     topology = Topology(lay_over(found, overrides), flows)
-    return Mm2(topology, warnings_of(file, entries, mm2, topology), mm2.pairs)
+    return Mm2(topology, warnings_of(file, entries, mm2, topology))
 
 
 def _entries(text: str, file: str) -> tuple[dict[str, str], tuple[java_properties.Entry, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.evidence import CanaryState, FindingKind
+from fleet.evidence import FindingKind
 from fleet.judgement_words import Judgement, ended, findings_of, partitions_text, probes_text, rows_of
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
@@ -91,14 +91,13 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
 def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while copies come back to the source, or keep coming more than once."""
     looped = findings_of(flow, now_at, FindingKind.LOOPED)
-    latched = flow.canary.state is CanaryState.LATCHED
-    if looped or latched:
-        waits = " The canary sends nothing more until an operator resumes it." if latched else ""
+    if looped:
         return Judgement(
             Verdict.REPEATING,
             Cause.LOOPING,
             f"Records of {flow.flow} come back to {flow.source.alias}, where they began: the mirrors go in a"
-            f" circle and keep the names of topics.{waits}",
+            " circle and keep the names of topics. Exclude the topics from one of these mirrors, or give all"
+            " of them the DefaultReplicationPolicy.",
             rows_of(looped),
         )
     repeated = findings_of(flow, now_at, FindingKind.DUPLICATED)

@@ -128,12 +128,16 @@ def _grace_s(flow: FlowEvidence, one: PartitionEvidence) -> float:
 
 
 def _others_move(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
-    """Tell whether a probe that was due after one that waits has come through a partition that goes on."""
+    """Tell whether a probe that was due after one that waits has come through a partition that goes on.
+
+    A partition whose backlog came a moment ago has only just begun to move again, as the others may.
+    """
     youngest_s = min(one.pending_age_s or 0.0 for one in standing)
     return any(
         one.present_age_s is not None
         and one.present_age_s < youngest_s
         and (one.pending_age_s or 0.0) <= _grace_s(flow, one)
+        and (one.late_age_s is None or one.late_age_s > flow.canary.threshold_s)
         for one in _others(flow, standing)
     )
 

@@ -53,6 +53,9 @@ CONTROL_OUTCOMES = ("good", "overdue", "produce_failed", "produce_unknown")
 STORE_OPERATIONS = ("open", "read", "write")
 """What the service can want of its store."""
 
+COLLECTORS = ("cluster", "topics", "tap", "sender", "control")
+"""What works at a cluster."""
+
 STAGES = ("queueing", "ack", "replication", "end_to_end")
 """The legs of a probe's way, each timed on one monotonic clock."""
 
@@ -65,7 +68,8 @@ CLUSTER_LABEL = Label("kafka_cluster", "The alias of the cluster.")
 COLLECTOR_LABEL = Label(
     "collector",
     "What works there: `cluster` reads its brokers, `topics` the canary's topics, `tap` its records, "
-    "and `sender` writes them.",
+    "`sender` writes them, and `control` does both with the control probes.",
+    COLLECTORS,
 )
 
 # Service

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Arrival", "Cluster", "Decision", "Flow", "Topology", "lay_over"]
 
 MOST_PATHS = 10_000
+LONGEST_TOPIC = 249  # org.apache.kafka.common.internals.Topic, MAX_NAME_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,8 @@ class Topology:
         """Return where a topic of this cluster is carried to, over all hops, in the order of the hops.
 
         A topic that would come back to a place under a name that is there already is marked as looping
-        and followed no further: the mirror itself would go on for ever.
+        and followed no further: the mirror itself would go on for ever. One that gets a longer name with each
+        round is followed until Kafka would not take the name. Raises ValueError for more than MOST_PATHS.
         """
         seen = {(alias, topic)}
         waiting = [Arrival(alias, topic, (alias,))]
@@ -137,12 +139,14 @@ class Topology:
             here = waiting.pop(0)
             for flow in self.out_of(here.cluster):
                 remote = flow.decide(here.topic).remote_topic
-                if remote is None:
+                if remote is None or len(remote) > LONGEST_TOPIC:
                     continue
                 path = (*here.path, flow.target)
                 loops = flow.target in here.path and (flow.target, remote) in seen
                 arrival = Arrival(flow.target, remote, path, loops=loops)
                 found.append(arrival)
+                if len(found) > MOST_PATHS:
+                    raise ValueError(f"{topic} of {alias} is carried on more than {MOST_PATHS} ways")
                 if not loops and (flow.target, remote) not in seen:
                     seen.add((flow.target, remote))
                     waiting.append(arrival)

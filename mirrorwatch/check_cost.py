@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.control import INTERVAL_S as CONTROL_INTERVAL_S
+from canary import control, probing
 from canary.plan import partitions_for
 from canary.stamp import Stamp, encode
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400.0
 BATCH_HEADER_BYTES = 61
-CANARY_RETENTION_S = 86_400.0
-CONTROL_RETENTION_S = 3_600.0
-CANARY_SEGMENT_S = 21_600.0
-CONTROL_SEGMENT_S = 600.0
+CANARY_RETENTION_S = int(probing.TOPIC_CONFIG["retention.ms"]) / 1000
+CANARY_SEGMENT_S = int(probing.TOPIC_CONFIG["segment.ms"]) / 1000
+CONTROL_RETENTION_S = int(control.TOPIC_CONFIG["retention.ms"]) / 1000
+CONTROL_SEGMENT_S = int(control.TOPIC_CONFIG["segment.ms"]) / 1000
 _MILLION = 10**6  # a sequence of seven digits, as after some days at one probe a second
 
 
@@ -107,7 +107,7 @@ def probe_bytes(topic: str, partitions: int) -> int:
 
 def control_bytes_per_day() -> float:
     """Return what the control probes of one cluster take in its log a day."""
-    return DAY_S / CONTROL_INTERVAL_S * batch_bytes(None, b"0" * 16 + b":" + str(_MILLION).encode(), ())
+    return DAY_S / control.INTERVAL_S * batch_bytes(None, b"0" * 16 + b":" + str(_MILLION).encode(), ())
 
 
 def control_kept_bytes() -> float:

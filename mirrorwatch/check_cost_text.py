@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from canary import control, probing
 from canary.config import CanaryMode
-from canary.control import INTERVAL_S as CONTROL_INTERVAL_S
-from canary.control import TOPIC as CONTROL_TOPIC
+from canary.plan import settings_text
 from fleet.quantity import bytes_text, duration_text
-from mirrorwatch.check_cost import control_bytes_per_day, control_kept_bytes, costs, probe_bytes
+from mirrorwatch.check_cost import (
+    CANARY_SEGMENT_S,
+    control_bytes_per_day,
+    control_kept_bytes,
+    costs,
+    probe_bytes,
+)
 from mirrorwatch.words import counted
 
 if TYPE_CHECKING:
@@ -49,9 +55,9 @@ def missing_topics(config: Configuration, looks: Mapping[str, ClusterLook]) -> l
     probed = {flow.source for flow in config.canary_flows if not flow.off}
     sentences = []
     for alias, look in looks.items():
-        needed = [(CONTROL_TOPIC, "one partition, retention.ms=3600000 and segment.ms=600000")]
+        needed = [(control.TOPIC, f"one partition and {settings_text(control.TOPIC_CONFIG)}")]
         if alias in probed:
-            needed.insert(0, (config.canary.topic, "retention.ms=86400000 and segment.ms=21600000"))
+            needed.insert(0, (config.canary.topic, settings_text(probing.TOPIC_CONFIG)))
         sentences += [
             f"{name} does not exist on {alias}, and mode: precreated forbids making it: create it with {how}."
             for name, how in needed
@@ -72,8 +78,8 @@ def _print_source(sheet: Sheet, config: Configuration, cost: SourceCost) -> None
     sheet.say(
         f"Produced: {_rate(cost.records_per_s)}, {bytes_text(cost.bytes_per_day)} a day. Kept for a day:"
         f" {bytes_text(cost.kept_bytes(longest=False))} for each replica, up to"
-        f" {bytes_text(cost.kept_bytes(longest=True))} until Kafka deletes a segment (of 6 h, where the topic"
-        " is made by run).",
+        f" {bytes_text(cost.kept_bytes(longest=True))} until Kafka deletes a segment (of"
+        f" {duration_text(CANARY_SEGMENT_S)}, where the topic is made by run).",
         indent=6,
     )
     for flow in flows:
@@ -118,7 +124,7 @@ def _print_sums(sheet: Sheet, config: Configuration, found: tuple[SourceCost, ..
 def _print_control(sheet: Sheet, config: Configuration) -> None:
     per_day = control_bytes_per_day()
     sheet.say(
-        f"Control probes: one every {duration_text(CONTROL_INTERVAL_S)} into {CONTROL_TOPIC} (1 partition) on"
+        f"Control probes: one every {duration_text(control.INTERVAL_S)} into {control.TOPIC} (1 partition) on"
         f" each of {counted(len(config.clients), 'cluster')}, written and read back there, never mirrored:"
         f" {bytes_text(per_day)} a day each way and cluster, of which up to"
         f" {bytes_text(control_kept_bytes())} are kept.",

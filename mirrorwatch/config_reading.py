@@ -12,13 +12,13 @@ from fleet.flow import Flow
 from fleet.mm2 import ByHand
 from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
-from mirrorwatch.config import LATER_FLOW_KEYS, LATER_SECTIONS, FlowSection, RootSection
+from mirrorwatch.config import LATER_FLOW_KEYS, LATER_KEYS, LATER_SECTIONS, FlowSection, RootSection
 from mirrorwatch.config_mirror import MirrorFile, for_our_clients, is_remark
 from mirrorwatch.config_sections import PLACEHOLDER, sections_of
 from mirrorwatch.config_text import is_properties, read_bytes, yaml_document
 from mirrorwatch.configuration import Configuration
 from mirrorwatch.flow_canaries import canary_flows
-from runtime.config_web import load_web_config
+from runtime.config_web import WebConfig, load_web_config
 from runtime.interpolation import interpolate
 from runtime.kafka.redaction import is_secret
 from runtime.kafka.translation import ClientSettings, translate
@@ -70,7 +70,7 @@ class _Reading:
         )
         self.problems += problems
         self._warnings += warnings
-        self._check_web_config()
+        web_config = self._web_config()
         self._warn_of_later_parts()
         secrets = self._secrets(topology, clients)
         if self.problems:
@@ -88,6 +88,7 @@ class _Reading:
             secrets=secrets,
             remarks=frozenset(self._remarks),
             mm2_path=self._mirror.path if self._mirror is not None else None,
+            web_config=web_config,
         )
 
     # --- clusters and flows
@@ -241,12 +242,12 @@ class _Reading:
 
     # --- words
 
-    def _check_web_config(self) -> None:
+    def _web_config(self) -> WebConfig:
         path = self._root.http.web_config_path(self._path.parent)
         if path is None:
-            return
+            return WebConfig()
         try:
-            load_web_config(path)
+            return load_web_config(path)
         except ConfigurationError as error:
             for problem in error.problems:
                 if problem.key or problem.file != str(path):
@@ -254,6 +255,7 @@ class _Reading:
                 else:
                     told = self._problem(("http", "web_config_file"), f"{path} {problem.sentence}")
                     self.problems.append(told)
+            return WebConfig()  # never served: a configuration with problems is refused
 
     def _warn_of_names(self, clusters: Iterable[Cluster], flows: Iterable[Flow], known: set[str]) -> None:
         used = {alias for flow in flows for alias in (flow.source, flow.target)}
@@ -281,6 +283,9 @@ class _Reading:
                 for key in LATER_FLOW_KEYS
                 if getattr(said, key) is not None
             ]
+        for section, key in LATER_KEYS:
+            if key in getattr(self._root, section).model_fields_set:
+                self._warnings.append(self._problem((section, key), sentence))
 
     def _problem(self, key: tuple[str, ...], sentence: str) -> Problem:
         return Problem(self._where(key), ".".join(key), sentence)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runtime.config_web import WebConfig
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -23,7 +25,8 @@ class Configuration:
 
     `warnings` are for the operator and stop nothing. `remarks` are those of them that change nothing of what
     is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
-    None where there is none.
+    None where there is none. `web_config` is what the file of http.web_config_file holds; without such a
+    file it asks nobody.
     """
 
     path: Path
@@ -37,6 +40,7 @@ class Configuration:
     secrets: frozenset[str] = field(repr=False)
     remarks: frozenset[Problem] = frozenset()
     mm2_path: Path | None = None
+    web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
 
     @property
     def worth_reading(self) -> tuple[Problem, ...]:

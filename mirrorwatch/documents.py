@@ -92,6 +92,7 @@ def _loss(loss: LossView) -> dict[str, Any]:
         "partition": loss.partition,
         "sequence": loss.sequence,
         "source_offset": loss.source_offset,
+        "count": loss.count,
         "sentence": loss.sentence,
     }
 

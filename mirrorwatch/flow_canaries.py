@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryConfig, CanaryMode
@@ -29,7 +31,6 @@ def canary_flows(
     problems: list[Problem] = []
     warnings: list[Problem] = []
     found = []
-    told: set[str] = set()  # flows of a round that was told already
     for flow in topology.flows:
         own = said[flow.name].canary.threshold if flow.name in said else None
         threshold_s = own if own is not None else canary.threshold
@@ -49,9 +50,6 @@ def canary_flows(
             elif off:
                 line = line_to_add(flow, canary.topic)
                 warnings.append(where(("flows", flow.name), f"no canary: {off}{line}"))
-            elif _goes_round(topology, flow, canary.topic) and flow.name not in told:
-                told |= {flow.name, f"{flow.target}->{flow.source}"}
-                problems.append(where(("flows", flow.name), _round_sentence(flow, canary.topic)))
         found.append(
             CanaryFlow(
                 name=flow.name,
@@ -66,6 +64,11 @@ def canary_flows(
                 off=off,
             )
         )
+    if canary.mode is not CanaryMode.OFF:
+        problems += [
+            where(("flows", f"{path[0]}->{path[1]}"), _round_sentence(path, canary.topic))
+            for path in _rounds(topology, canary.topic)
+        ]
     return tuple(found), list(dict.fromkeys(problems)), warnings
 
 
@@ -91,17 +94,36 @@ def _internal_sentence(decision: Decision) -> str:
     return ""
 
 
-def _goes_round(topology: Topology, flow: Flow, topic: str) -> bool:
-    """Tell whether a probe would come back to where it began, under its own name."""
-    back = topology.reverse_of(flow)
-    if back is None or not flow.may_loop or not back.may_loop:
-        return False
-    there = flow.decide(topic)
-    return there.remote_topic == topic and back.decide(topic).remote_topic == topic
+def _rounds(topology: Topology, topic: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rounds in which this topic would come back to where it began, under its own name.
+
+    Each is a path that ends with the cluster it begins with, and is told once, from the source of its first
+    flow in the configuration. Where several rounds share flows, the shortest through each cluster are told.
+    """
+    # Policies only ever add to a name: what comes back under the same one was renamed by no flow on its way.
+    # Topology.reach would follow the renamed too, on very many ways where clusters mirror one another.
+    onward: dict[str, list[str]] = {}
+    for flow in topology.flows:
+        if flow.decide(topic).remote_topic == topic:
+            onward.setdefault(flow.source, []).append(flow.target)
+    found: dict[frozenset[tuple[str, str]], tuple[str, ...]] = {}
+    for source in onward:
+        shortest: dict[str, tuple[str, ...]] = {source: (source,)}
+        waiting = deque(shortest)
+        while waiting:
+            here = waiting.popleft()
+            for target in onward.get(here, ()):
+                path = (*shortest[here], target)
+                if target == source:
+                    found.setdefault(frozenset(pairwise(path)), path)
+                elif target not in shortest:
+                    shortest[target] = path
+                    waiting.append(target)
+    return tuple(found.values())
 
 
-def _round_sentence(flow: Flow, topic: str) -> str:
+def _round_sentence(path: tuple[str, ...], topic: str) -> str:
     return (
-        f"{topic} would go round for ever: {flow.name} and {flow.target}->{flow.source} both keep the topic's"
-        " name. Exclude it from one of the two, or set canary.mode: off"
+        f"{topic} would go round for ever, {' -> '.join(path)}: each of these flows keeps the topic's name."
+        " Exclude it from one of them, or set canary.mode: off"
     )

@@ -87,8 +87,9 @@ class Page:
             "latency": words.latency_text,
             "share": words.share_text,
         }
-        self._page = environment.get_template("page.html")
-        self._view = environment.get_template("view.html")
+        # All of them now: the files may be replaced by another version's while this process runs.
+        templates = {name: environment.get_template(name) for name in environment.list_templates()}
+        self._page, self._view = templates["page.html"], templates["view.html"]
 
     def asset(self, name: str) -> str:
         """Return the address of a static file, with the hash of its content so that it may be kept."""

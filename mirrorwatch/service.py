@@ -12,12 +12,14 @@ from aiohttp import web
 
 from canary.prober import Prober
 from canary.tables import MIGRATIONS, carried_of, keep_carried
+from canary.watch import Instant
 from fleet.errors import UnavailableError
 from fleet.judgement import follow
+from fleet.series import STORE_OPERATIONS
 from mirrorwatch.metrics import Exposition
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
 from mirrorwatch.routes import routes
-from mirrorwatch.viewing import cluster_view, service_view
+from mirrorwatch.viewing import cluster_state, service_view
 from runtime import logs
 from runtime.clock import SystemClock
 from runtime.complaints import Complaints
@@ -35,7 +37,6 @@ JUDGE_S = 0.25
 CLOSE_S = 20.0
 STORE_AGAIN_S = 5.0
 MAX_UNWRITTEN = 10_000
-STORE_OPERATIONS = ("open", "read", "write")
 
 
 class Service:
@@ -64,7 +65,7 @@ class Service:
 
     async def run(self, shutdown: Shutdown) -> None:
         """Serve until the first signal; raises UnavailableError where port or store can't be had."""
-        server = HttpServer(directory=self._config.directory)
+        server = HttpServer()
         await self._store.open()
         try:
             installation = await installation_id(self._store)
@@ -80,7 +81,7 @@ class Service:
                 on_carried=self._note_carried,
             )
             self._judge(self._prober)
-            await server.start(self._application(), self._config.http)
+            await server.start(self._application(), self._config.http, web_config=self._config.web_config)
             self._log.info("mirrorwatch is up", version=self._version, url=server.url)
             for warning in self._config.warnings:
                 self._log.warning(str(warning))
@@ -257,14 +258,14 @@ class Service:
         """Return what Prometheus is told."""
         prober = self._prober
         assert prober is not None
-        now_at, now_ns = self._clock.wall_s(), self._clock.monotonic_ns()
+        now = Instant(self._clock.monotonic_ns(), self._clock.wall_s())
         clusters = []
         for alias, site in prober.sites.items():
-            seen = cluster_view(prober, site, self._config, self._states.get(alias), now_at)
+            state, _, _ = cluster_state(site, self._states.get(alias), now.at)
             clusters.append(
                 ClusterNumbers(
                     alias,
-                    seen.state == "up",
+                    state == "up",
                     site.counts.last_success_at,
                     site.counts.errors,
                     site.control.counts,
@@ -282,8 +283,8 @@ class Service:
                     books=held.watch.books.as_dict(),
                     histograms={stage.value: one for stage, one in held.watch.histograms.items()},
                     threshold_s=held.flow.threshold_s,
-                    recovery_point_age_s=held.watch.recovery_point_age_s(now_ns),
-                    last_arrival_at=None if arrival_ns is None else now_at + (arrival_ns - now_ns) / 1e9,
+                    recovery_point_age_s=held.watch.recovery_point_age_s(now.ns),
+                    last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
                     partition_outcomes=(
                         held.watch.partition_outcomes if self._config.canary.per_partition else None
                     ),

@@ -41,7 +41,10 @@ class LatencySlice:
 
 @dataclass(frozen=True, slots=True)
 class LossView:
-    """One probe that was proved lost."""
+    """One probe, or several in a row, proved lost.
+
+    Of several, `sequence` and `source_offset` are those of the first.
+    """
 
     at: float
     topic: str
@@ -49,6 +52,7 @@ class LossView:
     sequence: int
     source_offset: int | None
     sentence: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,8 @@ class FlowView:
     verdict: FlowVerdict
     canary_topic: str
     canary_target_topic: str
-    canary_state: str  # running | off | latched | waiting
-    canary_sentence: str  # why it is off, latched or waiting; empty when running
+    canary_state: str  # running | off | waiting
+    canary_sentence: str  # why it is off or waiting; empty when running
     threshold_s: float
     partitions: int
     books: Mapping[str, int]  # every counter of the canary's books by its name, in_flight and outstanding too

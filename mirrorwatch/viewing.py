@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from canary.watch import Instant
 from fleet.evidence import Control
 from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
 from runtime.supervision import Phase
@@ -35,19 +36,19 @@ def service_view(
     complaints: Iterable[Complaint],
 ) -> ServiceView:
     """Return everything at this instant, flows worst first."""
-    now_at, now_ns = clock.wall_s(), clock.monotonic_ns()
+    now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
-        _flow_view(prober, held, verdicts[name], config, now_at=now_at, now_ns=now_ns)
+        _flow_view(prober, held, verdicts[name], config, now)
         for name, held in prober.flows.items()
         if name in verdicts
     ]
     flows.sort(key=lambda flow: (flow.verdict.verdict.severity, flow.flow))
     return ServiceView(
         version=version,
-        now_at=now_at,
+        now_at=now.at,
         started_at=started_at,
         clusters=tuple(
-            cluster_view(prober, site, config, states.get(alias), now_at)
+            _cluster_view(prober, site, config, states.get(alias), now.at)
             for alias, site in prober.sites.items()
         ),
         flows=tuple(flows),
@@ -57,11 +58,10 @@ def service_view(
     )
 
 
-def cluster_view(
+def _cluster_view(
     prober: Prober, site: Site, config: Configuration, told: tuple[State, float] | None, now_at: float
 ) -> ClusterView:
-    """Return one cluster as its supervisor and its control probes show it."""
-    state, since_at, sentence = _cluster_state(site, told, now_at)
+    state, since_at, sentence = cluster_state(site, told, now_at)
     client = config.topology.cluster(site.alias).client
     return ClusterView(
         alias=site.alias,
@@ -75,7 +75,11 @@ def cluster_view(
     )
 
 
-def _cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) -> tuple[str, float, str]:
+def cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) -> tuple[str, float, str]:
+    """Return the state of a cluster, since when (epoch s) and why, by its supervisor and its control probes.
+
+    `told` is what the supervisor told last, and when that state began.
+    """
     since_at = told[1] if told is not None else now_at
     if not site.reached:
         if told is not None and told[0].phase in (Phase.DOWN, Phase.REFUSED):
@@ -95,20 +99,10 @@ def _cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) 
 
 
 def _flow_view(
-    prober: Prober,
-    held: WatchedFlow,
-    verdict: FlowVerdict,
-    config: Configuration,
-    *,
-    now_at: float,
-    now_ns: int,
+    prober: Prober, held: WatchedFlow, verdict: FlowVerdict, config: Configuration, now: Instant
 ) -> FlowView:
     flow, watch = held.flow, held.watch
     state, sentence = prober.state(flow.name)
-
-    def wall(ns: int) -> float:
-        return now_at + (ns - now_ns) / 1e9
-
     arrival_ns = watch.last_arrival_ns
     return FlowView(
         flow=flow.name,
@@ -123,17 +117,25 @@ def _flow_view(
         threshold_s=flow.threshold_s,
         partitions=len(watch.standings),
         books=watch.books.as_dict(),
-        recovery_point_age_s=watch.recovery_point_age_s(now_ns),
-        last_arrival_at=None if arrival_ns is None else wall(arrival_ns),
+        recovery_point_age_s=watch.recovery_point_age_s(now.ns),
+        last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
         latency={
             stage.value: tuple(
-                LatencySlice(wall(one.start_ns), one.p50_s, one.p99_s, one.max_s)
-                for one in recent.summary(now_ns)
+                LatencySlice(now.wall_of(one.start_ns), one.p50_s, one.p99_s, one.max_s)
+                for one in recent.summary(now.ns)
             )
             for stage, recent in watch.recent.items()
         },
         losses=tuple(
-            LossView(one.at, flow.source_topic, one.partition, one.sequence, one.source_offset, one.sentence)
+            LossView(
+                at=one.at,
+                topic=flow.source_topic,
+                partition=one.partition,
+                sequence=one.sequence,
+                source_offset=one.source_offset,
+                sentence=one.sentence,
+                count=one.count,
+            )
             for one in watch.losses
         ),
     )

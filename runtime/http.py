@@ -6,22 +6,20 @@ headers, 75 s until a request's headers are complete (also between requests), 30
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from fleet.errors import UnavailableError
-from runtime.config_web import WebConfig, load_web_config
 from runtime.http_guards import plain_errors, put_headers, sign_in, time_limit
 from runtime.http_users import Users, require_token
 from runtime.logs import get
 
 if TYPE_CHECKING:
     from runtime.config import Address, HttpConfig
+    from runtime.config_web import WebConfig
     from runtime.logs import Logger
 
 __all__ = ["HttpServer", "application", "require_token"]
@@ -47,10 +45,9 @@ def application(
 
 
 class HttpServer:
-    """Serve an application until told to stop; relative paths are taken from `directory`."""
+    """Serve an application until told to stop."""
 
-    def __init__(self, *, directory: Path = Path()) -> None:
-        self._directory = directory
+    def __init__(self) -> None:
         self._runner: web.AppRunner | None = None
         self.url = ""
 
@@ -61,18 +58,12 @@ class HttpServer:
             return 0
         return int(self._runner.addresses[0][1])
 
-    async def start(
-        self, app: web.Application, config: HttpConfig, *, web_config: WebConfig | None = None
-    ) -> None:
-        """Listen as `config` says, with `web_config` or else the file that it names.
+    async def start(self, app: web.Application, config: HttpConfig, *, web_config: WebConfig) -> None:
+        """Listen as `config` says, with the TLS and the users of `web_config`, which its reader has loaded.
 
-        Raises ConfigurationError when that file cannot be used, and UnavailableError when the address
-        cannot be listened on.
+        Raises UnavailableError when the address cannot be listened on.
         """
         assert self._runner is None
-        path = config.web_config_path(self._directory)
-        if web_config is None:
-            web_config = await asyncio.to_thread(load_web_config, path) if path else WebConfig()
         if web_config.users is not None:
             guard = sign_in(Users(web_config.users), (config.tokens.audit, config.tokens.operator))
             # After the plain errors and the time limit, before every handler.

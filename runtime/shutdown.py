@@ -40,12 +40,10 @@ class Shutdown:
         self,
         *,
         force: Callable[[int], None] = leave_at_once,
-        on_signal: Callable[[signal.Signals], None] | None = None,
     ) -> None:
         self.stopping = asyncio.Event()
         self.received: signal.Signals | None = None
         self._force = force
-        self._on_signal = on_signal
         self._loop: asyncio.AbstractEventLoop | None = None
         self._previous: dict[signal.Signals, signal.Handlers | int | Callable[..., object] | None] = {}
 
@@ -67,19 +65,10 @@ class Shutdown:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         self._previous.clear()
 
-    def request(self) -> None:
-        """Ask for the same orderly stop as a signal does, from inside the event loop."""
-        self.stopping.set()
-
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         if self.received is not None:
             self._force(FORCED_EXIT_STATUS)
             return
         self.received = signal.Signals(number)
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._begin)
-
-    def _begin(self) -> None:
-        self.stopping.set()
-        if self._on_signal is not None and self.received is not None:
-            self._on_signal(self.received)
+        self._loop.call_soon_threadsafe(self.stopping.set)

@@ -88,29 +88,16 @@ class MirrorMaker(Process):
         self.flows = tuple(flows)
         self.properties_file = folder / f"{name}.properties"
         self.switch = Switch(folder / f"{name}.switch")
-        self._brokers = tuple(brokers)
-        self._switchable = switchable
-        self._write(dict(settings or {}))
+        self.settings = mirror_settings(brokers, flows, settings or {}, self.switch if switchable else None)
+        write_properties(self.properties_file, self.settings)
         command = java_command(
             version or kafka_version(), folder, MIRROR, str(self.properties_file), heap_mb=384
         )
         super().__init__(name, command, folder=folder)
 
-    def _write(self, settings: dict[str, str]) -> None:
-        self.extra = settings
-        switch = self.switch if self._switchable else None
-        self.settings = mirror_settings(self._brokers, self.flows, settings, switch)
-        write_properties(self.properties_file, self.settings)
-
     def restart(self) -> None:
         """Stop the mirror in an orderly way and start it again."""
         self.stop()
-        self.start()
-
-    def restart_with(self, settings: Mapping[str, str]) -> None:
-        """Restart with `settings` over the quick ones, instead of those given before."""
-        self.stop()
-        self._write(dict(settings))
         self.start()
 
     def wait_ready(self, *, deadline_s: float = 60.0) -> None:

@@ -12,13 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import (
-    AdminClient,
-    ConfigResource,
-    NewTopic,
-    OffsetSpec,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.failures import Symptoms, explain, listening_logger
@@ -151,13 +145,6 @@ class ClusterAdmin:
         except UnavailableError as error:
             if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
-
-    async def topic_config(self, name: str) -> dict[str, str]:
-        """Return a topic's settings in force, by key."""
-        resource = ConfigResource(ResourceType.TOPIC, name)
-        future = self._client.describe_configs([resource], request_timeout=self._timeout_s)[resource]
-        entries = await self._ask(future, f"reading the settings of the topic {name}")
-        return {key: entry.value for key, entry in entries.items() if entry.value is not None}
 
     async def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Return the offset behind the last record of each partition."""

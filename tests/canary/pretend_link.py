@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from canary.events import (
     Acked,
-    AckTimedOut,
     Carried,
     Concluded,
     Event,
@@ -202,9 +201,7 @@ class _Partition:
             put(t0 + S // 100, Refused(*name, "no"))
             return
         acked = t0 + int(weather.ack_s * S)
-        if fate in (Fate.NO_ACK_AND_NOT_STORED, Fate.NO_ACK_BUT_STORED):
-            put(t0 + 30 * S, AckTimedOut(*name))
-        else:
+        if fate not in (Fate.NO_ACK_AND_NOT_STORED, Fate.NO_ACK_BUT_STORED):
             put(acked, Acked(*name, self.source_offset, acked))
         if fate not in STORED:
             return

@@ -10,6 +10,7 @@ import pytest
 from canary import control
 from canary.config import CanaryMode
 from canary.control import TOPIC, ControlProbes, ControlState
+from canary.report import CollectorCounts
 from fleet.errors import RefusedError, UnavailableError
 from fleet.evidence import Control
 from runtime.kafka.admin import TopicDescription
@@ -112,23 +113,24 @@ class Trips:
         self.closed += 1
 
 
-async def run_probes(monkeypatch, admin, results, *, mode=CanaryMode.CREATE):
-    stopping, said = asyncio.Event(), []
+async def run_probes(monkeypatch, admin, results):
+    stopping, said, counts = asyncio.Event(), [], CollectorCounts()
     trips = Trips(results, stopping)
     monkeypatch.setattr(control, "RoundTrip", trips)
     state = ControlState("B")
     probes = ControlProbes(
         state,
+        counts,
         settings=SimpleNamespace(),
         admin=admin,
-        mode=mode,
+        mode=CanaryMode.CREATE,
         nonce=b"n",
         clock=FakeClock(),
         complain=lambda where, sentence: said.append((where, sentence)),
         settle=lambda _where: None,
     )
     await probes.run(stopping)
-    return state, trips, said
+    return state, trips, said, counts
 
 
 async def test_a_topic_made_anew_gets_new_clients_and_blames_nobody(monkeypatch):
@@ -138,20 +140,24 @@ async def test_a_topic_made_anew_gets_new_clients_and_blames_nobody(monkeypatch)
         admin.topic_id = None
         return failed(RoundTripOutcome.OVERDUE)
 
-    state, trips, _ = await run_probes(monkeypatch, admin, [GOOD, replaced, GOOD, GOOD])
+    state, trips, _, counts = await run_probes(monkeypatch, admin, [GOOD, replaced, GOOD, GOOD])
     assert trips.opened == [7, 0]
     assert trips.closed == 2
     assert [request.name for request in admin.made] == [TOPIC]
     assert state.control is Control.OK
     assert state.begun_ns is None
+    assert counts.errors["control"] == 1
 
 
 async def test_a_failing_cluster_keeps_its_clients(monkeypatch):
     overdue = failed(RoundTripOutcome.OVERDUE, UnavailableError("away"))
-    state, trips, said = await run_probes(monkeypatch, Admin("old"), [GOOD, overdue, overdue, GOOD])
+    state, trips, said, counts = await run_probes(monkeypatch, Admin("old"), [GOOD, overdue, overdue, GOOD])
     assert trips.opened == [7]
     assert state.control is Control.FAILING  # what comes after the order to stop says nothing
     assert {where for where, _ in said} == {f"B: {TOPIC}"}
+    assert counts.errors["control"] == 2
+    assert counts.last_success_at == {"control": state.last_ok_at}
+    assert state.last_ok_at is not None
 
 
 async def test_clients_that_cannot_be_made_are_told_and_end_nothing(monkeypatch):
@@ -166,9 +172,10 @@ async def test_clients_that_cannot_be_made_are_told_and_end_nothing(monkeypatch)
 
     trips = Refusing([GOOD], stopping)
     monkeypatch.setattr(control, "RoundTrip", trips)
-    state, said, clock = ControlState("B"), [], FakeClock()
+    state, said, clock, counts = ControlState("B"), [], FakeClock(), CollectorCounts()
     probes = ControlProbes(
         state,
+        counts,
         settings=SimpleNamespace(),
         admin=admin,
         mode=CanaryMode.CREATE,
@@ -182,3 +189,33 @@ async def test_clients_that_cannot_be_made_are_told_and_end_nothing(monkeypatch)
     assert trips.closed == 2
     assert "such settings are not taken" in said[0]
     assert 30.0 in clock.waits_s
+    assert counts.errors["control"] == 1
+    assert counts.last_success_at == {}
+
+
+async def test_a_control_topic_that_must_not_be_made_counts_and_names_all_its_settings():
+    stopping, said, counts = asyncio.Event(), [], CollectorCounts()
+
+    def complain(_where, sentence):
+        said.append(sentence)
+        stopping.set()
+
+    admin, state = Admin(None), ControlState("B")
+    probes = ControlProbes(
+        state,
+        counts,
+        settings=SimpleNamespace(),
+        admin=admin,
+        mode=CanaryMode.PRECREATED,
+        nonce=b"n",
+        clock=FakeClock(),
+        complain=complain,
+        settle=lambda _where: None,
+    )
+    await probes.run(stopping)
+    assert said[0].endswith(
+        "create it with one partition and cleanup.policy=delete, retention.ms=3600000, segment.ms=600000"
+    )
+    assert admin.made == []
+    assert state.control is Control.UNKNOWN
+    assert counts.errors["control"] == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from canary.books import Mark, Outcome
-from canary.events import Acked, AckTimedOut, SeenAtTarget, TargetReplaced, TopicReplaced
+from canary.events import Acked, SeenAtTarget, TargetReplaced, TopicReplaced
 from canary.stamp import Corrupted, Identity, Intact, Stamp, Stranger
 from tests.canary.played import Played
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, stamp
@@ -52,8 +52,6 @@ def test_closed_is_what_was_overdue_when_its_topic_went_away():
 def test_returned_is_what_arrives_after_it_was_given_up(how):
     play = Played()
     play.send(0, 0, acked=how != "produce_unknown")
-    if how == "produce_unknown":
-        play.tell(AckTimedOut(TOPIC_ID, 0, 0))
     if how != "lost":
         play.until(60)
     play.send(1, 60)

@@ -5,7 +5,6 @@ import pytest
 from canary.books import Mark, Outcome
 from canary.events import (
     Acked,
-    AckTimedOut,
     Impaired,
     MirrorPassed,
     Refused,
@@ -160,19 +159,19 @@ def test_the_source_refuses_it():
 def test_no_acknowledgement_and_not_on_the_source_by_the_horizon():
     play = Played()
     play.send(0, 0, acked=False)
-    play.tell(AckTimedOut(TOPIC_ID, 0, 0))
     play.until(60)
     sentence = "no acknowledgement came, and the source did not show it"
     assert play.outcome(0) == (Outcome.PRODUCE_UNKNOWN, sentence)
     assert play.counts("settled", "concluded") == (0, 0)
 
 
-@pytest.mark.parametrize("report", [AckTimedOut(TOPIC_ID, 0, 0), Refused(TOPIC_ID, 0, 0, "no")])
-def test_seen_on_the_source_it_is_an_ordinary_probe_whatever_was_reported(report):
+@pytest.mark.parametrize("reports", [(), (Refused(TOPIC_ID, 0, 0, "no"),)])
+def test_seen_on_the_source_it_is_an_ordinary_probe_whatever_was_reported(reports):
     play = Played()
     play.send(0, 0, acked=False)
     play.source(0, 1)
-    play.tell(report)
+    for report in reports:
+        play.tell(report)
     play.arrive(0, 2)
     assert play.outcome(0)[0] is Outcome.GOOD
 

@@ -205,6 +205,19 @@ async def test_a_topic_that_is_gone_is_made_again_and_says_so_meanwhile(scene):
     assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
 
 
+async def test_a_topic_that_must_not_be_made_is_asked_for_with_all_its_settings(scene):
+    probing_of_a = scene.prober.probings["A"]
+    probing_of_a._config = CanaryConfig(topic="c", mode="precreated")
+    with pytest.raises(UnavailableError) as told:
+        await probing_of_a.make_topic(3)
+    assert str(told.value).endswith(
+        "create it with 3 partitions or more and cleanup.policy=delete, retention.ms=86400000,"
+        " segment.ms=21600000"
+    )
+    assert probing_of_a.sentence == str(told.value)
+    assert scene.prober.sites["A"].admin.made == []
+
+
 async def test_a_new_target_topic_that_the_old_tap_found_is_not_read_twice(scene):
     await look(scene, "A", "B")
     tags = tick(scene) + tick(scene) + tick(scene)

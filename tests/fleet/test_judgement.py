@@ -331,6 +331,22 @@ ROWS = (
         " so one of the mirror's tasks stands.",
     ),
     Row(
+        "a partition whose backlog has just come is no sign of a task: the others may be next",
+        flow(standing(0), moving(1, late_age_s=0.2)),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through partition 0 of A->B for 6.9 s: whether other partitions stand as well will show"
+        " with their next probes.",
+    ),
+    Row(
+        "a partition whose backlog came longer ago goes on by now",
+        flow(standing(0), moving(1, late_age_s=5.1)),
+        Verdict.STALLED,
+        Cause.TASK_STUCK,
+        "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
+        " so one of the mirror's tasks stands.",
+    ),
+    Row(
         "an arrival just before all stood is no sign of a task",
         flow(
             standing(0, 5.1),
@@ -437,15 +453,7 @@ ROWS = (
         Verdict.REPEATING,
         Cause.LOOPING,
         "Records of A->B come back to A, where they began: the mirrors go in a circle and keep the names of"
-        " topics.",
-    ),
-    Row(
-        "latched off by a loop",
-        flow(state=CanaryState.LATCHED, sentence="a probe came back"),
-        Verdict.REPEATING,
-        Cause.LOOPING,
-        "Records of A->B come back to A, where they began: the mirrors go in a circle and keep the names of"
-        " topics. The canary sends nothing more until an operator resumes it.",
+        " topics. Exclude the topics from one of these mirrors, or give all of them the DefaultReplicationPolicy.",
     ),
     Row(
         "two mirrors",

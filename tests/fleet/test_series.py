@@ -167,6 +167,9 @@ def test_the_closed_lists_are_those_of_the_vocabulary():
     by_name = {one.name: {label.name: label.values for label in one.labels} for one in CATALOGUE}
     assert by_name["flow_verdict"]["verdict"] == tuple(Verdict)
     assert by_name["flow_cause"]["cause"] == tuple(Cause)
+    assert by_name["store_errors_total"]["operation"] == series.STORE_OPERATIONS
+    for name in ("collector_errors_total", "collector_last_success_timestamp_seconds"):
+        assert by_name[name]["collector"] == series.COLLECTORS
     assert by_name["canary_probes_total"]["outcome"] == (*series.OUTCOMES, *series.MARKS)
     assert set(series.OUTCOMES).isdisjoint(series.MARKS)
     assert set(series.PARTITION_OUTCOMES) < set(series.OUTCOMES)

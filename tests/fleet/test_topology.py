@@ -121,6 +121,22 @@ def test_a_round_of_three_ends_where_it_began():
     assert [(each.cluster, each.topic) for each in ring.reach("A", "t")] == [("B", "A.t"), ("C", "B.A.t")]
 
 
+def test_a_name_that_grows_with_each_round_ends_where_kafka_takes_no_longer_one():
+    mixed = Topology(
+        (Cluster("A"), Cluster("B")),
+        (Flow("A", "B", policy=IDENTITY, mirror_version="4.3"), Flow("B", "A", mirror_version="4.3")),
+    )
+    reached = mixed.reach("A", "t")
+    assert [arrival.topic for arrival in reached[:4]] == ["t", "B.t", "B.t", "B.B.t"]
+    assert (len(reached[-1].topic), any(arrival.loops for arrival in reached)) == (249, False)
+
+
+def test_more_ways_than_can_be_told_are_an_error():
+    names = [f"{a}->{b}" for a in "ABCDEFGH" for b in "ABCDEFGH" if a != b]
+    with pytest.raises(ValueError, match=r"^t of A is carried on more than 10000 ways$"):
+        topology_of(*names).reach("A", "t")
+
+
 def test_hub_and_spoke_fan_in_and_fan_out():
     star = topology_of("s1->hub", "s2->hub", "hub->s3")
     assert star.hubs == ("hub",)

@@ -333,13 +333,12 @@ def test_every_secret_that_the_configuration_names_is_given_from_a_secret():
 def test_the_configuration_of_the_manifests_is_one_that_the_service_takes(tmp_path):
     for name, text in by_kind()["ConfigMap"]["data"].items():
         (tmp_path / name).write_text(text)
-    secrets = {"MW_OPERATOR": "one", "A_PASSWORD": "two", "B_PASSWORD": "three"}
+    secrets = {"A_PASSWORD": "one", "B_PASSWORD": "two"}
     read = read_configuration(tmp_path / CONFIGURATION.rsplit("/", maxsplit=1)[1], environ=secrets)
     assert read.warnings == ()
     assert [(flow.name, flow.off) for flow in read.canary_flows] == [("A->B", "")]
     assert (str(read.http.address), read.http.address.port) == (f"0.0.0.0:{PORT}", PORT)
     assert read.store.database_url(tmp_path).database == f"{STATE}/mirrorwatch.db"
-    assert read.store.replica == "mirrorwatch"
 
 
 def test_the_readme_says_what_is_untried_and_names_every_file():

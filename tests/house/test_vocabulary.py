@@ -8,6 +8,7 @@ import pytest
 
 from canary.books import Mark, Outcome
 from canary.events import Stage
+from canary.report import CollectorCounts
 from fleet import series
 from fleet.series import CATALOGUE
 from fleet.vocabulary import Cause, Verdict
@@ -23,6 +24,7 @@ def test_each_part_calls_how_things_end_what_the_catalogue_calls_it():
     assert tuple(Mark) == series.MARKS
     assert tuple(Stage) == series.STAGES
     assert tuple(RoundTripOutcome) == series.CONTROL_OUTCOMES
+    assert tuple(CollectorCounts().errors) == series.COLLECTORS
 
 
 @pytest.mark.parametrize(

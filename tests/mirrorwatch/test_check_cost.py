@@ -7,6 +7,7 @@ import pytest
 from canary import control, probing
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
+from canary.plan import settings_text
 from mirrorwatch import check_cost
 from mirrorwatch.check_cost import DAY_S, batch_bytes, costs, probe_bytes
 
@@ -41,8 +42,16 @@ def test_the_size_of_a_batch_with_one_record(key, value, headers, size):
 
 
 def test_retention_is_that_of_the_topics_that_are_made():
-    assert float(probing._TOPIC_CONFIG["retention.ms"]) == check_cost.CANARY_RETENTION_S * 1000
-    assert float(control._TOPIC_CONFIG["retention.ms"]) == check_cost.CONTROL_RETENTION_S * 1000
+    kept = (check_cost.CANARY_RETENTION_S, check_cost.CANARY_SEGMENT_S)
+    assert kept == (86_400, 21_600)
+    assert settings_text(probing.TOPIC_CONFIG) == (
+        "cleanup.policy=delete, retention.ms=86400000, segment.ms=21600000"
+    )
+    control_kept = (check_cost.CONTROL_RETENTION_S, check_cost.CONTROL_SEGMENT_S)
+    assert control_kept == (3600, 600)
+    assert settings_text(control.TOPIC_CONFIG) == (
+        "cleanup.policy=delete, retention.ms=3600000, segment.ms=600000"
+    )
 
 
 def test_a_source_is_paid_for_once_and_each_flow_carries_it():

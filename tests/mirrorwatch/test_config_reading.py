@@ -289,3 +289,70 @@ def test_the_full_example_of_the_documentation_is_read_as_it_stands(tmp_path):
     config = read(tmp_path, {"mirrorwatch.yaml": example, "mm2.properties": MM2}, environ=environ)
     assert [flow.name for flow in config.canary_flows] == ["A->B"]
     assert all("does nothing" in warning.sentence for warning in config.warnings)
+    assert [warning.key for warning in config.warnings] == [
+        "http.external_url", "http.reload", "store.replica", "store.keep",
+    ]  # fmt: skip
+    lines = [int(warning.file.rsplit(":", 1)[1]) for warning in config.warnings]
+    assert [example.splitlines()[line - 1].split(":")[0].strip() for line in lines] == [
+        "external_url", "reload", "replica", "keep",
+    ]  # fmt: skip
+    assert config.web_config.users is not None
+    assert list(config.web_config.users) == ["admin"]
+    assert "hNf2lSsx" not in repr(config)
+
+
+def test_a_key_that_does_nothing_is_told_only_where_it_is_written(tmp_path):
+    ours = "mm2: mm2.properties\nhttp: {insecure: false}\nstore: {url: 'sqlite:///x.db'}\n"
+    assert read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2}).warnings == ()
+    ours = "mm2: mm2.properties\nhttp: {reload: false}\nlag: {}\n"
+    config = read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2})
+    assert [str(warning).replace(f"{tmp_path}/", "") for warning in config.worth_reading] == [
+        f"mirrorwatch.yaml:{line}: {key}: is kept for a part that this version does not have; it does nothing"
+        for line, key in ((3, "lag"), (2, "http.reload"))
+    ]
+
+
+def ring(*flows, canary="{}"):
+    aliases = sorted({alias for flow in flows for alias in flow.split(":")[0].split("->")})
+    lines = ["mirror_version: '4.3'", f"canary: {canary}", "clusters:"]
+    lines += [f"  {alias}: {{bootstrap.servers: '{alias.lower()}:1'}}" for alias in aliases]
+    lines.append("flows:")
+    lines += [f"  {name}: {{policy: {policy}}}" for name, policy in (flow.split(":") for flow in flows)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("flows", "rounds"),
+    [
+        (("A->B:identity", "B->A:default"), []),  # it gets a longer name with each round, and no end in sight
+        (("A->B:identity", "B->C:identity", "C->A:default"), []),
+        (("A->B:identity", "B->C:identity", "C->D:identity"), []),
+        (("B->C:identity", "C->A:identity", "A->B:identity"), ["B -> C -> A -> B"]),
+        (("A->B:identity", "B->C:identity", "C->B:identity"), ["B -> C -> B"]),
+        (
+            ("A->B:identity", "B->A:identity", "C->D:identity", "D->C:identity", "A->C:identity"),
+            ["A -> B -> A", "C -> D -> C"],
+        ),
+    ],
+)
+def test_each_round_under_one_name_is_refused_once_with_its_path(tmp_path, flows, rounds):
+    text = ring(*flows)
+    if not rounds:
+        assert len(read(tmp_path, {"mirrorwatch.yaml": text}).canary_flows) == len(flows)
+        return
+    said = problems(tmp_path, {"mirrorwatch.yaml": text})
+    assert [sentence.split("for ever, ")[1].split(":")[0] for sentence in said] == rounds
+    assert [sentence.split(": ")[1] for sentence in said] == [
+        f"flows.{'->'.join(path.split(' -> ')[:2])}" for path in rounds
+    ]
+    off = ring(*flows, canary="{mode: off}")
+    assert len(read(tmp_path, {"mirrorwatch.yaml": off}).canary_flows) == len(flows)
+
+
+def test_a_mesh_is_read_at_once_whatever_its_policy(tmp_path):
+    aliases = "ABCDEFGHIJ"
+    pairs = [f"{a}->{b}" for a in aliases for b in aliases if a != b]
+    mesh = ring(*(f"{pair}:default" for pair in pairs))
+    assert len(read(tmp_path, {"mirrorwatch.yaml": mesh}).canary_flows) == 90
+    said = problems(tmp_path, {"mirrorwatch.yaml": ring(*(f"{pair}:identity" for pair in pairs))})
+    assert len(said) == 45  # the shortest rounds, one for each pair

@@ -45,8 +45,10 @@ def test_beside_it_stand_the_numbers_of_the_page():
         "partition": 0,
         "sequence": 4711,
         "source_offset": 918_204,
+        "count": 1,
         "sentence": flow.losses[0].sentence,
     }
+    assert document["losses"][4]["count"] == 50
     assert document["canary"]["target_topic"] == "A.mirrorwatch-canary"
     assert document["latency"]["end_to_end"][8] == {
         "at": "2026-05-28T20:15:55.000Z",

@@ -101,6 +101,15 @@ def test_a_loss_is_shown_with_partition_time_and_offset(page):
     assert "canary, 20:26:20 UTC, mirrorwatch-canary, partition 3, source offset 918204" in markup.text
 
 
+def test_several_probes_that_were_lost_in_a_row_are_counted_in_one_line(page):
+    in_a_row = views.loss(4)
+    unknown = replace(views.loss(3), count=1200)
+    text = _drawn(page, views.flow(verdict=V.LOSING, losses=(in_a_row, unknown, views.loss()))).text
+    assert f"UTC 4 50 probes from offset {in_a_row.source_offset} mirrorwatch-canary" in text
+    assert "UTC 3 1,200 probes mirrorwatch-canary" in text
+    assert "UTC 0 918204 mirrorwatch-canary" in text
+
+
 def test_latencies_of_a_standing_flow_are_called_old(page):
     assert (
         "The latencies are from 1 min 45 s ago: nothing was measured since."

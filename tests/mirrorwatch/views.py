@@ -102,6 +102,7 @@ def loss(number: int = 0, *, now_at: float = NOW_AT, topic: str = "mirrorwatch-c
         sequence=4711 - number,
         source_offset=None if number == 3 else 918_204 - 6 * number,
         sentence=f"the record after it is on the target at offset {917_990 - 6 * number}, this one is not",
+        count=50 if number == 4 else 1,
     )
 
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from fleet.series import COLLECTORS
 from tests.eventually import eventually
 from tests.real.census import census
 from tests.real.service_process import ServiceProcess
@@ -80,7 +81,7 @@ def test_a_healthy_flow_in_numbers(watched, kafka_pair, topic_name):
     for alias in "AB":
         assert service.metric("kafka_cluster_up", kafka_cluster=alias) == 1
         assert service.metric("control_probes_total", kafka_cluster=alias, outcome="good") >= 1
-        for collector in ("cluster", "topics", "tap", "sender"):
+        for collector in COLLECTORS:
             count = service.metric("collector_errors_total", kafka_cluster=alias, collector=collector)
             assert count == 0
     assert service.problems() == {}

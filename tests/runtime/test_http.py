@@ -12,9 +12,10 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from fleet.errors import ConfigurationError, UnavailableError
+from fleet.errors import UnavailableError
 from runtime import http_users
 from runtime.config import HttpConfig
+from runtime.config_web import WebConfig, load_web_config
 from runtime.http import HttpServer, application, require_token
 from tests.runtime.certificates import write_pair
 
@@ -39,9 +40,10 @@ async def serve(tmp_path):
 
     async def start(settings=None, *, text=None, app=None, **limits):
         settings = settings or config()
+        web_config = WebConfig()
         if text is not None:
             (tmp_path / "web.yml").write_text(text)
-            settings = settings.model_copy(update={"web_config_file": "web.yml"})
+            web_config = load_web_config(tmp_path / "web.yml")
         log = Log()
         app = app or application(log=log, **limits)
         token = settings.tokens.operator
@@ -59,9 +61,9 @@ async def serve(tmp_path):
         app.router.add_get("/-/healthy", fine)
         app.router.add_get("/broken", broken)
         app.router.add_post("/post", post)
-        server = HttpServer(directory=tmp_path)
+        server = HttpServer()
         servers.append(server)
-        await server.start(app, settings)
+        await server.start(app, settings, web_config=web_config)
         return server, log
 
     yield start
@@ -207,7 +209,7 @@ async def test_a_port_in_use_or_not_ours_is_a_sentence(serve):
     async def refusal(listen):
         settings = HttpConfig.model_validate({"listen": listen, "insecure": "true"})
         with pytest.raises(UnavailableError) as refused:
-            await HttpServer().start(application(), settings)
+            await HttpServer().start(application(), settings, web_config=WebConfig())
         return str(refused.value)
 
     assert await refusal(f"127.0.0.1:{port}") == (
@@ -217,11 +219,6 @@ async def test_a_port_in_use_or_not_ours_is_a_sentence(serve):
     assert await refusal("no-such-host.invalid:9699") == (
         "http.listen: the host of 'no-such-host.invalid:9699' cannot be resolved: use an address of this machine"
     )
-
-
-async def test_a_broken_web_configuration_is_a_sentence(serve):
-    with pytest.raises(ConfigurationError, match="guards nothing"):
-        await serve(text="http_server_config: {}")
 
 
 async def test_what_is_too_large_is_refused(serve, client):

@@ -1,0 +1,125 @@
+"""What the intake makes of faults, of what is read again, and of what a producer could not deliver."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from canary.events import Acked, Refused
+from canary.intake import Intake
+from canary.probing import Tag
+from canary.reader import Reader, alias_of
+from canary.report import CollectorCounts
+from fleet.errors import RefusedError, UnavailableError
+from runtime.kafka.sender import Delivered, NotDelivered
+from runtime.kafka.tap import TapFault, TappedEnd, TappedRecord
+from tests.runtime.fake_clock import FakeClock
+
+ALIAS = "eu-tap-1"  # an alias may hold what parts the name of a tap
+
+
+class Scene:
+    """An intake of one cluster that is read and written; notes what it tells, in order."""
+
+    def __init__(self):
+        self.told, self.problems, self.settled, self.refusals = [], [], [], []
+        reader = Reader(SimpleNamespace(), alias=ALIAS, clock=FakeClock(), inbox=SimpleNamespace())
+        reader.positions = {("c", 0): 0, ("d", 0): 0}
+        self.tap = reader.tap_name
+        self.counts = CollectorCounts()
+        self.intake = Intake(
+            "c",
+            {ALIAS: SimpleNamespace(alias=ALIAS, reader=reader, counts=self.counts)},
+            SimpleNamespace(
+                by_source={}, by_target={}, tell_source=self.tell_source, tell_target=lambda *_a: None
+            ),
+            SimpleNamespace(
+                clear_refusal=lambda *_a: None, note_refusal=lambda *place: self.refusals.append(place)
+            ),
+            clock=FakeClock(),
+            reporter=SimpleNamespace(
+                problem=lambda where, _sentence: self.problems.append(where), settled=self.settled.append
+            ),
+        )
+
+    def tell_source(self, _alias, event):
+        self.told.append(event)
+
+    def fault(self, topic, error, *, tap=None):
+        self.intake.take([TapFault(tap or self.tap, topic, error, lasting=False, at_ns=0)])
+
+    def record(self, topic, offset):
+        self.intake.take([TappedRecord(self.tap, topic, 0, offset, offset + 1, b"k", b"v", [], 0)])
+
+    def end(self, topic, position):
+        self.intake.take([TappedEnd(self.tap, topic, 0, position, 0)])
+
+
+def test_the_name_of_a_tap_tells_its_cluster():
+    assert alias_of(Scene().tap) == ALIAS
+
+
+def test_where_nothing_was_complained_of_nothing_is_settled():
+    scene = Scene()
+    for offset in range(1000):
+        scene.record("c", offset)
+    scene.end("c", 1000)
+    assert scene.settled == []
+    assert scene.counts.last_success_at["tap"] == FakeClock().wall_s()
+
+
+@pytest.mark.parametrize("again", ["record", "end"])
+def test_a_topic_that_is_read_again_is_settled_once_and_no_other(again):
+    scene = Scene()
+    scene.fault("c", UnavailableError("no leader"))
+    scene.fault("d", RefusedError("not allowed"))
+    assert scene.problems == [f"{ALIAS}: reading c", f"{ALIAS}: reading d"]
+    assert scene.refusals == [(ALIAS, "d", "not allowed")]
+    assert scene.counts.errors["tap"] == 2
+    for offset in range(3):
+        getattr(scene, again)("c", offset)
+    assert scene.settled == [f"{ALIAS}: reading c"]
+    scene.record("d", 0)
+    assert scene.settled == [f"{ALIAS}: reading c", f"{ALIAS}: reading d"]
+
+
+def test_a_fault_of_the_whole_tap_is_over_with_the_first_record_and_may_come_again():
+    scene = Scene()
+    for offset in range(2):
+        scene.fault("", UnavailableError("no answer"))
+        scene.record("d", 2 * offset)
+        scene.record("d", 2 * offset + 1)
+    assert scene.problems == scene.settled == [f"{ALIAS}: reading"] * 2
+
+
+def test_what_an_older_tap_complains_of_is_no_complaint():
+    scene = Scene()
+    scene.fault("c", UnavailableError("no leader"), tap=f"{ALIAS}-tap-7")
+    scene.record("c", 0)
+    assert (scene.problems, scene.settled, scene.counts.errors["tap"]) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("in_doubt", "ended", "told", "errors"),
+    [
+        (False, False, [Refused("id", 0, 5, "too large")], 1),
+        (True, False, [], 1),  # the source's tap may still show it
+        (False, True, [], 0),  # given up by ourselves
+        (True, True, [], 0),
+    ],
+)
+def test_only_what_is_certainly_not_in_the_log_is_told_as_refused(in_doubt, ended, told, errors):
+    scene = Scene()
+    error = RefusedError("too large")
+    scene.intake.take([NotDelivered(Tag(ALIAS, "id", 0, 5), error, in_doubt, ended, 0)])
+    assert scene.told == told
+    assert scene.counts.errors["sender"] == errors
+    assert scene.problems == [f"{ALIAS}: writing c"] * errors
+
+
+def test_what_is_delivered_is_told_and_writing_is_settled():
+    scene = Scene()
+    scene.intake.take([Delivered(Tag(ALIAS, "id", 0, 5), 9, 77)])
+    assert scene.told == [Acked("id", 0, 5, 9, 77)]
+    assert scene.settled == [f"{ALIAS}: writing c"]

@@ -1,0 +1,56 @@
+"""The rounds that are refused are those that the topology of the flows has."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canary.config import CanaryConfig
+from fleet.errors import Problem
+from fleet.replication import PolicyKind, ReplicationPolicy
+from fleet.topology import Cluster, Flow, Topology
+from mirrorwatch.flow_canaries import canary_flows
+
+IDENTITY = ReplicationPolicy(PolicyKind.IDENTITY)
+PAIRS = [(a, b) for a in "ABCDE" for b in "ABCDE" if a != b]
+
+
+def rounds_told(topology):
+    _, problems, _ = canary_flows(
+        topology, CanaryConfig(), {}, where=lambda key, sentence: Problem("", ".".join(key), sentence)
+    )
+    return [
+        tuple(problem.sentence.split("for ever, ")[1].split(":")[0].split(" -> ")) for problem in problems
+    ]
+
+
+@given(st.lists(st.sampled_from(PAIRS), unique=True, max_size=12))
+def test_rounds_of_flows_that_keep_names_are_those_of_the_topology(pairs):
+    topology = Topology(
+        tuple(Cluster(alias) for alias in "ABCDE"),
+        tuple(Flow(*pair, policy=IDENTITY, mirror_version="4.3") for pair in pairs),
+    )
+    told = rounds_told(topology)
+    cycles = {frozenset(pairwise((*cycle, cycle[0]))) for cycle in topology.cycles}
+    edges = [frozenset(pairwise(path)) for path in told]
+    assert len(set(edges)) == len(edges)
+    assert set(edges) <= cycles
+    # Each cluster to which the topic comes back lies on a round that is told.
+    back = {
+        alias
+        for alias in "ABCDE"
+        for arrival in topology.reach(alias, "mirrorwatch-canary")
+        if arrival.loops and arrival.cluster == alias
+    }
+    assert {alias for path in told for alias in path} == back
+
+
+@given(st.lists(st.sampled_from(PAIRS), unique=True, max_size=12))
+def test_flows_that_name_the_source_go_in_no_round(pairs):
+    topology = Topology(
+        tuple(Cluster(alias) for alias in "ABCDE"),
+        tuple(Flow(*pair, mirror_version="4.3") for pair in pairs),
+    )
+    assert rounds_told(topology) == []
