@@ -22,7 +22,7 @@ from deploy.local.ports import free_port
 from deploy.local.topics import partition_count
 from deploy.local.waiting import wait_until
 
-PARTITIONS = 4
+PARTITIONS = 5  # so that 1,000 probes a second over two flows are one every 10 ms, the least interval
 TOPIC = "A.mirrorwatch-canary"
 SETTLE_S = 6.0
 
