@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fleet.quantity import duration_text
+from fleet.series import OUTCOMES
 from fleet.vocabulary import Verdict
 from mirrorwatch import words
 from mirrorwatch.charts import latency_chart, newest_measured
@@ -37,10 +38,6 @@ STAGES = {
 }
 
 _EXPECTED = ("expected", "settled", "in_flight", "outstanding")
-_OUTCOMES = (
-    *("good", "late", "overdue", "lost", "produce_failed", "produce_unknown"),
-    *("warmup", "skipped", "abandoned", "unknown"),
-)
 _SUMS = ("concluded", "delivered")
 
 
@@ -144,10 +141,10 @@ def arrow(flow: FlowView) -> Markup:
 
 def books_of(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
     """Group the counters of the books: what was due, the exclusive outcomes, and the marks beside them."""
-    known = {*_EXPECTED, *_OUTCOMES, *_SUMS}
+    known = {*_EXPECTED, *OUTCOMES, *_SUMS}
     groups = (
         ("Due", _EXPECTED),
-        ("Outcomes", _OUTCOMES),
+        ("Outcomes", OUTCOMES),
         ("Marks", tuple(name for name in books if name not in known)),
         ("Sums", _SUMS),
     )
