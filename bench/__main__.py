@@ -1,4 +1,4 @@
-"""Measure and print: `python -m bench [--json FILE] [--runs N] [tracker|canary ...]`."""
+"""Measure and print: `python -m bench [--json FILE] [--runs N] [tracker|canary ...|rolling --minutes M]`."""
 
 from __future__ import annotations
 
@@ -8,29 +8,52 @@ import os
 import platform
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bench import canary_timing, tracker
+from bench import canary_timing, fleet, hostile, kills, rolling, tracker, year
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAMES = ("tracker", "canary")
+LONG = (
+    "fleet",
+    "rolling",
+    "hostile",
+    "kills",
+    "year",
+)  # run once, and only where it is named: it takes as long as it is told to
 
 
 def main() -> None:
     """Run the chosen benchmarks and print each figure with its minimum, median and maximum."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=main.__doc__)
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []])
+    parser.add_argument("names", nargs="*", choices=[*NAMES, *LONG, []])
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=30.0, help="how long each canary run measures")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=30.0,
+        help="how long a canary run, or each phase of the fleet, measures",
+    )
     parser.add_argument("--rate", type=int, default=1000, help="probes a second in the canary run")
+    parser.add_argument(
+        "--warmup",
+        type=float,
+        default=0.0,
+        help="let the canary run's clusters compile fully, for so many seconds before they are measured",
+    )
+    parser.add_argument("--days", type=int, default=365, help="how long the year of probes is")
+    parser.add_argument("--kills", type=int, default=200, help="how often the service is ended by kill -9")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments and accidents of the kills")
+    parser.add_argument("--minutes", type=float, default=60.0, help="how long the rolling restarts go on")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
+    measurements = _measurements(chosen)
     runs: dict[str, list[dict[str, Any]]] = {}
     for name in chosen.names or NAMES:
-        for _ in range(chosen.runs):
-            if name == "tracker":
-                figures = tracker.measure()
-            else:
-                figures = canary_timing.measure(rate=chosen.rate, seconds=chosen.seconds)
+        for _ in range(1 if name in LONG else chosen.runs):
+            figures = measurements[name]()
             runs.setdefault(name, []).append(figures)
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()}
     for name, measured in runs.items():
@@ -44,12 +67,27 @@ def main() -> None:
         )
 
 
+def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str, Any]]]:
+    """Return by its name how each is measured with these options."""
+    return {
+        "tracker": tracker.measure,
+        "canary": lambda: canary_timing.measure(
+            rate=chosen.rate, seconds=chosen.seconds, warmup=chosen.warmup
+        ),
+        "fleet": lambda: fleet.measure(seconds=chosen.seconds),
+        "rolling": lambda: rolling.measure(minutes=chosen.minutes),
+        "hostile": hostile.measure,
+        "kills": lambda: kills.measure(kills=chosen.kills, seed=chosen.seed),
+        "year": lambda: year.measure(days=chosen.days),
+    }
+
+
 def _flat(figures: dict[str, Any], prefix: str = "") -> dict[str, float]:
     flat: dict[str, float] = {}
     for name, value in figures.items():
         if isinstance(value, dict):
             flat |= _flat(value, f"{prefix}{name} ")
-        else:
+        elif isinstance(value, int | float):
             flat[prefix + name] = value
     return flat
 

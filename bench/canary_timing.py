@@ -1,8 +1,13 @@
-"""How late the canary sees an arrival, against two independent readers, and what that costs.
+"""How exactly the canary stamps, against plain loops in processes of their own, and what that costs.
 
-Two brokers and a real mirror in both directions, `rate` probes a second over the two flows. The signed
-difference service minus reader is taken for each record of A->B; the readers' difference from each
-other is the noise that no measurement gets below on this machine.
+Two brokers and a real mirror in both directions, `rate` probes a second over the two flows. Three instants
+are compared, each with two plain witnesses on the same clock, which differ from each other by what no
+measurement gets below on this machine:
+
+- arrivals: the signed difference service minus reader for each record of A->B, to each of two readers;
+- queueing, t0'-t0: the service's own, beside that of two loops that sleep to a schedule and stamp;
+- acknowledgements, t1-t0': the service's own, beside that of the same two loops' producers. One record has
+  one producer, so that only distributions can be compared.
 """
 
 from __future__ import annotations
@@ -17,6 +22,9 @@ from array import array
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from bench.processes import cpu_s, machine_s, pss_mb, thread_cpu_s, tree
 from deploy.local.pair import Pair
 from deploy.local.ports import free_port
 from deploy.local.topics import partition_count
@@ -24,18 +32,74 @@ from deploy.local.waiting import wait_until
 
 PARTITIONS = 5  # so that 1,000 probes a second over two flows are one every 10 ms, the least interval
 TOPIC = "A.mirrorwatch-canary"
+PLAIN_TOPIC = "__plain-sender"  # mirrored by nobody
+PLAIN_INTERVAL_MS = 10.0
 SETTLE_S = 6.0
 
 
-def measure(*, rate: int, seconds: float) -> dict[str, Any]:
-    """Return the differences in milliseconds and the service's CPU share and memory."""
-    with tempfile.TemporaryDirectory(prefix="mirrorwatch-bench-") as name:
-        folder = Path(name)
-        with Pair(folder / "pair", flows=("A->B", "B->A"), settings={"tasks.max": str(PARTITIONS)}) as pair:
-            return _measure(pair, folder, rate, seconds)
+def measure(*, rate: int, seconds: float, warmup: float = 0.0) -> dict[str, Any]:
+    """Return the differences in milliseconds and the service's CPU share and memory.
+
+    With a `warmup` (seconds before anything is measured) the clusters' Java may compile as well as it can,
+    which costs more at first and leaves the machine quieter afterwards.
+    """
+    before = os.environ.get("_JAVA_OPTIONS")
+    if warmup:
+        os.environ["_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=4"  # goes over the command line's
+    try:
+        with tempfile.TemporaryDirectory(prefix="mirrorwatch-bench-") as name:
+            folder = Path(name)
+            settings = {"tasks.max": str(PARTITIONS)}
+            with Pair(folder / "pair", flows=("A->B", "B->A"), settings=settings) as pair:
+                return _measure(pair, folder, rate, seconds, warmup)
+    finally:
+        os.environ.pop("_JAVA_OPTIONS", None)
+        if before is not None:
+            os.environ["_JAVA_OPTIONS"] = before
 
 
-def _measure(pair: Pair, folder: Path, rate: int, seconds: float) -> dict[str, Any]:
+def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float) -> dict[str, Any]:
+    assert pair.mirror is not None
+    service = _start_service(pair, folder, rate)
+    try:
+        client = pair.b.client_properties()
+        wait_until(
+            lambda: partition_count(client, TOPIC) == PARTITIONS, deadline_s=60, what="The mirrored topic"
+        )
+        time.sleep(SETTLE_S + warmup)
+        witnesses = _start_witnesses(pair, folder, seconds + 3)
+        time.sleep(2)
+        stack = [pair.a.pid, pair.b.pid, pair.mirror.pid]
+        threads_s = thread_cpu_s(tree(service.pid))
+        began_s = [cpu_s(tree(service.pid)), cpu_s(stack), *machine_s()]
+        time.sleep(seconds)
+        ended_s = [cpu_s(tree(service.pid)), cpu_s(stack), *machine_s()]
+        threads_s = {
+            group: ended - threads_s[group] for group, ended in thread_cpu_s(tree(service.pid)).items()
+        }
+        memory_mb = pss_mb(tree(service.pid))
+        for witness in witnesses:
+            witness.wait(timeout=60)
+    finally:
+        service.send_signal(signal.SIGTERM)
+        service.wait(timeout=60)
+    ours, stack_s, busy_s, all_s = (after - begun for begun, after in zip(began_s, ended_s, strict=True))
+    return {
+        "rate_per_s": rate,
+        "cpu_share_of_a_core": round(ours / seconds, 3),
+        "cpu_share_of_a_core_by_thread": {
+            group: round(used / seconds, 4) for group, used in threads_s.items()
+        },
+        "pss_mb": round(memory_mb, 1),
+        **_timings(folder),
+        "machine": {
+            "busy_share": round(busy_s / all_s, 3),
+            "clusters_and_mirror_share_of_a_core": round(stack_s / seconds, 3),
+        },
+    }
+
+
+def _start_service(pair: Pair, folder: Path, rate: int) -> subprocess.Popen[bytes]:
     assert pair.mirror is not None
     config = folder / "mirrorwatch.yaml"
     interval_ms = round(2 * PARTITIONS * 1000 / rate)
@@ -44,73 +108,94 @@ def _measure(pair: Pair, folder: Path, rate: int, seconds: float) -> dict[str, A
         f'canary: {{interval: {interval_ms}ms}}\nhttp: {{listen: "127.0.0.1:{free_port()}"}}\n',
         encoding="utf-8",
     )
-    service = _python("bench.recorded_service", str(config), str(folder / "service"))
-    client = pair.b.client_properties()
-    wait_until(lambda: partition_count(client, TOPIC) == PARTITIONS, deadline_s=60, what="The mirrored topic")
-    time.sleep(SETTLE_S)
-    readers = [
-        _python(
-            "bench.plain_reader",
-            client["bootstrap.servers"],
-            TOPIC,
-            str(PARTITIONS),
-            str(seconds + 2),
-            str(folder / f"reader-{number}"),
+    (folder / "service").mkdir()
+    return _python("bench.recorded_service", str(config), str(folder / "service"))
+
+
+def _start_witnesses(pair: Pair, folder: Path, seconds: float) -> list[subprocess.Popen[bytes]]:
+    source, target = pair.a.client_properties(), pair.b.client_properties()
+    topic = NewTopic(PLAIN_TOPIC, num_partitions=PARTITIONS, replication_factor=1)
+    admin = AdminClient({**source})
+    admin.create_topics([topic])[PLAIN_TOPIC].result(timeout=30)
+    found = []
+    for number in ("1", "2"):
+        found.append(
+            _python(
+                "bench.plain_reader",
+                *(target["bootstrap.servers"], TOPIC, str(PARTITIONS), str(seconds)),
+                str(folder / f"reader-{number}"),
+            )
         )
-        for number in (1, 2)
-    ]
-    time.sleep(2)
-    cpu = _cpu_s(service.pid)
-    time.sleep(seconds)
-    cpu_share = (_cpu_s(service.pid) - cpu) / seconds
-    pss_mb = _pss_mb(service.pid)
-    for reader in readers:
-        reader.wait(timeout=60)
-    service.send_signal(signal.SIGTERM)
-    service.wait(timeout=60)
-    ours, one, other = (_seen(folder / name) for name in ("service", "reader-1", "reader-2"))
-    return {
-        "rate_per_s": rate,
-        "records_compared": len(set(ours) & set(one) & set(other)),
-        "service_minus_reader_1_ms": _difference(ours, one),
-        "service_minus_reader_2_ms": _difference(ours, other),
-        "reader_1_minus_reader_2_ms": _difference(one, other),
-        "cpu_share_of_a_core": round(cpu_share, 3),
-        "pss_mb": round(pss_mb, 1),
-    }
+        found.append(
+            _python(
+                "bench.plain_sender",
+                *(source["bootstrap.servers"], PLAIN_TOPIC, str(PARTITIONS), str(PLAIN_INTERVAL_MS)),
+                *(str(seconds), str(folder / f"sender-{number}")),
+            )
+        )
+    return found
 
 
 def _python(module: str, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", module, *arguments])
 
 
-def _seen(file: Path) -> dict[tuple[int, int], int]:
-    numbers = array("q", file.read_bytes())
-    return {(numbers[at], numbers[at + 1]): numbers[at + 2] for at in range(0, len(numbers), 3)}
-
-
-def _difference(one: dict[tuple[int, int], int], other: dict[tuple[int, int], int]) -> dict[str, float]:
-    """Return quantiles of the signed difference in ms, and p99 and p99.9 of its absolute value."""
-    signed = sorted((one[key] - other[key]) / 1e6 for key in set(one) & set(other))
-    size = sorted(abs(value) for value in signed)
-
-    def at(values: list[float], share: float) -> float:
-        return round(values[min(int(len(values) * share), len(values) - 1)], 3)
-
+def _timings(folder: Path) -> dict[str, Any]:
+    """Return what the files of service and witnesses say, of the time in which all of them ran."""
+    seen, one, other = (
+        {(partition, offset): at_ns for partition, offset, at_ns in _rows(folder / name, 3)}
+        for name in ("service/seen", "reader-1", "reader-2")
+    )
+    plain = [sorted(_rows(folder / f"sender-{number}", 3)) for number in (1, 2)]
+    begun_ns = max(rows[0][0] for rows in plain) + 1_000_000_000  # the clients have connected by then
+    ended_ns = min(rows[-1][0] for rows in plain)
+    sent, acked = (
+        [row for row in _rows(folder / "service" / name, 2) if begun_ns <= row[0] <= ended_ns]
+        for name in ("sent", "acked")
+    )
+    plain = [[row for row in rows if begun_ns <= row[0] <= ended_ns] for rows in plain]
+    arrivals: dict[str, Any] = {
+        "records": len(set(seen) & set(one) & set(other)),
+        "service_minus_reader_1_ms": _quantiles(_difference(seen, one)),
+        "service_minus_reader_2_ms": _quantiles(_difference(seen, other)),
+        "reader_1_minus_reader_2_ms": _quantiles(_difference(one, other)),
+    }
+    late_ms = max(arrivals[f"service_minus_reader_{number}_ms"]["p99"] for number in (1, 2))
+    noise = arrivals["reader_1_minus_reader_2_ms"]
+    arrivals["p99_above_the_readers_ms"] = round(late_ms - max(noise["p99"], -noise["p1"]), 3)
     return {
-        "p1": at(signed, 0.01),
-        "p50": at(signed, 0.5),
-        "p99": at(signed, 0.99),
-        "abs_p99": at(size, 0.99),
-        "abs_p99.9": at(size, 0.999),
+        "arrivals": arrivals,
+        "queueing": _beside(sent, [[row[:2] for row in rows] for rows in plain]),
+        "acknowledgements": _beside(acked, [[row[1:] for row in rows] for rows in plain]),
     }
 
 
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def _beside(ours: list[tuple[int, ...]], plain: list[list[tuple[int, ...]]]) -> dict[str, Any]:
+    """Compare how long something took for the service with what it took for the two plain loops."""
+    quantiles = [_quantiles([(end - begin) / 1e6 for begin, end in rows]) for rows in (ours, *plain)]
+    return {
+        "probes": len(ours),
+        "service_ms": quantiles[0],
+        "plain_1_ms": quantiles[1],
+        "plain_2_ms": quantiles[2],
+        "p99_above_plain_ms": round(quantiles[0]["p99"] - max(one["p99"] for one in quantiles[1:]), 3),
+    }
 
 
-def _pss_mb(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+def _rows(file: Path, width: int) -> list[tuple[int, ...]]:
+    numbers = array("q", file.read_bytes())
+    return [tuple(numbers[at : at + width]) for at in range(0, len(numbers), width)]
+
+
+def _difference(one: dict[tuple[int, int], int], other: dict[tuple[int, int], int]) -> list[float]:
+    return [(one[key] - other[key]) / 1e6 for key in set(one) & set(other)]
+
+
+def _quantiles(values_ms: list[float]) -> dict[str, float]:
+    """Return quantiles of signed values."""
+    values_ms = sorted(values_ms)
+    last = len(values_ms) - 1
+    return {
+        name: round(values_ms[min(int(len(values_ms) * share), last)], 3)
+        for name, share in (("p1", 0.01), ("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
+    }

@@ -1,6 +1,9 @@
-"""The service as it is, with one thing added: it writes down when its taps saw which record.
+"""The service as it is, with one thing added: it writes down the instants that its threads have stamped.
 
-python -m bench.recorded_service CONFIG FILE
+    python -m bench.recorded_service CONFIG FOLDER
+
+Three files in FOLDER, of 64-bit integers, instants in monotonic ns: `seen` has (partition, offset, instant)
+of each record read on B; `sent` has (due, sent) and `acked` (sent, acknowledged) of each probe to A.
 """
 
 from __future__ import annotations
@@ -8,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from array import array
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from canary.intake import Intake
 from mirrorwatch.config_reading import read_configuration
@@ -19,20 +23,47 @@ from runtime import logs
 from runtime.shutdown import Shutdown
 
 if TYPE_CHECKING:
+    from canary.sending import Attempt
+    from runtime.kafka.sender import Delivered
     from runtime.kafka.tap import TappedRecord
 
 
-def main() -> None:
-    """Run until SIGTERM, then write (partition, offset, monotonic ns) of each record read on B."""
-    seen = array("q")
-    take = Intake._take_record  # noqa: SLF001 - the one place through which every record goes
+class Record:
+    """What is kept, fed by the three places through which everything goes."""
 
-    def take_and_note(self: Intake, record: TappedRecord) -> None:
+    def __init__(self) -> None:
+        self.seen, self.sent, self.acked = array("q"), array("q"), array("q")
+        self._sent_ns: dict[tuple[int, int], int] = {}
+
+    def take_record(self, record: TappedRecord) -> None:
+        """Keep when a record of A's topic was read on B."""
         if record.tap.startswith("B-") and record.topic.startswith("A."):
-            seen.extend((record.partition, record.offset, record.at_ns))
-        take(self, record)
+            self.seen.extend((record.partition, record.offset, record.at_ns))
 
-    Intake._take_record = take_and_note  # type: ignore[method-assign]  # noqa: SLF001
+    def take_attempt(self, attempt: Attempt) -> None:
+        """Keep when a probe to A was due and sent."""
+        if attempt.alias == "A" and attempt.sent_ns is not None:
+            self.sent.extend((attempt.at_ns, attempt.sent_ns))
+            self._sent_ns[attempt.partition, attempt.sequence] = attempt.sent_ns
+
+    def take_delivery(self, report: Delivered) -> None:
+        """Keep when a probe to A was acknowledged."""
+        tag: Any = report.tag
+        if tag.alias == "A":
+            self.acked.extend((self._sent_ns.pop((tag.partition, tag.sequence)), report.at_ns))
+
+    def write(self, folder: Path) -> None:
+        """Write the three files."""
+        for name in ("seen", "sent", "acked"):
+            (folder / name).write_bytes(getattr(self, name).tobytes())
+
+
+def main() -> None:
+    """Run until SIGTERM, then write what was kept."""
+    _tell_names()
+    record = Record()
+    for name in ("take_record", "take_attempt", "take_delivery"):
+        _follow(name, getattr(record, name))
     config = read_configuration(Path(sys.argv[1]), environ=os.environ)
     logs.configure(form="text", level="warning", stream=sys.stderr)
 
@@ -41,7 +72,30 @@ def main() -> None:
             await Service(config).run(shutdown)
 
     asyncio.run(serve())
-    Path(sys.argv[2]).write_bytes(seen.tobytes())
+    record.write(Path(sys.argv[2]))
+
+
+def _tell_names() -> None:
+    """Give each thread its name in the system too, so that its processor time can be told from others'."""
+    run = threading.Thread.run
+
+    def run_named(self: threading.Thread) -> None:
+        Path("/proc/thread-self/comm").write_text(self.name[:15], encoding="utf-8")
+        run(self)
+
+    setattr(threading.Thread, "run", run_named)  # noqa: B010 - mypy knows a method when it is assigned to
+    Path("/proc/thread-self/comm").write_text("loop", encoding="utf-8")
+
+
+def _follow(name: str, keep: Any) -> None:
+    """Have the intake's method of this name tell `keep` first what it is told."""
+    take = getattr(Intake, f"_{name}")
+
+    def keep_and_take(self: Intake, item: Any) -> None:
+        keep(item)
+        take(self, item)
+
+    setattr(Intake, f"_{name}", keep_and_take)
 
 
 if __name__ == "__main__":

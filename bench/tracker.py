@@ -50,7 +50,7 @@ def _tracker() -> Tracker:
 def _probe(tracker: Tracker, number: int, *, arrives: bool) -> None:
     at = number * S
     reading = Intact(Stamp("bench", "00000000000000aa", number, TOPIC_ID, "mirrorwatch-canary", 0, 0))
-    tracker.handle(Scheduled(TOPIC_ID, 0, number, at))
+    tracker.handle(Scheduled(TOPIC_ID, 0, number, at, at // 1_000_000))
     tracker.handle(Sent(TOPIC_ID, 0, number, at))
     tracker.handle(Acked(TOPIC_ID, 0, number, number, at + S // 1000))
     tracker.handle(SeenAtSource(0, number, reading, at + S // 1000))

@@ -2,8 +2,10 @@
 
     concluded = good + late + overdue + lost          delivered = good + late
     expected  = concluded + the other outcomes + in flight
-    overdue   = recovered + confirmed + closed + outstanding
+    overdue + inherited = recovered + confirmed + closed + outstanding
     concluded <= settled <= expected
+
+`inherited` are the outstanding probes of an earlier process that this one went on waiting for.
 
 Nothing is ever taken back: every number but `in_flight` and `outstanding` only grows.
 """
@@ -48,8 +50,8 @@ class Mark(StrEnum):
 
 
 @dataclass(slots=True)
-class Books:
-    """The counters of one flow, in probes."""
+class Counted:
+    """What is counted of probes that have their outcome, and of what became of them since."""
 
     expected: int = 0
     settled: int = 0
@@ -67,12 +69,19 @@ class Books:
     confirmed: int = 0
     closed: int = 0
     returned: int = 0
+
+
+@dataclass(slots=True)
+class Books(Counted):
+    """The counters of one flow, in probes."""
+
     duplicated: int = 0
     reordered: int = 0
     corrupted: int = 0
     misrouted: int = 0
     looped: int = 0
     foreign: int = 0
+    inherited: int = 0
     in_flight: int = 0
     outstanding: int = 0
 
@@ -88,8 +97,7 @@ class Books:
 
     def count(self, entry: Outcome | Mark, times: int = 1) -> None:
         """Add to the counter of this outcome or mark."""
-        name = entry.value
-        setattr(self, name, getattr(self, name) + times)
+        setattr(self, entry, getattr(self, entry) + times)
 
     def as_dict(self) -> dict[str, int]:
         """Return every counter by its name, with `concluded` and `delivered`."""
@@ -106,10 +114,10 @@ class Books:
                 f" + in flight {self.in_flight}"
             )
         ended = self.recovered + self.confirmed + self.closed
-        if self.overdue != ended + self.outstanding:
+        if self.overdue + self.inherited != ended + self.outstanding:
             found.append(
-                f"overdue {self.overdue} is not recovered, confirmed and closed {ended}"
-                f" + outstanding {self.outstanding}"
+                f"overdue {self.overdue} + inherited {self.inherited} is not recovered, confirmed and closed"
+                f" {ended} + outstanding {self.outstanding}"
             )
         if not self.concluded <= self.settled <= self.expected:
             found.append(

@@ -27,6 +27,8 @@ class CanaryConfig(Section):
     threshold: Duration = Field(default=5.0, gt=0)
     horizon: Duration = Field(default=60.0, gt=0, le=86400)
     max_partitions: Count = Field(default=64, ge=1, le=1000)
+    max_rate: Count = Field(default=1000, ge=1, le=100_000)  # probes per second over all sources
+    grow: Flag = False  # add partitions to a topic that has fewer than the plan
     per_partition: Flag = False  # tell the outcomes of each partition as series of their own
 
     @field_validator("topic")

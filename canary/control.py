@@ -33,6 +33,10 @@ _REFUSED_AGAIN_S = 30.0
 _LOOK_S = 1.0
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 @dataclass(slots=True)
 class ControlState:
     """What is known of one cluster by its control probes."""
@@ -45,6 +49,8 @@ class ControlState:
     last_failed_at: float | None = None
     counts: Counter[RoundTripOutcome] = field(default_factory=Counter)
     begun_ns: int | None = None  # of the probe that is under way, monotonic
+    disturbed_ns: int = -1  # when the prober last stood still: no answer in time before that says nothing
+    notice: Callable[[], None] = _nothing  # lets such a standstill be noticed before a probe is judged
 
     def evidence(self, *, now_ns: int, now_at: float, slow_s: float = SLOW_S) -> ClusterEvidence:
         """Return it as evidence for a verdict.
@@ -54,7 +60,7 @@ class ControlState:
         the mirror for that long.
         """
         if self.control is Control.OK and self.begun_ns is not None:
-            running_s = (now_ns - self.begun_ns) / 1e9
+            running_s = (now_ns - max(self.begun_ns, self.disturbed_ns)) / 1e9
             if running_s > slow_s:
                 sentence = f"a control probe has been under way for {duration_text(running_s)}"
                 return ClusterEvidence(
@@ -63,6 +69,24 @@ class ControlState:
         return ClusterEvidence(
             self.alias, self.control, self.sentence, self.since_at, self.last_ok_at, self.last_failed_at
         )
+
+    def disturb(self, now_ns: int) -> None:
+        """Note that the prober stood still until now: a probe under way has its time anew."""
+        self.disturbed_ns = now_ns
+
+    def void(self, result: RoundTripResult) -> bool:
+        """Tell whether a probe's failure may be the prober's own, and forget the probe if so."""
+        self.notice()
+        voided = result.outcome is not RoundTripOutcome.GOOD and self.disturbed_ns > (self.begun_ns or 0)
+        if voided:
+            self.begun_ns = None
+        return voided
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self.since_at += by_s if self.since_at else 0.0
+        self.last_ok_at = None if self.last_ok_at is None else self.last_ok_at + by_s
+        self.last_failed_at = None if self.last_failed_at is None else self.last_failed_at + by_s
 
     def become(self, control: Control, sentence: str, at: float) -> None:
         """Change what is known, and keep since when it is so."""
@@ -151,6 +175,8 @@ class ControlProbes:
                 result = await trip.once(self._nonce, timeout_s=TIMEOUT_S)
                 if stopping.is_set():
                     return
+                if state.void(result):
+                    continue
                 state.take(result, clock.wall_s())
                 if result.outcome is RoundTripOutcome.GOOD:
                     self._counts.last_success_at["control"] = clock.wall_s()

@@ -26,33 +26,59 @@ class Dispatch:
         clock: Clock,
         reporter: Reporter,
         on_carried: Callable[[str, str, int], None],
+        on_looped: Callable[[WatchedFlow, Marked], None] = lambda _held, _marked: None,
     ) -> None:
+        self.running: dict[str, WatchedFlow] = {}
         self.by_source: dict[str, list[WatchedFlow]] = {}
         self.by_target: dict[tuple[str, str], list[WatchedFlow]] = {}
         self._clock = clock
         self._reporter = reporter
         self._on_carried = on_carried
+        self._on_looped = on_looped
         for held in flows:
-            self.by_source.setdefault(held.flow.source, []).append(held)
-            self.by_target.setdefault((held.flow.target, held.flow.target_topic), []).append(held)
+            self.add(held)
+
+    def add(self, held: WatchedFlow) -> None:
+        """Hand this flow its events from now on."""
+        self.running[held.flow.name] = held
+        self.by_source.setdefault(held.flow.source, []).append(held)
+        self.by_target.setdefault((held.flow.target, held.flow.target_topic), []).append(held)
+
+    def drop(self, held: WatchedFlow) -> None:
+        """Hand this flow nothing more."""
+        del self.running[held.flow.name]
+        for index, key in (
+            (self.by_source, held.flow.source),
+            (self.by_target, (held.flow.target, held.flow.target_topic)),
+        ):
+            index[key].remove(held)  # type: ignore[index]  # each with its own kind of key
+            if not index[key]:  # type: ignore[index]
+                del index[key]  # type: ignore[arg-type]
 
     def now(self) -> Instant:
         """Return this moment on both clocks."""
         return Instant(self._clock.monotonic_ns(), self._clock.wall_s())
 
-    def tell_source(self, alias: str, event: Event) -> None:
-        """Hand an event of this source to every flow that leaves it."""
-        for held in self.by_source[alias]:
-            self.tell(held, event)
+    def tell_source(self, alias: str, event: Event, now: Instant | None = None) -> None:
+        """Hand an event of this source to every flow that leaves it.
 
-    def tell_target(self, alias: str, topic: str, event: Event) -> None:
-        """Hand an event of this topic to every flow that arrives in it."""
+        `now` may be given by who tells many at once: it dates what is kept, and measures nothing.
+        """
+        now = now or self.now()
+        for held in self.by_source.get(alias, ()):
+            self.tell(held, event, now)
+
+    def tell_target(self, alias: str, topic: str, event: Event, now: Instant | None = None) -> None:
+        """Hand an event of this topic to every flow that arrives in it; `now` as in `tell_source`."""
+        now = now or self.now()
         for held in self.by_target.get((alias, topic), ()):
-            self.tell(held, event)
+            self.tell(held, event, now)
 
-    def tell(self, held: WatchedFlow, event: Event) -> None:
-        """Hand an event to one flow."""
-        self._follow(held, held.watch.handle(event, self.now()))
+    def tell(self, held: WatchedFlow, event: Event, now: Instant | None = None) -> None:
+        """Hand an event to one flow; `now` as in `tell_source`."""
+        outputs = held.watch.handle(event, now or self.now())
+        if outputs:
+            self._follow(held, outputs)
 
     def advance(self, held: WatchedFlow, now: Instant) -> None:
         """Let the deadlines of one flow pass."""
@@ -72,5 +98,7 @@ class Dispatch:
                         target_offset=output.target_offset,
                         why=output.sentence,
                     )
+                case Marked(mark=Mark.LOOPED):
+                    self._on_looped(held, output)
                 case _:
                     pass

@@ -16,9 +16,19 @@ SLOW_LEAST_S = 0.3
 
 
 def flow_evidence(
-    held: WatchedFlow, source: Site, target: Site, now: Instant, *, state: CanaryState, sentence: str
+    held: WatchedFlow,
+    source: Site,
+    target: Site,
+    now: Instant,
+    *,
+    state: CanaryState,
+    sentence: str,
+    refusal: tuple[str, float] | None = None,
 ) -> FlowEvidence:
-    """Return the evidence for a verdict on this flow."""
+    """Return the evidence for a verdict on this flow.
+
+    `refusal` says why the target's topic takes no copies, and when it was last seen not to.
+    """
     flow = held.flow
     from_topic = source.topics.present.get(flow.source_topic)
     to_topic = target.topics.present.get(flow.target_topic)
@@ -38,6 +48,10 @@ def flow_evidence(
             target_partitions=to_topic.partitions if to_topic else None,
             source_recreated_at=source.topics.recreated_recently(flow.source_topic, now.at),
             target_recreated_at=target.topics.recreated_recently(flow.target_topic, now.at),
+            target_refuses=refusal[0] if refusal is not None else "",
+            target_refused_at=refusal[1] if refusal is not None else None,
         ),
         exactly_once=flow.exactly_once,
+        tasks=target.own_topics.tasks(flow.name),
+        heartbeat_age_s=target.own_topics.heartbeat_age_s(flow.name, now.at),
     )

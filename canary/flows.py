@@ -9,6 +9,8 @@ from canary.tracking import TrackerPolicy
 from canary.watch import FlowWatch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from canary.config import CanaryConfig
 
 
@@ -26,6 +28,10 @@ class CanaryFlow:
     tasks_max: int
     exactly_once: bool
     off: str = ""
+    heartbeats_topic: str = ""  # on the target; empty where none are mirrored
+    tasks_topic: str = (
+        ""  # on the target, with what the mirror's tasks are to do; empty where it is not known
+    )
 
 
 @dataclass(slots=True)
@@ -42,7 +48,8 @@ def watch_flow(
     *,
     installation: str,
     incarnation: str,
-    carried: set[tuple[str, int]],
+    carried: Iterable[tuple[str, int]],
+    first_minute: int = 0,
 ) -> WatchedFlow:
     """Return the flow with a watch that has seen nothing yet, except what it is known to carry."""
     policy = TrackerPolicy(
@@ -51,6 +58,7 @@ def watch_flow(
         threshold_ns=int(flow.threshold_s * 1e9),
         horizon_ns=int(max(config.horizon, flow.threshold_s) * 1e9),
         warmup_ns=int((flow.warmup_s + config.horizon) * 1e9),
+        first_minute=first_minute,
     )
     watch = FlowWatch(
         policy,

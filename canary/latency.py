@@ -27,6 +27,12 @@ class Histogram:
         self._counts[bisect_left(self.edges_s, value_s)] += 1
         self.sum_s += value_s
 
+    def copy(self) -> Histogram:
+        """Return one that stays as this is now."""
+        new = Histogram.__new__(Histogram)
+        new.edges_s, new._counts, new.sum_s = self.edges_s, self._counts.copy(), self.sum_s  # noqa: SLF001 - its own kind
+        return new
+
     def cumulative(self) -> list[tuple[str, int]]:
         """Return (upper edge, values up to it) as Prometheus wants them, ending with +Inf."""
         total, rows = 0, []
@@ -50,6 +56,7 @@ class SliceSummary:
 class _Slice:
     counts: Counter[int] = field(default_factory=Counter)
     max_s: float = 0.0
+    summary: SliceSummary | None = None  # as last told, as long as nothing more falls into it
 
 
 class RecentLatency:
@@ -73,6 +80,7 @@ class RecentLatency:
             held = self._slices[number] = _Slice()
         held.counts[_mark(value_s)] += 1
         held.max_s = max(held.max_s, value_s)
+        held.summary = None
 
     def summary(self, now_ns: int) -> tuple[SliceSummary, ...]:
         """Return all slices of the window up to now, oldest first, empty ones included."""
@@ -89,7 +97,9 @@ def _summary(number: int, held: _Slice | None) -> SliceSummary:
     start_ns = number * SLICE_S * 1_000_000_000
     if held is None:
         return SliceSummary(start_ns, None, None, None)
-    return SliceSummary(start_ns, _quantile(held, 0.5), _quantile(held, 0.99), held.max_s)
+    if held.summary is None:
+        held.summary = SliceSummary(start_ns, _quantile(held, 0.5), _quantile(held, 0.99), held.max_s)
+    return held.summary
 
 
 def _quantile(held: _Slice, share: float) -> float:

@@ -5,24 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from canary.books import Books, Mark, Outcome
-from canary.events import Concluded, Marked, SeenAtTarget, Stage, Timed, TrackerOutput
-from canary.ranges import Absent
+from canary.events import Concluded, Marked, Scheduled, SeenAtTarget, Stage, Timed, TrackerOutput
+from canary.minutes import COUNTED_MARKS
+from canary.ranges import MINUTE_MS, Absent
 
 if TYPE_CHECKING:
-    from canary.partition import PartitionState, Probe
+    from canary.minutes import Minutes
+    from canary.partition import PartitionState, Probe, Run
     from canary.stamp import Identity
 
 
 def absent(probe: Probe, outcome: Outcome) -> Absent:
-    """Return the range of this one probe."""
+    """Return the range of this one probe; where the log has begun anew since, its place means nothing."""
+    offset = None if probe.stale else probe.offset
     return Absent(
         first=probe.sequence,
         last=probe.sequence,
         outcome=outcome,
-        first_offset=probe.offset,
-        last_offset=probe.offset,
+        first_offset=offset,
+        last_offset=offset,
         first_ns=probe.scheduled_ns,
         last_ns=probe.scheduled_ns,
+        first_due_ms=probe.due_at_ms,
+        last_due_ms=probe.due_at_ms,
     )
 
 
@@ -44,9 +49,10 @@ class Ledger:
         """Keep something to tell that no counter stands for."""
         self._out.append(output)
 
-    def conclude(
+    def conclude(  # noqa: PLR0917 - where, who, how and why, in this order everywhere
         self,
         state: PartitionState,
+        run: Run,
         probe: Probe,
         outcome: Outcome,
         at_ns: int,
@@ -56,11 +62,12 @@ class Ledger:
         arrived: bool = False,
     ) -> None:
         """Give a probe its outcome and take it out of flight; one that did not arrive becomes absent."""
-        del state.in_flight[probe.sequence]
+        run.take_out(probe)
         self.books.in_flight -= 1
         self.books.count(outcome)
+        self._cover(run, probe, outcome)
         if not arrived:
-            ranges = state.overdue if outcome is Outcome.OVERDUE else state.absent
+            ranges = run.overdue if outcome is Outcome.OVERDUE else run.absent
             ranges.add(absent(probe, outcome))
         if outcome is Outcome.OVERDUE:
             self.books.outstanding += 1
@@ -78,20 +85,21 @@ class Ledger:
             )
         )
 
-    def conclude_gone(self, topic_id: str, partition: int, sequence: int, at_ns: int) -> None:
+    def conclude_gone(self, minutes: Minutes, event: Scheduled) -> None:
         """Count a probe that fell due for a topic which is not there any more."""
         self.books.expected += 1
         self.books.count(Outcome.UNKNOWN)
+        minutes.conclude(event.due_at_ms // MINUTE_MS, Outcome.UNKNOWN, settled=False)
         sentence = "its topic was re-created before it was sent"
-        self._out.append(
-            Concluded(Outcome.UNKNOWN, topic_id, partition, sequence, at_ns, None, None, sentence)
-        )
+        place = (event.topic_id, event.partition, event.sequence)
+        self._out.append(Concluded(Outcome.UNKNOWN, *place, event.at_ns, None, None, sentence))
 
-    def warm_up(self, probe: Probe) -> None:
+    def warm_up(self, run: Run, probe: Probe) -> None:
         """Count a probe as warm-up when it is sent; it stays in sight, but is in flight no more."""
         probe.warm = True
         self.books.in_flight -= 1
         self.books.count(Outcome.WARMUP)
+        self._cover(run, probe, Outcome.WARMUP)
 
     def settle(self, probe: Probe) -> None:
         """Move `settled` once for this probe."""
@@ -103,6 +111,7 @@ class Ledger:
         self,
         mark: Mark,
         state: PartitionState,
+        run: Run,
         held: Absent,
         *,
         at_ns: int,
@@ -117,6 +126,10 @@ class Ledger:
         self.books.count(mark, count)
         if held.outstanding:
             self.books.outstanding -= count
+        run.changed = True
+        if mark.value in COUNTED_MARKS:
+            for minute, probes in held.by_minute():
+                run.minutes.mark(minute, mark, probes)
         self._out.append(
             Marked(
                 mark,
@@ -130,6 +143,11 @@ class Ledger:
                 count,
             )
         )
+
+    def inherit(self, held: Absent) -> None:
+        """Go on waiting for outstanding probes of a process that is gone."""
+        self.books.inherited += held.count
+        self.books.outstanding += held.count
 
     def mark_record(self, mark: Mark, event: SeenAtTarget, identity: Identity | None, sentence: str) -> None:
         """Count a mark for a record on the target, by the partition in which it stands."""
@@ -155,3 +173,8 @@ class Ledger:
         """Tell the replication stage of a probe that arrived and is located on the source."""
         if probe.arrived_ns is not None and probe.located_ns is not None:
             self.time(Stage.REPLICATION, probe.arrived_ns - probe.located_ns, at_ns)
+
+    def _cover(self, run: Run, probe: Probe, outcome: Outcome) -> None:
+        run.covered.add(probe.sequence)
+        run.minutes.conclude(probe.due_at_ms // MINUTE_MS, outcome, settled=probe.settled)
+        run.changed = True

@@ -1,7 +1,9 @@
-"""How many partitions the canary's topic has, with what settings, and when each of them is probed."""
+"""How many partitions the canary's topic has, with what settings, and when and how often each is probed."""
 
 from __future__ import annotations
 
+import math
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_TICKS_AT_ONCE = 10_000
+TOGETHER_NS = 5_000_000  # ticks closer than this are due at once: waking up costs more than sending
+_LONGEST_DELAY_NS = 1_000_000_000
 
 
 def partitions_for(*, source_brokers: int, target_brokers: int, tasks_max: int, at_most: int) -> int:
@@ -35,7 +39,8 @@ class Tick:
 class Schedule:
     """An open-loop schedule: every partition once an interval, ticks spread evenly over it.
 
-    The instants are fixed at the start and never moved by how late somebody asks, so that a delay of ours
+    Where that would put them closer together than TOGETHER_NS, some partitions in a row share an instant. The
+    instants are fixed at the start and never moved by how late somebody asks, so that a delay of ours
     shows as queueing and is not left out of the measure.
     """
 
@@ -43,6 +48,7 @@ class Schedule:
         self._start_ns = start_ns
         self._interval_ns = interval_ns
         self._partitions = partitions
+        self._together = max(1, math.ceil(TOGETHER_NS * partitions / interval_ns))  # that share an instant
         self._done = 0
 
     @property
@@ -62,4 +68,28 @@ class Schedule:
         return ticks
 
     def _at(self, number: int) -> int:
-        return self._start_ns + number * self._interval_ns // self._partitions
+        first = number - number % self._partitions % self._together
+        return self._start_ns + first * self._interval_ns // self._partitions
+
+
+def even_interval_s(interval_s: float, *, partitions: int, max_rate: float) -> float:
+    """Return the interval at which so many partitions are probed at no more than `max_rate` a second in all.
+
+    That is the wished one, or a longer one, in steps of a tenth of it: one partition more or less among many
+    does not change every schedule.
+    """
+    needed = partitions / max_rate
+    # What is a whole number of tenths must not become one more for a rounding error.
+    tenths = max(10, math.ceil(round(needed / interval_s * 10, 6)))
+    return interval_s * tenths / 10 if tenths > 10 else interval_s
+
+
+def first_tick_ns(now_ns: int, *, source: str, interval_ns: int, partitions: int) -> int:
+    """Return when a schedule begins, at or after now: each source in a place of its own between two ticks.
+
+    The place follows from the name alone, so it is the same after a restart, and sources that begin at the
+    same moment do not send at the same moments ever after. The delay is at most a second.
+    """
+    grain_ns = max(1, min(interval_ns // partitions, _LONGEST_DELAY_NS))
+    place_ns = zlib.crc32(source.encode()) * grain_ns >> 32
+    return now_ns + (place_ns - now_ns) % grain_ns

@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from typing import TYPE_CHECKING
 
-from canary.dispatch import Dispatch
-from canary.doubt import Doubts
+from canary.beginnings import Beginnings, beginnings, tell_first_sight, tell_gaps
+from canary.config import CanaryMode
 from canary.events import (
+    SourceRead,
     Stopping,
     TargetRead,
     TargetReplaced,
     TopicReplaced,
 )
 from canary.flow_evidence import flow_evidence
-from canary.flows import CanaryFlow, watch_flow
+from canary.heritage import FlowHeritage
 from canary.inbox import Inbox
 from canary.intake import Intake
-from canary.plan import partitions_for
-from canary.probing import Probing
-from canary.site import Site
+from canary.roster import Roster
+from canary.topic_care import TopicCare
 from fleet.evidence import CanaryState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from canary.config import CanaryConfig
-    from canary.report import Reporter
+    from canary.flows import CanaryFlow
+    from canary.latches import Latch
+    from canary.report import Memory, Reporter
+    from canary.site import Site
     from canary.topics import TopicChange
-    from fleet.evidence import FlowEvidence
+    from canary.unreached import UnreachedBroker
+    from fleet.evidence import Calm, FlowEvidence
     from runtime.clock import WaitingClock
     from runtime.kafka.translation import ClientSettings
 
 AT_ONCE = 250  # items taken in before the event loop may do something else
-PUMP_S = 0.05  # how often deadlines are looked at when nothing arrives
-REWIND_S = 60.0  # how far before our start a tap begins to read: clocks of brokers may differ from ours
+PUMP_S = 0.025  # how often what was seen is taken in; its instants were stamped before
 
 
 class Prober:
-    """Runs the canary of every flow; sites and flows are fixed for its life."""
+    """Runs the canary of every flow. Flows and clusters come and go; the canary's topic and mode stay."""
 
     def __init__(
         self,
@@ -48,91 +50,68 @@ class Prober:
         config: CanaryConfig,
         *,
         installation: str,
-        carried: Mapping[str, set[tuple[str, int]]],
+        memory: Memory,
+        heritage: Mapping[str, FlowHeritage],
         clock: WaitingClock,
         reporter: Reporter,
-        on_carried: Callable[[str, str, int], None],
+        latches: Mapping[tuple[str, str], Latch] | None = None,
+        on_latched: Callable[[Latch], None] = lambda _latch: None,
     ) -> None:
-        self._config = config
         self._clock = clock
         self._reporter = reporter
         self._inbox = Inbox(asyncio.get_running_loop())
-        self._begun_at = clock.wall_s()
-        incarnation = secrets.token_hex(8)
-        self.sites = {
-            alias: Site(
-                alias,
-                settings,
-                mode=config.mode,
-                nonce=incarnation.encode(),
-                clock=clock,
-                inbox=self._inbox,
-                reporter=reporter,
-            )
-            for alias, settings in clusters.items()
-        }
-        self.flows = {
-            flow.name: watch_flow(
-                flow,
-                config,
-                installation=installation,
-                incarnation=incarnation,
-                carried=carried.get(flow.name, set()),
-            )
-            for flow in flows
-        }
-        running = [held for held in self.flows.values() if not held.flow.off]
-        self._dispatch = Dispatch(running, clock=clock, reporter=reporter, on_carried=on_carried)
-        for held in running:
-            self.sites[held.flow.source].wanted.add(held.flow.source_topic)
-            self.sites[held.flow.target].wanted.add(held.flow.target_topic)
-        self.probings = {
-            alias: Probing(
-                self.sites[alias],
-                config,
-                installation=installation,
-                incarnation=incarnation,
-                clock=clock,
-                inbox=self._inbox,
-                tell=self._dispatch.tell_source,
-            )
-            for alias in self._dispatch.by_source
-        }
-        self.doubts = Doubts(running, self.sites, clock=clock, tell=self._dispatch.tell)
-        self._intake = Intake(
-            config.topic, self.sites, self._dispatch, self.doubts, clock=clock, reporter=reporter
+        self.roster = Roster(
+            config,
+            installation=installation,
+            memory=memory,
+            clock=clock,
+            inbox=self._inbox,
+            reporter=reporter,
+            drain=self.drain,
+            latches=latches or {},
+            on_latched=on_latched,
         )
+        self.sites, self.flows, self.probings = self.roster.sites, self.roster.flows, self.roster.probings
+        self.doubts, self._dispatch = self.roster.doubts, self.roster.dispatch
+        self.care = TopicCare(self.roster, clock=clock, reporter=reporter)
+        self._intake = Intake(config.topic, self.sites, self._dispatch, self.doubts, reporter=reporter)
+        for alias, settings in clusters.items():
+            self.roster.add_site(alias, settings)
+        for flow in flows:
+            self.roster.add(flow, heritage.get(flow.name, FlowHeritage()))
+
+    @property
+    def _config(self) -> CanaryConfig:
+        return self.roster.config
 
     # --- loops
 
     async def pump(self) -> None:
         """Take in what was seen and let deadlines pass, until cancelled."""
         while True:
-            await self._inbox.wait(PUMP_S)
-            self._intake.take(self._inbox.drain(AT_ONCE))
+            await asyncio.sleep(PUMP_S)
+            self.doubts.notice()
+            # Deadlines pass only up to here: what comes meanwhile may have been seen before them.
             now = self._dispatch.now()
-            self._intake.release(now.ns)
+            waiting = len(self._inbox)
+            while waiting > 0 and (items := self._inbox.drain(AT_ONCE)):
+                self._intake.take(items)
+                waiting -= len(items)
+                await asyncio.sleep(0)
+            self._intake.release(now)
             for held in self.flows.values():
                 self._dispatch.advance(held, now)
 
     def drain(self) -> None:
         """Take in everything that taps and producers have seen so far."""
         self._intake.take(self._inbox.drain())
+        self._intake.release(self._dispatch.now(), all_of_it=True)
 
     async def send(self, stopping: asyncio.Event) -> None:
-        """Send each probe when it is due, until `stopping`."""
-        while not stopping.is_set():
-            instants = [ns for ns in (one.next_ns for one in self.probings.values()) if ns is not None]
-            now_ns = self._clock.monotonic_ns()
-            wait_s = min(0.2, *((ns - now_ns) / 1e9 for ns in instants)) if instants else 0.2
-            if wait_s > 0:
-                await self._clock.wait(stopping, timeout_s=wait_s)
-            else:
-                await asyncio.sleep(0)  # more is due than can be sent: the rest of the loop has its turn too
-            if stopping.is_set():
-                break
-            for probing in self.probings.values():
-                probing.tick()
+        """Let probes be sent until `stopping`; then end that, and take in what was sent."""
+        await stopping.wait()
+        await asyncio.gather(*(probing.finish() for probing in self.probings.values()))
+        self.drain()
 
     async def drain_flights(self) -> None:
         """After the last probe was sent, wait until what is in flight is settled or past its threshold."""
@@ -164,10 +143,8 @@ class Prober:
                 elif change.replaced:
                     await probing.stop(f"the topic {change.name} was made anew on {site.alias}")
         # All questions to the cluster come before anything is changed: if one fails, nothing was done yet.
-        places: dict[tuple[str, int], int] = {}
-        for change in changes:
-            if change.new is not None:
-                places |= await self._places(site, change)
+        found = [await self._beginnings(site, change) for change in changes if change.new is not None]
+        places = {key: offset for one in found for key, offset in one.places.items()}
         for change in changes:
             self.doubts.forget(site.alias, change.name)
         # A topic that is gone stays assigned: it may come back with the same id, and then nothing is to be
@@ -176,75 +153,89 @@ class Prober:
         if places or drop:
             await site.reader.read(places, drop=drop, drain=self.drain)
         for change in changes:
-            self._tell_replaced(site, change)
+            self._tell_change(site, change)
+        for one in found:
+            tell_gaps(one, self._dispatch, now_ns=self._clock.monotonic_ns())
 
-    def _tell_replaced(self, site: Site, change: TopicChange) -> None:
+    def _tell_change(self, site: Site, change: TopicChange) -> None:
         now_ns = self._clock.monotonic_ns()
+        if change.new is not None:
+            for held in self._dispatch.by_target.get((site.alias, change.name), ()):
+                held.watch.target_topic_id = change.new.topic_id
+            if change.old is None:
+                topic = self._config.topic
+                tell_first_sight(site, change, self._dispatch, topic=topic, now_ns=now_ns)
         if change.replaced and change.old is not None:
             self._reporter.event("topic was re-created", kafka_cluster=site.alias, topic=change.name)
             if change.name == self._config.topic and site.alias in self._dispatch.by_source:
-                self._dispatch.tell_source(site.alias, TopicReplaced(change.old.topic_id, now_ns))
+                replaced = TopicReplaced(
+                    change.old.topic_id, now_ns, change.new.topic_id if change.new else ""
+                )
+                self._dispatch.tell_source(site.alias, replaced)
             self._dispatch.tell_target(site.alias, change.name, TargetReplaced(now_ns))
 
-    async def _places(self, site: Site, change: TopicChange) -> dict[tuple[str, int], int]:
-        """Return where to begin with the partitions of a topic that are not read yet."""
-        assert change.new is not None
-        name = change.name
-        new = [
-            number
-            for number in range(change.new.partitions)
-            if change.replaced or (name, number) not in site.reader.positions
-        ]
-        if change.old is not None:  # the topic was known before, so these began after we did
-            return dict.fromkeys([(name, number) for number in new], 0)
-        at_ms = int((self._begun_at - REWIND_S) * 1000)
-        found = await site.admin.offsets_since(name, new, at_ms=at_ms)
-        return {(name, number): offset for number, offset in found.items()}
+    async def _beginnings(self, site: Site, change: TopicChange) -> Beginnings:
+        since_at = self.roster.wanted_since.get((site.alias, change.name), self._clock.wall_s())
+        return await beginnings(site, change, self._dispatch, topic=self._config.topic, since_at=since_at)
+
+    def arriving(self, site: Site) -> list[CanaryFlow]:
+        """Return the flows to this cluster, those without a canary included; none where nothing is read."""
+        if self._config.mode is CanaryMode.OFF:
+            return []
+        return [held.flow for held in self.flows.values() if held.flow.target == site.alias]
 
     async def look_closer(self, site: Site) -> None:
         """Ask for the ends and starts of the canary's partitions, and see that what should run does run."""
         site.reader.confirm()
-        if site.reader.ended:
-            await site.reader.read({}, drop=set(), drain=self.drain)
+        unwanted = {topic for topic, _ in site.reader.positions} - site.wanted
+        if site.reader.outdated or unwanted:
+            await site.reader.read({}, drop=unwanted, drain=self.drain)
         await self._compare_ends(site)
+        for held in self._dispatch.by_source.get(site.alias, ()):
+            if held.watch.waits(self._dispatch.now()):
+                self.care.hasten(held.flow.target, held.flow.target_topic)
+        await self.care.look(site)
         probing = self.probings.get(site.alias)
         topic = self._config.topic
         if probing is None or topic not in site.topics.present:
             return
         described = site.topics.present[topic]
         if described is None:
-            await probing.make_topic(self._partitions(site.alias))
+            if waiting := self.care.waits_for(site.alias):
+                probing.sentence = waiting
+                return
+            await probing.make_topic(self.care.partitions(site.alias))
             return
-        if not probing.fits(described):
-            await probing.begin(described)
+        interval_s = self.care.interval_s()
+        if not probing.fits(described, interval_s):
+            await probing.begin(described, interval_s)
             self._reporter.event(
                 "probing", kafka_cluster=site.alias, topic=topic, partitions=described.partitions
             )
         starts = await site.admin.start_offsets(topic, range(described.partitions))
-        for held in self._dispatch.by_source[site.alias]:
-            held.watch.log_starts = starts
+        for held in self._dispatch.by_source.get(site.alias, ()):
+            held.watch.log_starts, held.watch.interval_s = starts, interval_s
 
     async def _compare_ends(self, site: Site) -> None:
-        """Tell how far the tap is from the ends of what the flows to this cluster write."""
-        for alias, name in self._dispatch.by_target:
+        """Tell how far the taps are from the ends of what flows write to this cluster, and of what we do."""
+        names = {name for alias, name in self._dispatch.by_target if alias == site.alias}
+        if site.alias in self._dispatch.by_source:
+            names.add(self._config.topic)
+        for name in sorted(names):
             present = site.topics.present.get(name)
-            if alias != site.alias or present is None:
+            if present is None:
                 continue
             ends = await site.admin.end_offsets(name, range(present.partitions))
             for number, end in ends.items():
                 position = site.reader.positions.get((name, number), -1)
                 self.doubts.compare(site.alias, name, number, position=position, end=end)
-                if position >= 0:
-                    self._dispatch.tell_target(alias, name, TargetRead(number, position, end))
-
-    def _partitions(self, alias: str) -> int:
-        flows = [held.flow for held in self._dispatch.by_source[alias]]
-        return partitions_for(
-            source_brokers=self.sites[alias].brokers,
-            target_brokers=max(self.sites[flow.target].brokers for flow in flows),
-            tasks_max=max(flow.tasks_max for flow in flows),
-            at_most=self._config.max_partitions,
-        )
+                if position < 0:
+                    continue
+                self._dispatch.tell_target(site.alias, name, TargetRead(number, position, end))
+                if name == self._config.topic:
+                    self._dispatch.tell_source(
+                        site.alias, SourceRead(number, position, end, present.partitions)
+                    )
 
     # --- for the verdict
 
@@ -253,7 +244,19 @@ class Prober:
         held = self.flows[name]
         source, target = self.sites[held.flow.source], self.sites[held.flow.target]
         state, sentence = self.state(name)
-        return flow_evidence(held, source, target, self._dispatch.now(), state=state, sentence=sentence)
+        refusal = self.care.refusals.get((held.flow.target, held.flow.target_topic))
+        now = self._dispatch.now()
+        return flow_evidence(held, source, target, now, state=state, sentence=sentence, refusal=refusal)
+
+    def calm(self, name: str) -> Calm | None:
+        """Return that a flow runs and is plainly well, if so: then there is no need for all the evidence."""
+        state, _ = self.state(name)
+        running = state is CanaryState.RUNNING
+        return self.flows[name].watch.calm(name, self._dispatch.now()) if running else None
+
+    def unreached(self, name: str) -> tuple[UnreachedBroker, ...]:
+        """Return the brokers through which no probe of this flow passes, as last seen."""
+        return self.care.unreached(self.flows[name].flow)
 
     def state(self, name: str) -> tuple[CanaryState, str]:
         """Return whether a flow's canary runs, and why if it does not."""
@@ -261,6 +264,11 @@ class Prober:
         if flow.off:
             return CanaryState.OFF, flow.off
         probing = self.probings[flow.source]
+        latch = self.roster.latches.get((flow.source, flow.source_topic))
+        if latch is not None:
+            present = self.sites[flow.source].topics.present.get(flow.source_topic)
+            return CanaryState.LATCHED, latch.told(name, present.topic_id if present else None)
         if probing.topic is None:
-            return CanaryState.WAITING, probing.sentence
+            _, refusal = self.sites[flow.source].looked(flow.source_topic)
+            return CanaryState.WAITING, refusal or probing.sentence
         return CanaryState.RUNNING, ""

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from canary.config import CanaryMode
-from canary.events import Event, Scheduled, Sent, Skipped
-from canary.plan import Schedule, Tick, settings_text
-from canary.stamp import Stamp, encode
+from canary.plan import Schedule, first_tick_ns, settings_text
+from canary.sending import Sending
+from canary.stamp import Stamper
 from fleet.errors import MirrorwatchError, UnavailableError
 from runtime.kafka.admin import NewTopicRequest, TopicDescription
 from runtime.kafka.sender import Sender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from canary.config import CanaryConfig
     from canary.inbox import Inbox
     from canary.site import Site
     from runtime.clock import WaitingClock
 
-LATE_TICK_S = 1.0  # a tick that is handled later than this after it was due is not sent any more
 JOIN_S = 5.0
 # Kafka deletes whole segments, and the one that is written to never: without segment.ms a day is eight.
 TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "86400000", "segment.ms": "21600000"}
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """Which probe a producer's report is about."""
 
     alias: str
@@ -39,7 +35,7 @@ class Tag:
 
 
 class Probing:
-    """Sends the probes of one source cluster and tells each step through `tell`."""
+    """Sends the probes of one source cluster; each step goes into the inbox."""
 
     def __init__(
         self,
@@ -50,21 +46,23 @@ class Probing:
         incarnation: str,
         clock: WaitingClock,
         inbox: Inbox,
-        tell: Callable[[str, Event], None],
+        sequences: dict[tuple[str, int], int],
     ) -> None:
         self.alias = site.alias
         self.topic: TopicDescription | None = None  # the one that is probed
         self.sentence = "the source cluster was not reached yet"  # why nothing is sent
+        self.latched = False  # a probe came back to this source: every tick is skipped
         self._site = site
         self._config = config
         self._installation = installation
         self._incarnation = incarnation
         self._clock = clock
         self._inbox = inbox
-        self._tell = tell
         self._sender: Sender | None = None
-        self._schedule: Schedule | None = None
-        self._sequences: dict[tuple[str, int], int] = {}
+        self._sending: Sending | None = None
+        self._finished = False
+        self._interval_s = config.interval  # from one probe of a partition to its next
+        self._sequences = sequences  # the next one, by topic id and partition; they outlive this object
 
     async def make_topic(self, partitions: int) -> None:
         """Make the canary's topic; raises our errors, and keeps the sentence that says why it is not made."""
@@ -80,16 +78,18 @@ class Probing:
             self.sentence = str(error)
             raise
 
-    def fits(self, topic: TopicDescription) -> bool:
-        """Tell whether probes go to exactly this topic, by a producer that still sends."""
+    def fits(self, topic: TopicDescription, interval_s: float | None = None) -> bool:
+        """Tell whether probes go to exactly this topic, by a producer that still sends, or never again."""
         now = self.topic
-        return (
+        return self._finished or (
             now is not None
             and (now.topic_id, now.partitions) == (topic.topic_id, topic.partitions)
+            and interval_s in (None, self._interval_s)
             and (self._sender is not None and not self._sender.broken)
+            and (self._sending is not None and not self._sending.ended)
         )
 
-    async def begin(self, topic: TopicDescription) -> None:
+    async def begin(self, topic: TopicDescription, interval_s: float | None = None) -> None:
         """Send probes to this topic from now on, over a new producer: an old one would hold on to old ids.
 
         Raises our error where the client does not accept its settings.
@@ -102,72 +102,89 @@ class Probing:
             cluster=self.alias,
             clock=self._clock,
             sink=self._inbox.put,
-            message_timeout_s=max(1.0, min(30.0, self._config.horizon / 2)),
+            message_timeout_s=report_within_s(self._config.horizon),
+            throttled=self._site.throttles["sender"].hear,
         )
         try:
             await asyncio.to_thread(sender.start)
         except MirrorwatchError as error:
             self.sentence = str(error)
             raise
+        if self._finished:
+            await asyncio.to_thread(_end, sender)
+            return
         self._sender, self.topic, self.sentence = sender, topic, ""
-        self._schedule = Schedule(
-            start_ns=self._clock.monotonic_ns(),
-            interval_ns=int(self._config.interval * 1e9),
-            partitions=topic.partitions,
+        self._interval_s = interval_s if interval_s is not None else self._config.interval
+        interval_ns, partitions = int(self._interval_s * 1e9), topic.partitions
+        start_ns = first_tick_ns(
+            self._clock.monotonic_ns(), source=self.alias, interval_ns=interval_ns, partitions=partitions
         )
+        schedule = Schedule(start_ns=start_ns, interval_ns=interval_ns, partitions=partitions)
+        stamper = Stamper(
+            installation=self._installation,
+            incarnation=self._incarnation,
+            topic_id=topic.topic_id,
+            topic=topic.name,
+        )
+        self._sending = Sending(
+            schedule,
+            alias=self.alias,
+            topic_id=topic.topic_id,
+            sequences=self._sequences,
+            send=partial(self._send, sender=sender, topic=topic, stamper=stamper),
+            clock=self._clock,
+            inbox=self._inbox,
+        )
+        self._sending.start()
+
+    async def finish(self) -> None:
+        """Send never again, which is the shutdown; what was sent may still be acknowledged."""
+        self._finished = True
+        await self._end_sending()
 
     async def stop(self, sentence: str = "") -> None:
-        """Send no more from this moment on, and say why; what is under way has a second to be reported."""
+        """Send no more, and say why; what is under way has a second to be reported."""
         self.sentence = sentence or self.sentence
-        sender, self._sender, self._schedule, self.topic = self._sender, None, None, None
+        sender, self._sender, self.topic = self._sender, None, None
+        await self._end_sending()
         if sender is not None:
             await asyncio.to_thread(_end, sender)
 
-    @property
-    def next_ns(self) -> int | None:
-        """Return when the next probe is due, None while nothing is sent."""
-        return None if self._schedule is None else self._schedule.next_ns
+    async def _end_sending(self) -> None:
+        sending, self._sending = self._sending, None
+        if sending is not None:
+            await asyncio.to_thread(sending.stop)
 
-    def tick(self) -> None:
-        """Send every probe that is due."""
-        if self._schedule is None or self.topic is None:
-            return
-        for tick in self._schedule.due(self._clock.monotonic_ns()):
-            self._probe(tick, self.topic)
-
-    def _probe(self, tick: Tick, topic: TopicDescription) -> None:
-        key = (topic.topic_id, tick.partition)
-        sequence = self._sequences.get(key, 0)
-        self._sequences[key] = sequence + 1
-        self._tell(self.alias, Scheduled(topic.topic_id, tick.partition, sequence, tick.at_ns))
-        now_ns = self._clock.monotonic_ns()
-        sent = now_ns - tick.at_ns <= LATE_TICK_S * 1e9 and self._send(topic, tick.partition, sequence)
-        if sent:
-            self._tell(self.alias, Sent(topic.topic_id, tick.partition, sequence, now_ns))
-        else:
-            self._tell(self.alias, Skipped(topic.topic_id, tick.partition, sequence))
-
-    def _send(self, topic: TopicDescription, partition: int, sequence: int) -> bool:
-        record = encode(
-            Stamp(
-                installation=self._installation,
-                incarnation=self._incarnation,
-                sequence=sequence,
-                topic_id=topic.topic_id,
-                topic=topic.name,
-                partition=partition,
-                sent_at_ms=int(self._clock.wall_s() * 1000),
-            )
-        )
-        assert self._sender is not None
-        return self._sender.send(
+    def _send(
+        self,
+        partition: int,
+        sequence: int,
+        due_at_ms: int,
+        *,
+        sender: Sender,
+        topic: TopicDescription,
+        stamper: Stamper,
+    ) -> int | None:
+        """Send one probe, on the sending thread; nothing while latched."""
+        if self.latched:
+            return None
+        record = stamper.encode(partition, sequence, due_at_ms)
+        tag = Tag(self.alias, topic.topic_id, partition, sequence)
+        sent_ns = self._clock.monotonic_ns()
+        sent = sender.send(
             topic.name,
             partition,
             key=record.key,
             value=record.value,
             headers=record.headers,
-            tag=Tag(self.alias, topic.topic_id, partition, sequence),
+            tag=tag,
         )
+        return sent_ns if sent else None
+
+
+def report_within_s(horizon_s: float) -> float:
+    """Return within what time the producer has to report a probe, well before its horizon."""
+    return max(1.0, min(30.0, horizon_s / 2))
 
 
 def _end(sender: Sender) -> None:

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 MAX_RANGES = 2000
 
 
+AbsentRow = tuple[int, int, str, bool, int | None, int | None, int, int, int]
+MINUTE_MS = 60_000
+_UNEVEN = 0.5  # neighbours whose spacing differs by more than this share of it are kept apart
+
+
 @dataclass(slots=True)
 class Absent:
     """Consecutive probes that ended the same way and have not been seen downstream.
 
-    `proved` stands only with overdue: these were outstanding and are confirmed now. Source offsets and
-    scheduled instants (monotonic nanoseconds) are those of the first and the last; an offset that is not
-    known is None. `holes` are sequence numbers in between that belong to something else.
+    `proved` stands only with overdue: these were outstanding and are confirmed now. Source offsets, scheduled
+    instants (monotonic nanoseconds) and the same on the wall clock (epoch milliseconds) are those of the
+    first and the last; an offset that is not known is None. What lies between is evenly spaced. `holes` are
+    sequence numbers in between that belong to something else.
     """
 
     first: int
@@ -38,7 +44,41 @@ class Absent:
     last_offset: int | None = None
     first_ns: int = 0
     last_ns: int = 0
+    first_due_ms: int = 0
+    last_due_ms: int = 0
     holes: int = 0
+
+    def row(self) -> AbsentRow:
+        """Return it as plain values, without the instants that mean nothing to another process."""
+        return (
+            self.first,
+            self.last,
+            self.outcome.value,
+            self.proved,
+            self.first_offset,
+            self.last_offset,
+            self.first_due_ms,
+            self.last_due_ms,
+            self.holes,
+        )
+
+    @classmethod
+    def of_row(cls, row: AbsentRow, *, due_ns: int) -> Absent:
+        """Return the range of such values, all of it due at that instant of our own clock."""
+        first, last, outcome, proved, first_offset, last_offset, first_due_ms, last_due_ms, holes = row
+        return cls(
+            first,
+            last,
+            Outcome(outcome),
+            proved,
+            first_offset,
+            last_offset,
+            due_ns,
+            due_ns,
+            first_due_ms,
+            last_due_ms,
+            holes,
+        )
 
     @property
     def count(self) -> int:
@@ -62,28 +102,51 @@ class Absent:
             return None
         return self.first_offset + max(0, sequence - self.first - self.holes)
 
-    def last_up_to(self, offset: int) -> int:
-        """Return the last sequence number that is surely at or below this source offset.
+    def last_below(self, offset: int) -> int:
+        """Return the last sequence number whose probe surely stands before this source offset.
 
         Less than `first` where there is none.
         """
         if self.last_offset is None:
             return self.first - 1
-        beyond = self.last_offset - offset
+        beyond = self.last_offset - offset + 1
         return self.last if beyond <= 0 else self.last - self.holes - beyond
 
     def scheduled_ns(self, sequence: int) -> int:
         """Return when this probe was due, by the even spacing of the schedule."""
-        if self.last == self.first:
-            return self.first_ns
-        return self.first_ns + (self.last_ns - self.first_ns) * (sequence - self.first) // (
-            self.last - self.first
-        )
+        return self._between(self.first_ns, self.last_ns, sequence)
+
+    def due_at_ms(self, sequence: int) -> int:
+        """Return the same on the wall clock."""
+        return self._between(self.first_due_ms, self.last_due_ms, sequence)
+
+    def by_minute(self) -> list[tuple[int, int]]:
+        """Return (minute since the epoch, probes that were due in it), holes dealt out evenly."""
+        steps, span_ms = self.last - self.first, self.last_due_ms - self.first_due_ms
+        first, last = self.first_due_ms // MINUTE_MS, self.last_due_ms // MINUTE_MS
+        if span_ms <= 0 or first == last:
+            return [(first, self.count)]
+        rows, given = [], 0
+        for minute in range(first, last + 1):
+            # So many numbers are due before the minute's end: those i with i * span / steps below it.
+            ends_ms = (minute + 1) * MINUTE_MS - self.first_due_ms
+            before = steps + 1 if minute == last else -(-ends_ms * steps // span_ms)
+            until = before * self.count // (steps + 1)
+            if until > given:
+                rows.append((minute, until - given))
+                given = until
+        return rows
 
     def extend(self, other: Absent) -> None:
         """Take in a later range; what lies between them becomes holes."""
         self.holes += other.first - self.last - 1 + other.holes
         self.last, self.last_offset, self.last_ns = other.last, other.last_offset, other.last_ns
+        self.last_due_ms = other.last_due_ms
+
+    def _between(self, first: int, last: int, sequence: int) -> int:
+        if self.last == self.first:
+            return first
+        return first + (last - first) * (sequence - self.first) // (self.last - self.first)
 
 
 _FIRST = attrgetter("first")
@@ -124,6 +187,16 @@ class AbsentRanges:
         if len(self._ranges) > MAX_RANGES:
             self._shorten()
 
+    def forget_offsets(self) -> None:
+        """Know of no range any more where it stands on the source."""
+        for held in self._ranges:
+            held.first_offset = held.last_offset = None
+
+    def find(self, sequence: int) -> Absent | None:
+        """Return the range that this sequence number lies in."""
+        index = bisect_right(self._ranges, sequence, key=_FIRST) - 1
+        return self._ranges[index] if index >= 0 and sequence <= self._ranges[index].last else None
+
     def take(self, first: int, last: int) -> list[Absent]:
         """Take these sequence numbers out of all ranges and return the parts that were there."""
         taken: list[Absent] = []
@@ -153,7 +226,20 @@ def _joins(left: Absent, right: Absent) -> bool:
         and left.outcome is right.outcome
         and left.proved is right.proved
         and (left.last_offset is None) is (right.first_offset is None)
+        and _evenly_spaced(left, right)
     )
+
+
+def _evenly_spaced(left: Absent, right: Absent) -> bool:
+    """Tell whether the step from one to the other is about as long as the steps within them."""
+    step_ms = right.first_due_ms - left.last_due_ms
+    for held in (left, right):
+        steps = held.last - held.first
+        if steps:
+            usual_ms = (held.last_due_ms - held.first_due_ms) / steps
+            if abs(step_ms - usual_ms) > _UNEVEN * usual_ms + 1:
+                return False
+    return True
 
 
 def _cut(held: Absent, first: int, last: int) -> tuple[Absent | None, Absent | None, Absent | None]:
@@ -176,6 +262,8 @@ def _cut(held: Absent, first: int, last: int) -> tuple[Absent | None, Absent | N
             held.offset_at_most(end),
             held.scheduled_ns(start),
             held.scheduled_ns(end),
+            held.due_at_ms(start),
+            held.due_at_ms(end),
             span - count,
         )
         if count

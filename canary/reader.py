@@ -1,4 +1,4 @@
-"""One cluster's tap, made anew whenever what it has to read changes, and where it has got to."""
+"""One cluster's taps, made anew whenever what they have to read changes, and where they have got to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from runtime.kafka.tap import Place, Tap, TapFault, TappedEnd, TappedRecord
+from runtime.kafka.throttle import Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,39 +25,68 @@ def alias_of(tap_name: str) -> str:
 
 
 class Reader:
-    """Keeps one tap on a set of partitions of one cluster.
+    """Keeps the taps on a set of partitions of one cluster: an eager one and a lazy one, as far as needed.
 
-    `positions` is the next offset to read of each (topic, partition); a generation number in the tap's
-    name lets what an older tap still says be told apart.
+    `eager` are the topics in which the instant of an arrival is measured; any other is read lazily.
+    `positions` is the next offset to read of each (topic, partition), whoever reads it; a generation number
+    in a tap's name lets what an older tap still says be told apart.
     """
 
     def __init__(self, settings: ClientSettings, *, alias: str, clock: Clock, inbox: Inbox) -> None:
         self.alias = alias
         self.positions: dict[tuple[str, int], int] = {}
-        self.ended = False  # the tap reads no more, although it was not told to stop
+        self.eager: set[str] = set()
+        self.ended = False  # a tap reads no more, although it was not told to stop
+        self.throttle = Throttle(clock)
         self._settings = settings
         self._clock = clock
         self._inbox = inbox
-        self._tap: Tap | None = None
+        self._taps: list[Tap] = []
+        self._names: tuple[str, str] = (f"{alias}{_TAP}0", f"{alias}{_TAP}0-lazy")  # of the present taps
         self._generation = 0
+        self._read_eagerly: set[str] = set()  # as the present taps do
         self._gone_back: set[tuple[str, int]] = set()  # read a smaller offset than before, under one tap
 
     @property
     def tap_name(self) -> str:
-        """Return the present tap's name."""
-        return f"{self.alias}{_TAP}{self._generation}"
+        """Return the present eager tap's name."""
+        return self._names[0]
 
     @property
     def silent_s(self) -> float:
-        """Return for how long the tap's thread has not been seen; 0 where there is no tap."""
-        if self._tap is None:
-            return 0.0
-        return (self._clock.monotonic_ns() - self._tap.last_poll_ns) / 1e9
+        """Return for how long the eager tap's thread has not been seen; 0 where there is none."""
+        return self._silence_s(lazy=False)
+
+    @property
+    def lazily_silent_s(self) -> float:
+        """Return the same of the lazy tap's."""
+        return self._silence_s(lazy=True)
+
+    @property
+    def outdated(self) -> bool:
+        """Tell whether the taps have to be made anew: one has ended, or reads eagerly what it should not."""
+        topics = {topic for topic, _ in self.positions}
+        dead = any(tap.dead for tap in self._taps)
+        return dead or self.ended or (self.eager & topics) != (self._read_eagerly & topics)
+
+    def take_over(self, before: Reader) -> None:
+        """Go on from where another reader of this cluster stopped, once taps are made."""
+        self.positions, self.eager = before.positions, before.eager
+        self._generation = before._generation
+        self.ended = bool(self.positions)
+
+    def leaps(self, record: TappedRecord) -> bool:
+        """Tell whether records between the last one and this were deleted before they were read.
+
+        A step over one offset is a transaction's marker.
+        """
+        position = self.positions.get((record.topic, record.partition))
+        return position is not None and record.offset > position + 1
 
     def note(self, tapped: TappedRecord | TappedEnd) -> bool:
         """Move the position on; false for what an older tap says, or of a partition no longer read."""
         key = (tapped.topic, tapped.partition)
-        if tapped.tap != self.tap_name or key not in self.positions:
+        if tapped.tap not in self._names or key not in self.positions:
             return False
         position = tapped.offset + 1 if isinstance(tapped, TappedRecord) else tapped.position
         if position <= self.positions[key] and isinstance(tapped, TappedRecord):
@@ -65,8 +95,8 @@ class Reader:
         return True
 
     def note_fault(self, fault: TapFault) -> bool:
-        """Note what the present tap complains of; false for an older one's complaint."""
-        if fault.tap != self.tap_name:
+        """Note what a present tap complains of; false for an older one's complaint."""
+        if fault.tap not in self._names:
             return False
         self.ended = self.ended or fault.lasting
         return True
@@ -80,8 +110,8 @@ class Reader:
     ) -> None:
         """Read these partitions beside those that are read already, and no topic of `drop` any more.
 
-        `drain` takes in what the old tap has left in the inbox, so that the new one begins behind it. Of a
-        topic that was made anew the old tap may have found its way into the new log already, which shows by
+        `drain` takes in what the old taps have left in the inbox, so that the new ones begin behind it. Of a
+        topic that was made anew an old tap may have found its way into the new log already, which shows by
         its going back: then the new one goes on where it stands, and reads nothing twice.
         """
         await self.stop()
@@ -92,21 +122,37 @@ class Reader:
             del self.positions[key]
         self.positions.update({**places, **found})
         self._generation += 1
+        name = f"{self.alias}{_TAP}{self._generation}"
+        self._names = (name, f"{name}-lazy")
         self.ended = False
-        if not self.positions:
-            return
-        self._tap = Tap(
+        self._read_eagerly = set(self.eager)
+        places_by_laziness: dict[bool, list[Place]] = {False: [], True: []}
+        for (topic, partition), offset in self.positions.items():
+            places_by_laziness[topic not in self.eager].append(Place(topic, partition, offset))
+        for lazy, its_places in places_by_laziness.items():
+            if its_places:
+                self._start(self._names[lazy], its_places, lazy=lazy)
+
+    def _silence_s(self, *, lazy: bool) -> float:
+        seen_ns = [tap.last_poll_ns for tap in self._taps if tap.lazy is lazy]
+        return (self._clock.monotonic_ns() - min(seen_ns)) / 1e9 if seen_ns else 0.0
+
+    async def stop(self) -> None:
+        """End the present taps and wait for their threads."""
+        taps, self._taps = self._taps, []
+        for tap in taps:
+            tap.stop()
+        await asyncio.gather(*(asyncio.to_thread(tap.join, JOIN_S) for tap in taps))
+
+    def _start(self, name: str, places: list[Place], *, lazy: bool) -> None:
+        tap = Tap(
             self._settings,
-            name=self.tap_name,
+            name=name,
             cluster=self.alias,
             clock=self._clock,
             sink=self._inbox.put_when_room,
+            lazy=lazy,
+            throttled=self.throttle.hear,
         )
-        self._tap.start([Place(topic, partition, at) for (topic, partition), at in self.positions.items()])
-
-    async def stop(self) -> None:
-        """End the present tap and wait for its thread."""
-        tap, self._tap = self._tap, None
-        if tap is not None:
-            tap.stop()
-            await asyncio.to_thread(tap.join, JOIN_S)
+        tap.start(places)
+        self._taps.append(tap)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fleet.series import COLLECTORS
+
+if TYPE_CHECKING:
+    from canary.flows import WatchedFlow
 
 
 class Reporter(Protocol):
@@ -25,9 +28,36 @@ class Reporter(Protocol):
         ...
 
 
+class Memory(Protocol):
+    """What outlives the process: it is told what is watched, and keeps its books."""
+
+    @property
+    def incarnation(self) -> str:
+        """Return the name of this process's probes."""
+        ...
+
+    def watch(self, held: WatchedFlow) -> None:
+        """Keep this flow's books from now on."""
+        ...
+
+    def forget(self, held: WatchedFlow) -> None:
+        """Note the last of a flow that is watched no more."""
+        ...
+
+    def note_carried(self, flow: str, topic_id: str, partition: int) -> None:
+        """Have it kept that a flow carries this partition."""
+        ...
+
+
 @dataclass(slots=True)
 class CollectorCounts:
     """By collector of one cluster: when it last succeeded (epoch s), and how often it failed."""
 
     last_success_at: dict[str, float] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COLLECTORS, 0)))
+    strangers: int = 0  # records in the canary's topics that are no probes
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        for collector in self.last_success_at:
+            self.last_success_at[collector] += by_s

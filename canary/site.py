@@ -6,15 +6,22 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from canary.control import ControlProbes, ControlState
+from canary.own_topics import OwnTopics
 from canary.reader import Reader
 from canary.report import CollectorCounts, Reporter
+from canary.throttling import tell_throttled
 from canary.topics import INTERVAL_S, TopicBook, TopicChange
 from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
 from fleet.evidence import Control
 from runtime.kafka.admin import ClusterAdmin, ClusterDescription, TopicDescription
+from runtime.kafka.tail import Tail
+from runtime.kafka.throttle import Throttle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from canary.config import CanaryMode
+    from canary.flows import CanaryFlow
     from canary.inbox import Inbox
     from runtime.clock import WaitingClock
     from runtime.kafka.translation import ClientSettings
@@ -28,6 +35,10 @@ class SiteListener(Protocol):
 
         Where this raises, the same changes are told again at the next look.
         """
+        ...
+
+    def arriving(self, site: Site) -> Iterable[CanaryFlow]:
+        """Return the flows to this cluster of whose mirrors its own topics are read."""
         ...
 
     async def look_closer(self, site: Site) -> None:
@@ -59,8 +70,19 @@ class Site:
         self.topics = TopicBook()
         self.refused: dict[str, str] = {}  # topics that we may not look at, and what the cluster said
         self.reader = Reader(settings, alias=alias, clock=clock, inbox=inbox)
+        self.throttles = {"tap": self.reader.throttle, "sender": Throttle(clock)}
         self.wanted: set[str] = set()  # names of the topics to look for
+        self.own_topics = OwnTopics(
+            alias,
+            tail=Tail(settings, cluster=alias, name=f"{alias}-heartbeats"),
+            admin=self.admin,
+            counts=self.counts,
+            clock=clock,
+            reporter=reporter,
+        )
         self._untold: dict[str, TopicChange] = {}  # changes that the listener has not taken yet
+        self._looked_ns: dict[str, int] = {}  # when each topic was last looked at, or was first to be
+        self._look_errors: dict[str, str] = {}  # by topic: what the last look at it said
         self._clock = clock
         self._reporter = reporter
         self._probes = ControlProbes(
@@ -80,6 +102,44 @@ class Site:
         """Return how many brokers the cluster has, 1 as long as that is not known."""
         return len(self.description.brokers) if self.description is not None else 1
 
+    def take_over(self, before: Site) -> None:
+        """Go on where another site of this cluster has ended: its counters, its topics, what it read."""
+        self.topics, self.wanted, self.refused = before.topics, before.wanted, before.refused
+        self.description, self._untold = before.description, before._untold
+        self.control.counts.update(before.control.counts)
+        self.counts.errors.update(before.counts.errors)
+        self.counts.last_success_at.update(before.counts.last_success_at)
+        self.reader.take_over(before.reader)
+        for client, throttle in self.throttles.items():
+            throttle.take_over(before.throttles[client])
+
+    def forget(self, topic: str) -> None:
+        """Look no more for a topic, and know nothing of it if it is wanted again."""
+        self.wanted.discard(topic)
+        self.topics.forget(topic)
+        self.refused.pop(topic, None)
+        self._untold.pop(topic, None)
+        self._looked_ns.pop(topic, None)
+        self._look_errors.pop(topic, None)
+
+    def looked(self, topic: str) -> tuple[int, str]:
+        """Return when (monotonic ns) a topic was last looked at, and what the last look said if it failed.
+
+        While the cluster is down nobody can look: that time does not count.
+        """
+        now_ns = self._clock.monotonic_ns()
+        looked_ns = self._looked_ns.setdefault(topic, now_ns)
+        if self.control.last_failed_at is not None:
+            failed_s = self._clock.wall_s() - self.control.last_failed_at
+            looked_ns = max(looked_ns, now_ns - int(failed_s * 1e9))
+        return looked_ns, self._look_errors.get(topic, "")
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self.control.move_instants(by_s)
+        self.topics.move_instants(by_s)
+        self.counts.move_instants(by_s)
+
     async def run(self, listener: SiteListener, stopping: asyncio.Event) -> None:
         """Reach the cluster, then watch it until `stopping`; raises our errors while it cannot be reached.
 
@@ -92,6 +152,7 @@ class Site:
             await self._reach()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._probes.run(stopping))
+                group.create_task(self.own_topics.run(lambda: listener.arriving(self), stopping))
                 group.create_task(self._watch_topics(listener, stopping))
         except ConfigurationError as error:
             # The client found what no reading of the configuration had; the other clusters go on.
@@ -121,6 +182,7 @@ class Site:
             else:
                 self.counts.last_success_at["topics"] = self._clock.wall_s()
                 self._reporter.settled(where)
+            tell_throttled(self.alias, self.throttles, self._reporter)
             await self._clock.wait(stopping, timeout_s=INTERVAL_S)
 
     async def _look(self, listener: SiteListener) -> None:
@@ -132,7 +194,8 @@ class Site:
         for name, answer in zip(asked, answers, strict=True):
             if isinstance(answer, BaseException):
                 failed.append(answer)
-            else:
+                self._look_errors[name] = str(answer)
+            elif name in self.wanted:  # it may have been dropped while it was asked for
                 found[name] = answer
             if isinstance(answer, RefusedError):
                 self.refused[name] = str(answer)
@@ -142,13 +205,24 @@ class Site:
             untold = self._untold.get(change.name)
             old = untold.old if untold is not None else change.old
             self._untold[change.name] = TopicChange(change.name, old, change.new)
-        if self._untold:
-            await listener.topics_changed(self, list(self._untold.values()))
-            self._untold.clear()
+        await self._tell_changes(listener)
+        for name in found:
+            self._looked_ns[name] = self._clock.monotonic_ns()
+            self._look_errors.pop(name, None)
         if found or not asked:
             await listener.look_closer(self)
         for error in failed:
             raise error
+
+    async def _tell_changes(self, listener: SiteListener) -> None:
+        if not self._untold:
+            return
+        try:
+            await listener.topics_changed(self, list(self._untold.values()))
+        except MirrorwatchError as error:
+            self._look_errors.update(dict.fromkeys(self._untold, str(error)))
+            raise
+        self._untold.clear()
 
     async def _describe(self, name: str) -> TopicDescription | None:
         return (await self.admin.describe_topics([name]))[name]

@@ -2,6 +2,8 @@
 
 The same identity stands in key, value and one header, so that a change to any of them is seen; the value
 is JSON, so that a person can check a probe with any console consumer. Bytes in, record or reading out.
+
+What is made for every probe is a named tuple, in a third of the time of a frozen dataclass.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import json
 import re
 import zlib
 from dataclasses import dataclass
+from typing import NamedTuple
 
-VERSION = 1
+VERSION = 2
 MAX_VALUE_BYTES = 4096  # a probe is about 300 bytes; anything far larger is not one of ours
 HEADER = "mirrorwatch-canary"
 # Headers that mirrors are known to add to what they copy, to know it again.
@@ -25,13 +28,20 @@ _KEY_BASE64 = re.compile(rb"bWlycm9yd2F0Y2gt[A-Za-z0-9+/]*={0,2}")  # twelve byt
 _INCARNATION = re.compile(r"[0-9a-f]{16}")
 _TOPIC_ID = re.compile(r"[A-Za-z0-9+/=_-]{1,64}")
 _CRC = b',"crc32":"'
+# A value exactly as `encode` writes it where no text needs escaping: what nearly every record of ours is.
+_CANONICAL = re.compile(
+    rb'(\{"mirrorwatch":%d,"installation":"([ !#-\[\]-~]*)","incarnation":"([0-9a-f]{16})"'
+    rb',"sequence":(0|[1-9][0-9]{0,17}),"topic_id":"([A-Za-z0-9+/=_-]{1,64})","topic":"([ !#-\[\]-~]*)"'
+    rb',"partition":(0|[1-9][0-9]{0,17}),"due_at_ms":(0|[1-9][0-9]{0,17})),"crc32":"([0-9a-f]{8})"\}'
+    % VERSION
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """The identity of one probe.
 
-    `sent_at_ms` is the sender's wall clock, for people only: it is never subtracted from another clock.
+    `due_at_ms` is the scheduled instant on the sender's wall clock: it names the minute of the books, and is
+    never subtracted from another clock.
     """
 
     installation: str
@@ -40,11 +50,10 @@ class Stamp:
     topic_id: str
     topic: str
     partition: int
-    sent_at_ms: int
+    due_at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeRecord:
+class ProbeRecord(NamedTuple):
     """A stamp as Kafka carries it."""
 
     key: bytes
@@ -52,15 +61,13 @@ class ProbeRecord:
     headers: tuple[tuple[str, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Intact:
+class Intact(NamedTuple):
     """A copy that says exactly what was sent."""
 
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Which probe it is within one installation."""
 
     topic_id: str
@@ -102,7 +109,7 @@ def encode(stamp: Stamp) -> ProbeRecord:
             "topic_id": stamp.topic_id,
             "topic": stamp.topic,
             "partition": stamp.partition,
-            "sent_at_ms": stamp.sent_at_ms,
+            "due_at_ms": stamp.due_at_ms,
         },
         separators=(",", ":"),
     ).encode()
@@ -114,9 +121,72 @@ def encode(stamp: Stamp) -> ProbeRecord:
     )
 
 
+class Stamper:
+    """Encodes the probes of one topic as `encode` does, from parts that are made once."""
+
+    def __init__(self, *, installation: str, incarnation: str, topic_id: str, topic: str) -> None:
+        def text(name: str, value: str) -> bytes:
+            return f'"{name}":{json.dumps(value)}'.encode()
+
+        self._head = b'{"mirrorwatch":%d,%b,%b,"sequence":' % (
+            VERSION,
+            text("installation", installation),
+            text("incarnation", incarnation),
+        )
+        self._middle = b',%b,%b,"partition":' % (text("topic_id", topic_id), text("topic", topic))
+        self._key_head, self._key_tail = f"mirrorwatch-{incarnation}".encode(), topic_id.encode()
+
+    def encode(self, partition: int, sequence: int, due_at_ms: int) -> ProbeRecord:
+        """Return key, value and header of this probe."""
+        body = b'%b%d%b%d,"due_at_ms":%d' % (self._head, sequence, self._middle, partition, due_at_ms)
+        crc = b"%08x" % zlib.crc32(b"}", zlib.crc32(body))
+        return ProbeRecord(
+            key=b"%b-%d-%d-%b" % (self._key_head, partition, sequence, self._key_tail),
+            value=b'%b,"crc32":"%b"}' % (body, crc),
+            headers=((HEADER, crc),),
+        )
+
+
 def decode(key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None) -> Reading:
     """Read a record of the canary's topic; any bytes give a reading, none raises."""
-    stamp = _stamp_of(value)
+    return _intact(key, value, headers) or _decode_closely(key, value, headers)
+
+
+def _intact(
+    key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None
+) -> Intact | None:
+    """Read a record that is exactly as `encode` writes it, at a fraction of the cost; None says nothing."""
+    if value is None or len(value) > MAX_VALUE_BYTES or headers is None or len(headers) != 1:
+        return None
+    found = _CANONICAL.fullmatch(value)
+    if found is None:
+        return None
+    body, installation, incarnation, sequence, topic_id, topic, partition, due_at_ms, crc = found.groups()
+    if headers[0] != (HEADER, crc) or int(crc, 16) != zlib.crc32(b"}", zlib.crc32(body)):
+        return None
+    if key != b"mirrorwatch-%b-%b-%b-%b" % (incarnation, partition, sequence, topic_id):
+        return None
+    return Intact(
+        Stamp(
+            installation.decode(),
+            incarnation.decode(),
+            int(sequence),
+            topic_id.decode(),
+            topic.decode(),
+            int(partition),
+            int(due_at_ms),
+        )
+    )
+
+
+def _decode_closely(
+    key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]] | None
+) -> Reading:
+    """Read any record, and say what is wrong with it."""
+    fields = _fields_of(value)
+    if _of_another_version(fields):
+        return Stranger("a probe of another version")
+    stamp = _stamp_from(fields)
     if stamp is None:
         if _looks_like_probe(key, value, headers):
             return Corrupted(_identity_of(key), "the value is not the one that was sent")
@@ -128,7 +198,9 @@ def decode(key: bytes | None, value: bytes | None, headers: list[tuple[str, byte
     if key != sent.key:
         changed.append("the key is missing" if key is None else "the key is not the one that was sent")
     kept = tuple((name, text) for name, text in headers or () if name not in PROVENANCE_HEADERS)
-    if kept != sent.headers:
+    if kept != sent.headers and [name for name, _ in kept] == [HEADER]:
+        changed.append(f"the header {HEADER} does not hold what was sent")
+    elif kept != sent.headers:
         names = ", ".join(name[:60] for name, _ in kept[:5]) or "none"
         changed.append(f"the headers are not those that were sent (now: {names})")
     if not changed:
@@ -165,25 +237,30 @@ def _looks_like_probe(
     )
 
 
-def _stamp_of(value: bytes | None) -> Stamp | None:
-    """Return the stamp in a value whose own checksum holds, else None."""
+def _fields_of(value: bytes | None) -> object:
+    """Return what a value says whose own checksum holds, else None."""
     if value is None or len(value) > MAX_VALUE_BYTES:
         return None
     body, mark, crc = value.rpartition(_CRC)
     if not mark or f"{zlib.crc32(body + b'}'):08x}".encode() + b'"}' != crc:
         return None
     try:
-        fields = json.loads(body + b"}")
+        return json.loads(body + b"}")
     except (ValueError, RecursionError):
         return None
-    return _stamp_from(fields)
+
+
+def _of_another_version(fields: object) -> bool:
+    """Tell whether these are fields of a probe that an older or newer Mirrorwatch has sent."""
+    version = fields.get("mirrorwatch") if isinstance(fields, dict) else None
+    return type(version) is int and version > 0 and version != VERSION
 
 
 def _stamp_from(fields: object) -> Stamp | None:
     if not isinstance(fields, dict) or fields.get("mirrorwatch") != VERSION:
         return None
     texts = [fields.get(name) for name in ("installation", "incarnation", "topic_id", "topic")]
-    numbers = [fields.get(name) for name in ("sequence", "partition", "sent_at_ms")]
+    numbers = [fields.get(name) for name in ("sequence", "partition", "due_at_ms")]
     if not all(isinstance(text, str) for text in texts):
         return None
     if not (_INCARNATION.fullmatch(fields["incarnation"]) and _TOPIC_ID.fullmatch(fields["topic_id"])):
@@ -197,5 +274,5 @@ def _stamp_from(fields: object) -> Stamp | None:
         topic_id=fields["topic_id"],
         topic=fields["topic"],
         partition=fields["partition"],
-        sent_at_ms=fields["sent_at_ms"],
+        due_at_ms=fields["due_at_ms"],
     )

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     from runtime.kafka.tap import TappedRecord
 
+    Line = tuple[str, int]  # a flow's name and a partition of its target topic
+
 MAX_KEPT = 50_000
-HOLD_S = 1.0  # a copy may be read before its original is: two taps, two threads
+HOLD_S = 1.0  # a copy may be read before its original is: the source's tap is lazy
 
 
 class Strangers:
@@ -26,7 +28,12 @@ class Strangers:
     def __init__(self) -> None:
         self._kept: set[int] = set()
         self._order: deque[int] = deque()
-        self._held: deque[tuple[int, TappedRecord, Corrupted, Callable[[Reading], None]]] = deque()
+        self._lines: dict[Line, deque[tuple[TappedRecord, Reading, Callable[[Reading], None]]]] = {}
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether nothing waits to be compared."""
+        return not self._lines
 
     def add(self, record: TappedRecord) -> None:
         """Keep a record of the source that is no intact probe."""
@@ -38,24 +45,38 @@ class Strangers:
         if len(self._order) > MAX_KEPT:
             self._kept.discard(self._order.popleft())
 
-    def sort(self, record: TappedRecord, reading: Reading, give: Callable[[Reading], None]) -> None:
+    def sort(
+        self, record: TappedRecord, reading: Reading, give: Callable[[Reading], None], *, line: Line
+    ) -> None:
         """Give the reading of a target's record on: as a stranger's where the source holds the same.
 
-        A changed copy that names no probe waits for HOLD_S, in case its original is read only now. One that
-        names its probe is given at once, because what is judged of that probe depends on it.
+        A changed copy waits for HOLD_S, in case its original is read only now. What comes after it in its
+        line, which is a partition of a flow, waits with it: a later probe would prove the changed one lost
+        before it is known that a copy of it came. Instants are those of the reading all the same.
         """
-        if not isinstance(reading, Corrupted) or (reading.identity is not None and not self._knows(record)):
-            give(reading)
-        elif self._knows(record):
-            give(Stranger("it stands like this on the source"))
+        if line in self._lines or (isinstance(reading, Corrupted) and not self._knows(record)):
+            self._lines.setdefault(line, deque()).append((record, reading, give))
         else:
-            self._held.append((record.at_ns + int(HOLD_S * 1e9), record, reading, give))
+            give(self._sorted(record, reading))
 
-    def release(self, now_ns: int) -> None:
-        """Give on what has waited long enough."""
-        while self._held and self._held[0][0] <= now_ns:
-            _, record, reading, give = self._held.popleft()
-            give(Stranger("it stands like this on the source") if self._knows(record) else reading)
+    def release(self, now_ns: int, *, all_of_it: bool = False) -> None:
+        """Give on what has waited long enough, what the source has shown meanwhile, and what stood behind."""
+        for line in list(self._lines):
+            waiting = self._lines[line]
+            while waiting:
+                record, reading, give = waiting[0]
+                held = now_ns < record.at_ns + int(HOLD_S * 1e9) and not all_of_it
+                if held and isinstance(reading, Corrupted) and not self._knows(record):
+                    break
+                waiting.popleft()
+                give(self._sorted(record, reading))
+            if not waiting:
+                del self._lines[line]
+
+    def _sorted(self, record: TappedRecord, reading: Reading) -> Reading:
+        if isinstance(reading, Corrupted) and self._knows(record):
+            return Stranger("it stands like this on the source")
+        return reading
 
     def _knows(self, record: TappedRecord) -> bool:
         return _mark(record) in self._kept

@@ -1,10 +1,25 @@
-"""What the canary keeps in the store: which partitions each flow was once seen to carry."""
+"""What the canary keeps in the store: its books by the minute, and how far each process's probes are covered.
+
+A row of `canary_minutes` counts the probes of one incarnation that were due in one minute of the epoch, as
+far as one process gave them their outcome: `incarnation` wrote the row, `probes_of` sent the probes, and the
+two differ where a process took over what another had left. The sum over them is the truth about a flow and a
+replica. Every row is written whole.
+"""
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import sqlalchemy as sa
 
+from canary.events import Coverage
+from canary.minutes import COLUMNS
+from fleet.evidence import Finding, FindingKind
 from runtime.store_migrations import Migration, create
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _METADATA = sa.MetaData()
 
@@ -16,8 +31,52 @@ CARRIED = sa.Table(
     sa.Column("partition", sa.Integer, primary_key=True),
     sa.Column("first_seen_at", sa.Float, nullable=False),
 )
+MINUTES = sa.Table(
+    "canary_minutes",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("minute", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("replica", sa.String(200), primary_key=True),
+    sa.Column("incarnation", sa.String(16), primary_key=True),
+    sa.Column("probes_of", sa.String(16), primary_key=True),
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in COLUMNS),
+)
+COVERAGE = sa.Table(
+    "canary_coverage",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("incarnation", sa.String(16), primary_key=True),
+    sa.Column("topic_id", sa.String(64), primary_key=True),
+    sa.Column("partition", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("target_topic_id", sa.String(64), nullable=False),
+    sa.Column("covered", sa.Text, nullable=False),  # JSON: [[first, last], ...]
+    sa.Column("absent", sa.Text, nullable=False),  # JSON: rows of ranges.Absent
+    sa.Column("source_from", sa.BigInteger, nullable=False),
+    sa.Column("target_from", sa.BigInteger, nullable=False),
+)
+FINDINGS = sa.Table(
+    "canary_findings",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("found_at", sa.Float, primary_key=True),
+    sa.Column("kind", sa.String(20), primary_key=True),
+    sa.Column("topic", sa.String(249), primary_key=True),
+    sa.Column("partition", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),  # of those alike in all of these
+    sa.Column("source_offset", sa.BigInteger),
+    sa.Column("target_offset", sa.BigInteger),
+    sa.Column("sentence", sa.Text, nullable=False),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Column("overtaken", sa.Boolean, nullable=False),
+    sa.Column("named", sa.Boolean, nullable=False),
+)
 
-MIGRATIONS = (Migration("canary", 1, "partitions a flow was seen to carry", create(CARRIED)),)
+MIGRATIONS = (
+    Migration("canary", 1, "partitions a flow was seen to carry", create(CARRIED)),
+    Migration("canary", 2, "books by the minute, coverage and findings", create(MINUTES, COVERAGE, FINDINGS)),
+)
+
+MinuteKey = tuple[str, str, int]  # flow, the incarnation whose probes are counted, minute
 
 
 def carried_of(connection: sa.Connection) -> dict[str, set[tuple[str, int]]]:
@@ -36,3 +95,130 @@ def keep_carried(connection: sa.Connection, flow: str, topic_id: str, partition:
     known = sa.select(sa.literal(1)).where(*(CARRIED.c[name] == value for name, value in key.items()))
     if connection.execute(known).first() is None:
         connection.execute(sa.insert(CARRIED).values(**key, first_seen_at=at))
+
+
+def keep_minutes(
+    connection: sa.Connection,
+    rows: Mapping[MinuteKey, tuple[int, ...]],
+    *,
+    replica: str,
+    incarnation: str,
+) -> None:
+    """Write rows whole, numbers in the order of minutes.COLUMNS."""
+    writer = {"replica": replica, "incarnation": incarnation}
+    _replace(
+        connection,
+        MINUTES,
+        [
+            {"flow": flow, "minute": minute, "probes_of": of, **writer}
+            | dict(zip(COLUMNS, numbers, strict=True))
+            for (flow, of, minute), numbers in rows.items()
+        ],
+    )
+
+
+def keep_coverages(connection: sa.Connection, rows: Iterable[tuple[str, str, Coverage]]) -> None:
+    """Write coverages whole, each with its flow and the target's topic id (empty: not known)."""
+    _replace(
+        connection,
+        COVERAGE,
+        [
+            {
+                "flow": flow,
+                "incarnation": one.incarnation,
+                "topic_id": one.topic_id,
+                "partition": one.partition,
+                "target_topic_id": target_topic_id,
+                "covered": json.dumps(one.covered, separators=(",", ":")),
+                "absent": json.dumps(one.absent, separators=(",", ":")),
+                "source_from": one.source_from,
+                "target_from": one.target_from,
+            }
+            for flow, target_topic_id, one in rows
+        ],
+    )
+
+
+def coverages_of(
+    connection: sa.Connection, incarnations: Iterable[str]
+) -> dict[tuple[str, str], list[tuple[str, Coverage]]]:
+    """Return by flow and incarnation what is covered, each with the target's topic id at that time."""
+    wanted = sa.select(COVERAGE).where(COVERAGE.c.incarnation.in_(list(incarnations)))
+    found: dict[tuple[str, str], list[tuple[str, Coverage]]] = {}
+    for row in connection.execute(wanted).mappings():
+        coverage = Coverage(
+            incarnation=row["incarnation"],
+            topic_id=row["topic_id"],
+            partition=row["partition"],
+            covered=tuple((first, last) for first, last in json.loads(row["covered"])),
+            absent=tuple(tuple(one) for one in json.loads(row["absent"])),
+            source_from=row["source_from"],
+            target_from=row["target_from"],
+        )
+        key = (row["flow"], row["incarnation"])
+        found.setdefault(key, []).append((row["target_topic_id"], coverage))
+    return found
+
+
+def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, int, Finding]]) -> None:
+    """Write findings whole, each with its flow and its number among those alike in place and time."""
+    _replace(
+        connection,
+        FINDINGS,
+        [
+            {
+                "flow": flow,
+                "found_at": one.at,
+                "kind": one.kind.value,
+                "topic": one.topic,
+                "partition": one.partition,
+                "number": number,
+                "source_offset": one.source_offset,
+                "target_offset": one.target_offset,
+                "sentence": one.sentence,
+                "count": one.count,
+                "overtaken": one.overtaken,
+                "named": one.named,
+            }
+            for flow, number, one in rows
+        ],
+    )
+
+
+def findings_since(connection: sa.Connection, at: float) -> dict[str, list[Finding]]:
+    """Return by flow what was found since this instant (epoch s), oldest first."""
+    wanted = sa.select(FINDINGS).where(FINDINGS.c.found_at >= at).order_by(FINDINGS.c.found_at)
+    found: dict[str, list[Finding]] = {}
+    for row in connection.execute(wanted).mappings():
+        finding = Finding(
+            kind=FindingKind(row["kind"]),
+            at=row["found_at"],
+            topic=row["topic"],
+            partition=row["partition"],
+            source_offset=row["source_offset"],
+            target_offset=row["target_offset"],
+            sentence=row["sentence"],
+            count=row["count"],
+            overtaken=row["overtaken"],
+            named=row["named"],
+        )
+        found.setdefault(row["flow"], []).append(finding)
+    return found
+
+
+def delete_old(connection: sa.Connection, *, minutes_before: int, findings_before: float) -> None:
+    """Delete minutes and findings that are older than they are to be kept."""
+    connection.execute(sa.delete(MINUTES).where(MINUTES.c.minute < minutes_before))
+    connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.found_at < findings_before))
+
+
+def _replace(connection: sa.Connection, table: sa.Table, rows: list[dict[str, object]]) -> None:
+    """Write rows by their primary key, whatever stood there."""
+    if not rows:
+        return
+    keys = [column.name for column in table.primary_key]
+    here = [table.c[name] == sa.bindparam(f"key_{name}") for name in keys]
+    connection.execute(
+        sa.delete(table).where(*here), [{f"key_{name}": row[name] for name in keys} for row in rows]
+    )
+    connection.execute(sa.insert(table), rows)

@@ -10,8 +10,12 @@ from canary.proof import lose_proved
 from canary.stamp import Corrupted, Identity, Intact, Stamp, Stranger
 
 if TYPE_CHECKING:
-    from canary.partition import PartitionState, Probe
+    from canary.partition import PartitionState, Probe, Run
     from canary.tracking import Tracking
+
+
+# Outcomes that say more than a copy which comes after all leaves true.
+GIVEN_UP = (Outcome.LOST, Outcome.OVERDUE, Outcome.PRODUCE_UNKNOWN)
 
 
 def see(tracking: Tracking, event: SeenAtTarget) -> None:
@@ -62,6 +66,9 @@ def begin_again(tracking: Tracking) -> None:
     tracking.read_before.clear()
     for state in tracking.states.values():
         state.read.begin_again()
+        for run in state.adopted.values():
+            run.target_from = 0
+            run.changed = True
 
 
 def _take_stamp(tracking: Tracking, stamp: Stamp, event: SeenAtTarget, *, again: bool) -> None:
@@ -73,91 +80,165 @@ def _take_stamp(tracking: Tracking, stamp: Stamp, event: SeenAtTarget, *, again:
             sentence = f"a probe of another installation ({stamp.installation[:40]})"
             ledger.mark_record(Mark.FOREIGN, event, identity, sentence)
         return
-    elsewhere = None
-    if tracking.source_topic not in (None, stamp.topic):
-        elsewhere = f"it was sent to the topic {stamp.topic[:249]}"
-    elif event.partition != stamp.partition:
-        elsewhere = f"it stands in partition {event.partition}"
-    if elsewhere is not None:
-        if not again:
+    ours = tracking.is_ours(stamp.incarnation)
+    elsewhere = _elsewhere(tracking, stamp, event)
+    if elsewhere:
+        if ours and not again:
             ledger.mark_record(Mark.MISROUTED, event, identity, elsewhere)
         _take_impaired(tracking, identity, event, "misrouted")
         return
     state = tracking.states.get((stamp.topic_id, stamp.partition))
-    if state is None:
+    if state is not None:
+        tracking.carry(state)
+    if stamp.incarnation in tracking.adoptions:
+        _take_adopted(tracking, state, stamp, event, again=again)
+    elif state is None:
         return
-    tracking.carry(state)
-    if stamp.incarnation == tracking.policy.incarnation:
-        _take_ours(tracking, state, identity, event, again=again)
+    elif ours:
+        _take_own(tracking, state, identity, event, again=again)
+    elif (anchors := state.others.get(stamp.incarnation)) is not None:
+        _sight_at(state, anchors.at_least(stamp.sequence))
+
+
+def _elsewhere(tracking: Tracking, stamp: Stamp, event: SeenAtTarget) -> str:
+    """Return where a stamp belongs instead, empty where it is in its place."""
+    if tracking.source_topic not in (None, stamp.topic):
+        return f"it was sent to the topic {stamp.topic[:249]}"
+    if event.partition != stamp.partition:
+        return f"it stands in partition {event.partition}"
+    return ""
+
+
+def _take_adopted(
+    tracking: Tracking, state: PartitionState | None, stamp: Stamp, event: SeenAtTarget, *, again: bool
+) -> None:
+    """Take in an intact copy of a run that was taken over."""
+    run = state.adopted.get(stamp.incarnation) if state is not None else None
+    if state is None or run is None or not run.knows(stamp.sequence):
+        tracking.adoptions[stamp.incarnation].note_early(stamp)
+        return
+    identity = Identity(stamp.topic_id, stamp.incarnation, stamp.partition, stamp.sequence)
+    _take_ours(tracking, state, run, identity, event, again=again)
+
+
+def _take_own(
+    tracking: Tracking, state: PartitionState, identity: Identity, event: SeenAtTarget, *, again: bool
+) -> None:
+    run = state.own
+    if run.first_sequence <= identity.sequence < run.next_sequence:
+        _take_ours(tracking, state, run, identity, event, again=again)
+    elif not again and identity.sequence >= run.next_sequence:
+        tracking.ledger.mark_record(Mark.FOREIGN, event, identity, "this incarnation never sent it")
 
 
 def _take_ours(
-    tracking: Tracking, state: PartitionState, identity: Identity, event: SeenAtTarget, *, again: bool
+    tracking: Tracking,
+    state: PartitionState,
+    run: Run,
+    identity: Identity,
+    event: SeenAtTarget,
+    *,
+    again: bool,
 ) -> None:
-    """Take in an intact copy of a probe of this incarnation, in its own partition."""
+    """Take in an intact copy of a probe that is ours to judge, in its own partition."""
     ledger, sequence = tracking.ledger, identity.sequence
-    if sequence >= state.next_sequence:
-        if not again:
-            ledger.mark_record(Mark.FOREIGN, event, identity, "this incarnation never sent it")
-        return
-    state.read.sighted(sequence)
-    probe = state.in_flight.get(sequence)
+    probe = run.in_flight.get(sequence)
     if probe is not None and event.at_ns - probe.scheduled_ns > tracking.policy.horizon_ns:
-        tracking.pass_horizon(state, probe, event.at_ns)
+        tracking.pass_horizon(state, run, probe, event.at_ns)
         probe = None
     if probe is not None:
-        _arrive(tracking, state, probe, event)
-    elif not _arrive_after_end(tracking, state, sequence, event):
+        _sight(state, probe)
+        _arrive(tracking, state, run, probe, event)
+    elif not _arrive_after_end(tracking, state, run, sequence, event):
         if not again:
             ledger.mark_record(Mark.DUPLICATED, event, identity, "a copy of it had arrived before")
         return
-    if sequence < state.newest_arrived:
-        ledger.mark_record(Mark.REORDERED, event, identity, f"probe {state.newest_arrived} arrived before it")
-    state.newest_arrived = max(state.newest_arrived, sequence)
+    if sequence < run.newest_arrived:
+        ledger.mark_record(Mark.REORDERED, event, identity, f"probe {run.newest_arrived} arrived before it")
+    run.newest_arrived = max(run.newest_arrived, sequence)
 
 
-def _arrive(tracking: Tracking, state: PartitionState, probe: Probe, event: SeenAtTarget) -> None:
+def _sight(state: PartitionState, probe: Probe) -> None:
+    """Note that a copy of this probe, in whatever shape, stands in its own partition."""
+    probe.sighted = True
+    # Before the source was read that far, there may be a copy of it in front of the acknowledged one.
+    if probe.stale:
+        return
+    known = probe.offset is not None and probe.offset <= state.source_read_to
+    _sight_at(state, probe.offset if known else probe.after_offset + 1)
+
+
+def _sight_at(state: PartitionState, offset: int | None) -> None:
+    """Note that a record which stands there on the source, or behind it, is on the target."""
+    if offset is not None:
+        state.read.sighted(offset)
+
+
+def _arrive(tracking: Tracking, state: PartitionState, run: Run, probe: Probe, event: SeenAtTarget) -> None:
     ledger, at_ns = tracking.ledger, event.at_ns
     latency_ns = at_ns - probe.scheduled_ns
     probe.arrived_ns = at_ns
-    state.present(probe.scheduled_ns, at_ns, threshold_ns=tracking.policy.threshold_ns)
-    if probe.warm:
-        del state.in_flight[probe.sequence]
+    if run.adopted:
+        state.last_arrival_ns = at_ns
+        sentence = "it arrived, but the service was restarted while it was in flight: it was not timed"
+        ledger.conclude(
+            state, run, probe, Outcome.UNKNOWN, at_ns, sentence, target_offset=event.offset, arrived=True
+        )
         return
-    good = latency_ns <= tracking.policy.threshold_ns
-    if not good and tracking.impaired_since(probe.scheduled_ns):
+    _present(tracking, state, probe.scheduled_ns, at_ns)
+    if probe.warm:
+        run.take_out(probe)
+        return
+    asleep = tracking.impairments.slept_between(probe.scheduled_ns, at_ns)
+    good = latency_ns <= tracking.policy.threshold_ns and not asleep
+    if asleep or (not good and tracking.impairments.spoil_goodness(probe.scheduled_ns)):
         outcome = Outcome.UNKNOWN
         sentence = "it arrived, but the prober was impaired: when it did is not known"
     else:
         outcome = Outcome.GOOD if good else Outcome.LATE
         sentence = f"it arrived after {latency_ns / 1e9:.3f} s"
         ledger.settle(probe)
-        ledger.time(Stage.END_TO_END, latency_ns, at_ns)
-        if probe.on_source:
-            ledger.time_replication(probe, at_ns)
+        if good or not tracking.impairments.between(probe.scheduled_ns, at_ns):
+            ledger.time(Stage.END_TO_END, latency_ns, at_ns)
+            if probe.on_source:
+                ledger.time_replication(probe, at_ns)
         if probe.acked_ns is None:
-            state.arrived[probe.sequence] = probe
-            tracking.await_horizon(state, probe)
-    ledger.conclude(state, probe, outcome, at_ns, sentence, target_offset=event.offset, arrived=True)
+            run.arrived[probe.sequence] = probe
+            tracking.await_horizon(state, run, probe)
+    ledger.conclude(state, run, probe, outcome, at_ns, sentence, target_offset=event.offset, arrived=True)
 
 
-def _arrive_after_end(tracking: Tracking, state: PartitionState, sequence: int, event: SeenAtTarget) -> bool:
+def _present(tracking: Tracking, state: PartitionState, scheduled_ns: int, at_ns: int) -> None:
+    """Note the first copy of a probe; its latency only where it says something of the flow and not of us."""
+    late = at_ns - scheduled_ns > tracking.policy.threshold_ns
+    trusted = not (late and tracking.impairments.between(scheduled_ns, at_ns))
+    state.present(scheduled_ns, at_ns, threshold_ns=tracking.policy.threshold_ns, trusted=trusted)
+
+
+def _arrive_after_end(
+    tracking: Tracking, state: PartitionState, run: Run, sequence: int, event: SeenAtTarget
+) -> bool:
     """Take in the first copy of a probe that had ended without one; false if it had been seen before."""
-    taken = state.overdue.take(sequence, sequence) or state.absent.take(sequence, sequence)
+    taken = run.overdue.take(sequence, sequence) or run.absent.take(sequence, sequence)
     if not taken:
         return False
     held, at_ns = taken[0], event.at_ns
-    state.present(held.first_ns, at_ns, threshold_ns=tracking.policy.threshold_ns)
-    if held.outcome in (Outcome.UNKNOWN, Outcome.WARMUP):
+    run.changed = True
+    _sight_at(state, held.offset_at_least(sequence))
+    if run.adopted:
+        state.last_arrival_ns = at_ns
+    else:
+        _present(tracking, state, held.first_ns, at_ns)
+    if held.outcome not in GIVEN_UP:
         return True
     if held.outstanding:
         mark, sentence = Mark.RECOVERED, "it arrived after its horizon"
-        if not tracking.impaired_since(held.first_ns):
+        if not run.adopted and not tracking.impairments.between(held.first_ns, at_ns):
             tracking.ledger.time(Stage.END_TO_END, at_ns - held.first_ns, at_ns)
     else:
         said = "confirmed as lost" if held.proved else held.outcome.value
         mark, sentence = Mark.RETURNED, f"it arrived after it had been called {said}: that was wrong"
-    tracking.ledger.mark(mark, state, held, at_ns=at_ns, sentence=sentence, target_offset=event.offset)
+    tracking.ledger.mark(mark, state, run, held, at_ns=at_ns, sentence=sentence, target_offset=event.offset)
     return True
 
 
@@ -167,24 +248,43 @@ def _take_corrupted(tracking: Tracking, copy: Corrupted, event: SeenAtTarget, *,
             sentence = f"a changed probe of another installation ({copy.installation[:40]})"
             tracking.ledger.mark_record(Mark.FOREIGN, event, copy.identity, sentence)
         return
-    if copy.identity is not None and copy.identity.incarnation != tracking.policy.incarnation:
+    if copy.identity is not None and copy.identity.incarnation not in tracking.minutes:
         return  # of another run, whose books have it
+    if copy.identity is not None and _never_sent(tracking, copy.identity):
+        if not again:
+            sentence = "a changed record that names a probe which this incarnation never sent"
+            tracking.ledger.mark_record(Mark.FOREIGN, event, copy.identity, sentence)
+        return
     if not again:
         tracking.ledger.mark_record(Mark.CORRUPTED, event, copy.identity, copy.sentence)
     if copy.identity is not None:
         _take_impaired(tracking, copy.identity, event, "corrupted")
 
 
+def _never_sent(tracking: Tracking, identity: Identity) -> bool:
+    """Tell whether a key that anybody may write names a probe of ours that there never was."""
+    if identity.incarnation != tracking.policy.incarnation or identity.topic_id in tracking.gone:
+        return False
+    state = tracking.states.get((identity.topic_id, identity.partition))
+    return state is None or identity.sequence >= state.own.next_sequence
+
+
 def _take_impaired(tracking: Tracking, identity: Identity, event: SeenAtTarget, how: str) -> None:
     """Take in a copy that delivers nothing; in its own partition it shows how far the mirror got."""
     state = tracking.states.get((identity.topic_id, identity.partition))
-    if state is None or identity.incarnation != tracking.policy.incarnation:
+    run = state.run_of(identity.incarnation) if state is not None else None
+    if state is None or run is None:
         return
-    if identity.sequence >= state.next_sequence:
+    if not run.knows(identity.sequence):
         return
+    probe = run.in_flight.get(identity.sequence)
     tracking.carry(state)
-    if event.partition == identity.partition:
-        state.read.sighted(identity.sequence)
-    probe = state.in_flight.get(identity.sequence)
     if probe is not None:
         probe.copy_seen = how
+    if event.partition != identity.partition:
+        return
+    if probe is not None:
+        _sight(state, probe)
+    else:
+        held = run.overdue.find(identity.sequence) or run.absent.find(identity.sequence)
+        _sight_at(state, held.offset_at_least(identity.sequence) if held is not None else None)

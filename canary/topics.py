@@ -54,6 +54,16 @@ class TopicBook:
                 changes.append(TopicChange(name, last, new))
         return changes
 
+    def forget(self, name: str) -> None:
+        """Know nothing of a topic that is not looked for any more."""
+        for book in (self.present, self.last, self.recreated_at):
+            book.pop(name, None)
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        for name in self.recreated_at:
+            self.recreated_at[name] += by_s
+
     def recreated_recently(self, name: str, now_at: float) -> float | None:
         """Return when this topic was re-created, if that was not long ago."""
         at = self.recreated_at.get(name)

@@ -4,26 +4,30 @@ Invariants: the books close after every event (books.py); a probe has exactly on
 taken back. Rules in the order in which they are tried:
 
 1. an intact copy within the threshold is good, later and before the horizon late; where the prober was
-   impaired since the probe was due, late would be a guess and the probe is unknown;
+   impaired between the scheduled instant and the threshold, late would be a guess and the probe is unknown,
+   as it is where the machine slept meanwhile, which makes every duration look short (impairment.py);
 2. a probe known to be on the source is lost once a newer one of its partition is on the target, or the
    mirror's own position has passed it, and the target was read to its end after that;
-3. at the horizon: unknown where the prober was impaired; lost where a changed or misrouted copy is all that
-   came; produce_unknown where it was never known to be on the source; else overdue, which later becomes
+3. at the horizon: unknown where the prober was impaired before the threshold, or shortly before the horizon,
+   and where the source was not seen, which would have shown it; lost where a changed or misrouted copy is all
+   that came; produce_unknown where it was never known to be on the source; else overdue, which later becomes
    recovered, confirmed or closed.
 
-Order within a partition is the order of sequence numbers: the idempotent producer keeps it in the log, and
-where a change of producers did not, the source offsets say so. A record is counted once by its offset: a
-reader that starts over counts nothing twice. Beyond the memory of ranges.py a copy counts as duplicated.
+Order within a partition is the order of the source's log, whoever wrote into it. A record is counted once by
+its offset: a reader that starts over counts nothing twice. Beyond the memory of ranges.py a copy counts as
+duplicated. What processes that died have left is taken over by the rules of inheritance.py.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from canary import source_side, target_side
-from canary.books import Books, Mark, Outcome
+from canary import inheritance, source_side, target_side
+from canary.books import Books, Outcome
 from canary.events import (
     Acked,
+    Adopted,
+    Dropped,
     Event,
     Impaired,
     MirrorPassed,
@@ -34,17 +38,23 @@ from canary.events import (
     SeenAtTarget,
     Sent,
     Skipped,
+    Slept,
+    SourceRead,
+    SourceUnseen,
     Stopping,
+    TargetGap,
     TargetRead,
     TargetReplaced,
     TopicReplaced,
     TrackerOutput,
 )
-from canary.partition import Standing, standing
+from canary.partition import PartitionState, Standing, standing
 from canary.tracking import TrackerPolicy, Tracking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from canary.inheritance import Snapshot
 
 
 class Tracker:
@@ -75,12 +85,16 @@ class Tracker:
     @property
     def impaired(self) -> str | None:
         """Return why the prober cannot judge at present, if it cannot."""
-        return self._tracking.impaired
+        return self._tracking.impairments.sentence
+
+    def partitions(self) -> list[PartitionState]:
+        """Return each partition of the present topic as it is kept, to be read only."""
+        states = self._tracking.by_partition
+        return [states[number] for number in sorted(states)]
 
     def standings(self) -> list[Standing]:
         """Return how each partition of the present topic stands."""
-        states = self._tracking.by_partition
-        return [standing(states[number]) for number in sorted(states)]
+        return [standing(state) for state in self.partitions()]
 
     def handle(self, event: Event) -> list[TrackerOutput]:  # noqa: C901, PLR0912 - one case for each event
         """Take in one event and return what follows from it."""
@@ -98,6 +112,9 @@ class Tracker:
                 source_side.acknowledge(tracking, event)
             case TargetRead():
                 target_side.read_to(tracking, event.partition, event.position, event.end_offset)
+            case SourceRead():
+                if tracking.adoptions:
+                    inheritance.read_source(tracking, event)
             case Skipped():
                 source_side.skip(tracking, event)
             case Refused():
@@ -105,15 +122,26 @@ class Tracker:
             case MirrorPassed():
                 target_side.pass_mirror(tracking, event)
             case Impaired():
-                tracking.impaired = event.sentence
+                since_ns = event.at_ns if event.since_ns is None else event.since_ns
+                tracking.impairments.begin(event.sentence, since_ns)
             case Restored():
-                tracking.impaired, tracking.restored_ns = None, event.at_ns
+                tracking.impairments.end(event.at_ns)
+            case Slept():
+                tracking.impairments.sleep(event.before_ns, event.at_ns)
+            case SourceUnseen():
+                tracking.note_source_seen(event.sentence, event.at_ns)
             case TopicReplaced():
                 self._replace(event)
             case TargetReplaced():
                 target_side.begin_again(tracking)
+            case Adopted():
+                inheritance.adopt(tracking, event)
+            case TargetGap():
+                inheritance.pass_gap(tracking, event)
             case Stopping():
-                self._abandon()
+                self._abandon("the service stopped before the source showed it")
+            case Dropped():
+                self._drop()
             case _:
                 assert_never(event)
         return tracking.ledger.flush()
@@ -123,20 +151,38 @@ class Tracker:
         self._tracking.pass_deadlines(now_ns)
         return self._tracking.ledger.flush()
 
+    def snapshot(self, now_minute: int) -> Snapshot:
+        """Return what has changed since the last time and is to be kept; minutes are those of the epoch."""
+        return inheritance.snapshot(self._tracking, now_minute)
+
     def _replace(self, event: TopicReplaced) -> None:
         tracking, ledger = self._tracking, self._tracking.ledger
+        tracking.gone.pop(event.new_topic_id, None)
         for state in tracking.let_go(event.old_topic_id):
-            for probe in [probe for probe in state.in_flight.values() if not probe.warm]:
-                ledger.conclude(state, probe, Outcome.UNKNOWN, event.at_ns, "its topic was re-created")
-            state.in_flight.clear()
-            for held in state.overdue:
+            for run in state.runs():
+                for probe in [probe for probe in run.in_flight.values() if not probe.warm]:
+                    ledger.conclude(
+                        state, run, probe, Outcome.UNKNOWN, event.at_ns, "its topic was re-created"
+                    )
+                run.in_flight.clear()
                 sentence = "it was overdue when its topic was re-created"
-                ledger.mark(Mark.CLOSED, state, held, at_ns=event.at_ns, sentence=sentence)
+                inheritance.close_overdue(tracking, state, run, event.at_ns, sentence)
+            inheritance.bid_farewell(tracking, state)
 
-    def _abandon(self) -> None:
+    def _drop(self) -> None:
+        self._abandon("the flow was dropped before the source showed it")
         ledger = self._tracking.ledger
         for state in self._tracking.states.values():
-            unseen = [probe for probe in state.in_flight.values() if not probe.warm and not probe.on_source]
-            for probe in unseen:
-                sentence = "the service stopped before the source showed it"
-                ledger.conclude(state, probe, Outcome.ABANDONED, self._tracking.now_ns, sentence)
+            for run in state.runs():
+                sentence = "it was overdue when its flow was dropped"
+                inheritance.close_overdue(self._tracking, state, run, self._tracking.now_ns, sentence)
+                for probe in [probe for probe in run.in_flight.values() if not probe.warm]:
+                    sentence = "the flow was dropped before it arrived"
+                    ledger.conclude(state, run, probe, Outcome.UNKNOWN, self._tracking.now_ns, sentence)
+
+    def _abandon(self, sentence: str) -> None:
+        ledger = self._tracking.ledger
+        for state in self._tracking.states.values():
+            run = state.own
+            for probe in [probe for probe in run.unlocated.values() if not probe.warm]:
+                ledger.conclude(state, run, probe, Outcome.ABANDONED, self._tracking.now_ns, sentence)

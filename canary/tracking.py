@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 from canary.books import Outcome
 from canary.events import Carried
+from canary.impairment import Impairments
 from canary.ledger import Ledger, absent
-from canary.partition import PartitionState, Probe
+from canary.minutes import Minutes
+from canary.partition import PartitionState, Probe, Run
+from canary.proof import lose_if_proved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from canary.events import Coverage
+    from canary.inheritance import Adoption
 
 MAX_GONE = 100  # topic ids that went away and are remembered: what is said of them then comes too late
 
@@ -27,6 +33,7 @@ class TrackerPolicy:
     threshold_ns: int
     horizon_ns: int
     warmup_ns: int  # the longest that a flow may take to carry a new topic or partition
+    first_minute: int = 0  # of the epoch: no earlier one's row is ours to write
 
 
 class Tracking:
@@ -37,15 +44,19 @@ class Tracking:
         "_horizons",
         "_pushed",
         "_thresholds",
+        "adoptions",
         "by_partition",
+        "farewells",
         "gone",
-        "impaired",
+        "impairments",
         "ledger",
+        "minutes",
         "now_ns",
         "policy",
         "read_before",
-        "restored_ns",
         "source_topic",
+        "source_unseen",
+        "source_unseen_until_ns",
         "states",
     )
 
@@ -57,15 +68,21 @@ class Tracking:
         self.ledger = Ledger()
         self.states: dict[tuple[str, int], PartitionState] = {}
         self.by_partition: dict[int, PartitionState] = {}  # of the present topic id
-        self.impaired: str | None = None
-        self.restored_ns = -1
+        self.minutes: dict[str, Minutes] = {
+            policy.incarnation: Minutes(policy.first_minute)
+        }  # by incarnation
+        self.adoptions: dict[str, Adoption] = {}  # by incarnation
+        self.farewells: list[Coverage] = []  # of partitions that were let go of since the last snapshot
+        self.impairments = Impairments(threshold_ns=policy.threshold_ns, horizon_ns=policy.horizon_ns)
+        self.source_unseen = ""  # why the source's log does not show itself at present
+        self.source_unseen_until_ns = -1
         self.now_ns = 0  # the latest instant that was told
         self.read_before: dict[int, int] = {}  # of each target partition, the end of what was ever read
         self.gone: dict[str, None] = {}
         self._carried = set(carried)
         # Thresholds come in the order of scheduling; horizons nearly so, hence the heap.
         self._thresholds: deque[tuple[int, PartitionState, int]] = deque()
-        self._horizons: list[tuple[int, int, PartitionState, int]] = []
+        self._horizons: list[tuple[int, int, PartitionState, Run, int]] = []
         self._pushed = 0
 
     def state_of(self, topic_id: str, partition: int, at_ns: int) -> PartitionState | None:
@@ -73,11 +90,13 @@ class Tracking:
         key = (topic_id, partition)
         state = self.states.get(key)
         if state is None and topic_id not in self.gone:
+            own = self.policy.incarnation
             state = PartitionState(
                 topic_id=topic_id,
                 partition=partition,
                 warmup_until_ns=at_ns + self.policy.warmup_ns,
                 carried=key in self._carried,
+                own=Run(own, self.minutes[own]),
             )
             self.states[key] = self.by_partition[partition] = state
         return state
@@ -100,63 +119,86 @@ class Tracking:
             self._carried.add((state.topic_id, state.partition))
             self.ledger.tell(Carried(state.topic_id, state.partition))
 
+    def is_ours(self, incarnation: str) -> bool:
+        """Tell whether this incarnation's probes are ours to judge: our own, or taken over."""
+        return incarnation in self.minutes
+
     def await_threshold(self, state: PartitionState, probe: Probe) -> None:
-        """Have `pass_deadlines` look at this probe when its threshold passes."""
+        """Have `pass_deadlines` look at this probe of our own when its threshold passes."""
         self._thresholds.append((probe.scheduled_ns + self.policy.threshold_ns, state, probe.sequence))
 
-    def await_horizon(self, state: PartitionState, probe: Probe) -> None:
+    def await_horizon(self, state: PartitionState, run: Run, probe: Probe) -> None:
         """Have `pass_deadlines` look at this probe when its horizon passes."""
         self._pushed += 1
         due_ns = probe.scheduled_ns + self.policy.horizon_ns
-        heapq.heappush(self._horizons, (due_ns, self._pushed, state, probe.sequence))
+        heapq.heappush(self._horizons, (due_ns, self._pushed, state, run, probe.sequence))
 
     def pass_deadlines(self, now_ns: int) -> None:
         """Apply every threshold and horizon up to now."""
         self.now_ns = max(self.now_ns, now_ns)
         while self._thresholds and self._thresholds[0][0] <= now_ns:
             _, state, sequence = self._thresholds.popleft()
-            probe = state.in_flight.get(sequence)
+            probe = state.own.in_flight.get(sequence)
             if probe is not None:
                 probe.due = True
                 self.settle_if_due(probe)
-                self.await_horizon(state, probe)
+                self.await_horizon(state, state.own, probe)
         while self._horizons and self._horizons[0][0] <= now_ns:
-            _, _, state, sequence = heapq.heappop(self._horizons)
-            probe = state.in_flight.get(sequence)
+            _, _, state, run, sequence = heapq.heappop(self._horizons)
+            probe = run.in_flight.get(sequence)
             if probe is not None:
-                self.pass_horizon(state, probe, now_ns)
-            state.arrived.pop(sequence, None)
+                self.pass_horizon(state, run, probe, now_ns)
+            run.arrived.pop(sequence, None)
 
-    def pass_horizon(self, state: PartitionState, probe: Probe, now_ns: int) -> None:
+    def pass_horizon(self, state: PartitionState, run: Run, probe: Probe, now_ns: int) -> None:
         """End a probe that is still in flight at its horizon."""
+        ledger = self.ledger
         if probe.warm:
-            del state.in_flight[probe.sequence]
-            state.absent.add(absent(probe, Outcome.WARMUP))
-        elif self.impaired_since(probe.scheduled_ns):
+            run.take_out(probe)
+            run.absent.add(absent(probe, Outcome.WARMUP))
+            return
+        if self.impairments.spoil_horizon(probe.scheduled_ns):
             sentence = "the prober was impaired while it was in flight"
-            self.ledger.conclude(state, probe, Outcome.UNKNOWN, now_ns, sentence)
-        elif probe.copy_seen:
-            self.ledger.settle(probe)
+            ledger.conclude(state, run, probe, Outcome.UNKNOWN, now_ns, sentence)
+            return
+        if run.adopted:
+            lose_if_proved(state, run, probe, now_ns, ledger)
+            if probe.sequence not in run.in_flight:
+                return
+        if probe.copy_seen:
+            ledger.settle(probe)
             sentence = f"only a {probe.copy_seen} copy of it arrived before its horizon"
-            self.ledger.conclude(state, probe, Outcome.LOST, now_ns, sentence)
-        elif not probe.on_source:
+            ledger.conclude(state, run, probe, Outcome.LOST, now_ns, sentence)
+        elif probe.offset is None and (why := self._why_unseen(probe)):
+            sentence = f"no acknowledgement came, and whether the source has it is not known: {why}"
+            ledger.conclude(state, run, probe, Outcome.UNKNOWN, now_ns, sentence)
+        elif probe.offset is None:
             sentence = "no acknowledgement came, and the source did not show it"
-            self.ledger.conclude(state, probe, Outcome.PRODUCE_UNKNOWN, now_ns, sentence)
+            ledger.conclude(state, run, probe, Outcome.PRODUCE_UNKNOWN, now_ns, sentence)
         else:
-            self.ledger.settle(probe)
+            ledger.settle(probe)
             after = (
                 "newer ones have arrived, but the target was not read to its end since"
-                if state.read.newest_sighted > probe.sequence
+                if state.read.newest_sighted > probe.offset
                 else "nothing newer has arrived either"
             )
             sentence = f"it is on the source at offset {probe.offset}; {after}"
-            self.ledger.conclude(state, probe, Outcome.OVERDUE, now_ns, sentence)
+            ledger.conclude(state, run, probe, Outcome.OVERDUE, now_ns, sentence)
 
     def settle_if_due(self, probe: Probe) -> None:
         """Settle a probe that is known to be on the source and whose threshold has passed."""
-        if probe.due and probe.on_source and not probe.warm and not self.impaired_since(probe.scheduled_ns):
+        known = probe.due and probe.on_source and not probe.warm
+        if known and not self.impairments.spoil_goodness(probe.scheduled_ns):
             self.ledger.settle(probe)
 
-    def impaired_since(self, scheduled_ns: int) -> bool:
-        """Tell whether the prober was impaired at any time since a probe was due."""
-        return self.impaired is not None or self.restored_ns > scheduled_ns
+    def _why_unseen(self, probe: Probe) -> str:
+        """Return why the source's log could not show a probe, empty where it could."""
+        if self.source_unseen_until_ns > probe.scheduled_ns:
+            return self.source_unseen or "the source was not seen for a while"
+        return self.source_unseen
+
+    def note_source_seen(self, why_not: str, at_ns: int) -> None:
+        """Note that the source's log shows itself, or why it does not."""
+        if self.source_unseen and not why_not:
+            self.source_unseen_until_ns = at_ns
+        self.source_unseen = why_not

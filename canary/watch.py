@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -9,16 +10,21 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from canary.books import CONCLUDING, Mark, Outcome
-from canary.events import Carried, Concluded, Marked, Stage, Timed
+from canary.calm import extremes, is_calm
+from canary.events import Adopted, Carried, Concluded, Marked, Stage, Timed
+from canary.glance import Glance, glance_at
+from canary.heritage import FlowHeritage
 from canary.latency import Histogram, RecentLatency
 from canary.tracker import Tracker
-from fleet.evidence import CanaryEvidence, CanaryState, Finding, FindingKind, PartitionEvidence
+from fleet.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind, PartitionEvidence
+from fleet.judgement_words import HOLD_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from canary.books import Books
     from canary.events import Event, TrackerOutput
+    from canary.inheritance import Snapshot
     from canary.partition import Standing
     from canary.tracking import TrackerPolicy
 
@@ -84,6 +90,10 @@ class FlowWatch:
         self._findings: dict[FindingKind, deque[Finding]] = {
             kind: deque(maxlen=MAX_FINDINGS) for kind in FindingKind
         }
+        self._found_at = -math.inf  # the latest instant of all findings
+        self.heritage = FlowHeritage()
+        self.target_topic_id = ""  # as far as it is known
+        self._fresh: dict[tuple[object, ...], Finding] = {}  # found or counted on since they were last taken
         self._tracker = Tracker(policy, carried=carried, source_topic=source_topic)
 
     @property
@@ -99,8 +109,28 @@ class FlowWatch:
     @property
     def last_arrival_ns(self) -> int | None:
         """Return when something last arrived."""
-        instants = [one.last_arrival_ns for one in self.standings if one.last_arrival_ns is not None]
-        return max(instants, default=None)
+        return self.glance(0).last_arrival_ns
+
+    def inherit(self, heritage: FlowHeritage, now: Instant) -> list[TrackerOutput]:
+        """Go on with what processes that are gone have left; what they found is no news to anybody."""
+        self.heritage = heritage
+        for one in heritage.findings:
+            self._findings[one.kind].append(one)
+            self._found_at = max(self._found_at, one.at)
+        told = []
+        for incarnation, left in heritage.left.items():
+            coverages = tuple(one for _, one in left.coverages)
+            told += self.handle(Adopted(incarnation, coverages, now.ns, int(left.begun_at * 1000)), now)
+        return told
+
+    def snapshot(self, now: Instant) -> Snapshot:
+        """Return what has changed since the last time and is to be kept of the books."""
+        return self._tracker.snapshot(int(now.at // 60))
+
+    def take_findings(self) -> list[Finding]:
+        """Return what was found, or counted on, since the last time."""
+        found, self._fresh = list(self._fresh.values()), {}
+        return found
 
     def handle(self, event: Event, now: Instant) -> list[TrackerOutput]:
         """Take in one event; return what the tracker told, after keeping it."""
@@ -110,17 +140,43 @@ class FlowWatch:
         """Let deadlines pass; return what the tracker told, after keeping it."""
         return self._keep(self._tracker.advance(now.ns), now)
 
-    def recovery_point_age_s(self, now_ns: int) -> float | None:
-        """Return the age of the newest probe that is downstream, of the partition where it is oldest.
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self._found_at += by_s
+        for found in self._findings.values():
+            for index, one in enumerate(found):
+                found[index] = replace(one, at=one.at + by_s)
+        for index, loss in enumerate(self.losses):
+            self.losses[index] = replace(loss, at=loss.at + by_s)
 
-        Partitions that the flow has not taken up yet are left out while it carries others; None until every
-        other one has delivered a probe.
-        """
-        standings = self.standings
-        taken_up = [one for one in standings if one.carried] or standings
-        newest = [one.newest_present_ns for one in taken_up]
-        known = [ns for ns in newest if ns is not None]
-        return (now_ns - min(known)) / 1e9 if known and len(known) == len(newest) else None
+    def recovery_point_age_s(self, now_ns: int) -> float | None:
+        """Return the age of the newest probe that is downstream, of the partition where it is oldest."""
+        return self.glance(now_ns).recovery_point_age_s
+
+    def glance(self, now_ns: int) -> Glance:
+        """Return what all partitions come to, by one walk over them."""
+        return glance_at(self._tracker.partitions(), now_ns)
+
+    def waits(self, now: Instant) -> bool:
+        """Tell whether a probe that is on the source is half-way to its threshold or further."""
+        oldest = [one.oldest_pending_ns for one in self.standings if one.oldest_pending_ns is not None]
+        return bool(oldest) and now.ns - min(oldest) > self.threshold_s * 0.5e9
+
+    def calm(self, flow: str, now: Instant) -> Calm | None:
+        """Return that the flow is plainly well, if it is; what that takes is quickly told."""
+        if now.at - self._found_at <= HOLD_S or self._tracker.impaired is not None:
+            return None
+        worst = extremes(self._tracker.partitions())
+        if worst is None or not is_calm(
+            worst, now_ns=now.ns, threshold_s=self.threshold_s, interval_s=self.interval_s
+        ):
+            return None
+        return Calm(flow, self.threshold_s, worst.partitions, worst.longest_latency_ns / 1e9)
+
+    def forget_loops(self) -> None:
+        """Let no finding speak of a loop that a person has called mended; another probe would tell."""
+        for kind in (FindingKind.LOOPED, FindingKind.DUPLICATED):
+            self._findings[kind].clear()
 
     def evidence(self, now: Instant, *, state: CanaryState, sentence: str) -> CanaryEvidence:
         """Return what the canary has to say about the flow at this moment."""
@@ -178,6 +234,7 @@ class FlowWatch:
             target_offset=marked.target_offset,
             sentence=marked.sentence,
             count=marked.count,
+            named=marked.sequence >= 0,
         )
         self._add(finding)
 
@@ -202,14 +259,23 @@ class FlowWatch:
     def _add(self, finding: Finding) -> None:
         """Keep a finding; one more of the same kind and partition within a second is only counted."""
         findings = self._findings[finding.kind]
+        self._found_at = max(self._found_at, finding.at)
         for index in range(len(findings) - 1, max(len(findings) - 1 - MAX_COMPARED, -1), -1):
             held = findings[index]
             if finding.at - held.at > 1.0:
+                findings.append(finding)
                 break
-            if (held.partition, held.overtaken) == (finding.partition, finding.overtaken):
-                findings[index] = replace(held, count=held.count + finding.count)
-                return
-        findings.append(finding)
+            if (held.partition, held.overtaken, held.named) == (
+                finding.partition,
+                finding.overtaken,
+                finding.named,
+            ):
+                finding = findings[index] = replace(held, count=held.count + finding.count)
+                break
+        else:
+            findings.append(finding)
+        place = (finding.kind, finding.at, finding.topic, finding.partition)
+        self._fresh[*place, finding.overtaken, finding.named] = finding
 
 
 def _partition_evidence(one: Standing, now_ns: int) -> PartitionEvidence:

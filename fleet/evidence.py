@@ -54,6 +54,7 @@ class Finding:
     sentence: str
     count: int = 1
     overtaken: bool = False  # the source's log start had passed its offset when it was proved lost
+    named: bool = True  # false for a changed copy that does not tell any more which probe it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class CanaryState(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"  # the source or its topic is not there yet
     OFF = "off"  # switched off, or not mirrored
+    LATCHED = "latched"  # a probe came back to its source: nothing is sent until a person says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,16 @@ class CanaryEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Calm:
+    """A flow that is plainly well: each partition delivers in time, nothing waits too long or was found."""
+
+    flow: str
+    threshold_s: float
+    partitions: int  # at least one
+    latency_s: float  # the longest of each partition's newest arrival
+
+
+@dataclass(frozen=True, slots=True)
 class TopicEvidence:
     """The canary's topic on both sides as the clusters describe it; None where that is not known."""
 
@@ -104,6 +116,16 @@ class TopicEvidence:
     target_partitions: int | None = None
     source_recreated_at: float | None = None
     target_recreated_at: float | None = None
+    target_refuses: str = ""  # why the topic on the target takes no copies of probes, by its own settings
+    target_refused_at: float | None = None  # when it was last seen to have such settings
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEvidence:
+    """A task of the mirror by its name, and the partitions of the canary's topic that it was given."""
+
+    name: str
+    partitions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +138,5 @@ class FlowEvidence:
     canary: CanaryEvidence
     topic: TopicEvidence
     exactly_once: bool = False
+    tasks: tuple[TaskEvidence, ...] = ()  # empty where the mirror's own record of them cannot be read
+    heartbeat_age_s: float | None = None  # of the newest of the mirror's own that came through this flow

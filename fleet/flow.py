@@ -60,6 +60,7 @@ class Flow:
     exactly_once: bool = False
     isolation_level: str = "read_uncommitted"  # of the mirror's consumer
     offset_storage_topic: str | None = None  # where the worker keeps its source offsets, when known
+    config_storage_topic: str | None = None  # where it keeps what its tasks are to do, when known
 
     def __post_init__(self) -> None:
         # MirrorMaker tells the identity policy its source, whatever the policy was made with.

@@ -2,6 +2,10 @@
 
 Rules are tried worst first; the first that holds gives the verdict. Loss, change and repetition hold for
 HOLD_S after their last evidence. What we know of a fault never comes in: only what was seen.
+
+While one stall goes on, a cause that was shown is kept for HOLD_CAUSE_S where the evidence shows none any
+more: at its end partitions come back one by one, and for a moment nothing tells a mirror from one of its
+tasks.
 """
 
 from __future__ import annotations
@@ -9,17 +13,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState
-from fleet.judgement_words import ended
+from fleet.judgement_words import Judgement, ended
+from fleet.quantity import duration_text
 from fleet.rules_content import altered, losing, repeating
 from fleet.rules_delay import late, stalled
-from fleet.rules_quiet import healthy, unknown
-from fleet.vocabulary import FlowVerdict
+from fleet.rules_quiet import arriving, healthy, unknown
+from fleet.vocabulary import Cause, FlowVerdict, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.evidence import FlowEvidence
-    from fleet.judgement_words import Judgement
+    from fleet.evidence import Calm, FlowEvidence
+
+HOLD_CAUSE_S = 10.0
 
 _RULES: tuple[Callable[[FlowEvidence, float], Judgement | None], ...] = (
     losing,
@@ -43,16 +49,44 @@ def judge(flow: FlowEvidence, *, now_at: float) -> Judgement:
 
 def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> FlowVerdict:
     """Judge a flow and keep since when it has had the verdict that it has."""
-    judgement = judge(flow, now_at=now_at)
+    return _following(before, flow.flow, judge(flow, now_at=now_at), _canary_sentence(flow), now_at)
+
+
+def follow_calm(before: FlowVerdict | None, calm: Calm, *, now_at: float) -> FlowVerdict:
+    """Return what `follow` would come to with all the evidence of a flow that is plainly well."""
+    sentence = arriving(calm.flow, calm.threshold_s, calm.latency_s)
+    judgement = Judgement(Verdict.HEALTHY, None, sentence)
+    return _following(before, calm.flow, judgement, _delivering(calm.partitions, calm.partitions), now_at)
+
+
+def _following(
+    before: FlowVerdict | None, flow: str, judgement: Judgement, canary: str, now_at: float
+) -> FlowVerdict:
     same = before is not None and before.verdict is judgement.verdict
+    cause, sentence, shown_at = judgement.cause, judgement.sentence, now_at
+    if before is not None and _is_held(before, judgement, now_at):
+        cause, shown_at = before.cause, before.shown_at
+        ago = duration_text(max(0.0, now_at - shown_at))
+        sentence = f"{sentence.removesuffix('.')}; until {ago} ago the cause of this stall was {cause}."
     return FlowVerdict(
-        flow=flow.flow,
+        flow=flow,
         verdict=judgement.verdict,
-        cause=judgement.cause,
-        sentence=judgement.sentence,
+        cause=cause,
+        sentence=sentence,
         evidence=judgement.evidence,
-        parts=(("canary", _canary_sentence(flow)),),
+        parts=(("canary", canary),),
         since_at=before.since_at if same and before is not None else now_at,
+        shown_at=shown_at,
+    )
+
+
+def _is_held(before: FlowVerdict, judgement: Judgement, now_at: float) -> bool:
+    """Tell whether a stall goes on, and what was behind it cannot be shown for a moment."""
+    return (
+        before.verdict is judgement.verdict is Verdict.STALLED
+        and judgement.cause is Cause.UNEXPLAINED
+        and before.cause not in (None, Cause.UNEXPLAINED)
+        and now_at - before.shown_at <= HOLD_CAUSE_S
     )
 
 
@@ -62,11 +96,14 @@ def _canary_sentence(flow: FlowEvidence) -> str:
         return ended(canary.sentence or "It is about to begin")
     if canary.impaired is not None:
         return f"What it sees cannot be trusted at present: {ended(canary.impaired)}"
-    count = len(canary.partitions)
     moving = sum(
         one.arrival_age_s is not None and one.arrival_age_s <= canary.threshold_s + canary.interval_s
         for one in canary.partitions
     )
+    return _delivering(moving, len(canary.partitions))
+
+
+def _delivering(moving: int, count: int) -> str:
     if count == 1:
         return "Its one partition delivers." if moving else "Its one partition does not deliver."
     return f"{moving} of {count} partitions {'delivers' if moving == 1 else 'deliver'}."

@@ -72,6 +72,11 @@ def latency_text(seconds: float) -> str:
     return f"at most {duration_text(seconds)}" if seconds >= 0.01 else "less than 0.01 s"
 
 
+def clause(sentence: str) -> str:
+    """Return a sentence of another part so that it can stand behind a colon, without its full stop."""
+    return sentence.strip().rstrip(".").replace(": ", "; ")
+
+
 def ended(sentence: str) -> str:
     """Return a sentence of another part with a full stop at its end."""
     text = sentence.strip()

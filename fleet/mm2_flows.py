@@ -72,6 +72,7 @@ class FlowReader:
             exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
             isolation_level=_isolation_level(values, client_names(self.mm2.major)),
             offset_storage_topic=worker.text("offset.storage.topic", ""),
+            config_storage_topic=worker.text("config.storage.topic", ""),
         )
 
     def _policy(self, values: Values, source: str) -> ReplicationPolicy:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.evidence import FindingKind
-from fleet.judgement_words import Judgement, ended, findings_of, partitions_text, probes_text, rows_of
+from fleet.evidence import CanaryState, FindingKind
+from fleet.judgement_words import Judgement, clause, ended, findings_of, partitions_text, probes_text, rows_of
+from fleet.nameless import not_altered, truly_altered
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
 
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
     from fleet.evidence import CanaryEvidence, Finding, FlowEvidence
 
 NOTICE_S = 10.0  # a re-created topic is noticed within this time after it was made
+REFUSED_S = 60.0  # what the target has refused is known to be lost within this time
 MANY_BURSTS = 10  # duplicates that come back this often within their horizons are no mere restarts
 
 
 def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while probes are lost for good, or stand where they do not belong."""
     misrouted = findings_of(flow, now_at, FindingKind.MISROUTED)
-    lost = findings_of(flow, now_at, FindingKind.LOST)
+    altered = findings_of(flow, now_at, FindingKind.ALTERED)
+    lost = not_altered(findings_of(flow, now_at, FindingKind.LOST), altered)
     if misrouted:
         return _misrouted(flow, misrouted, lost)
     if not lost:
@@ -64,6 +67,10 @@ def _loss_cause(flow: FlowEvidence, newest: Finding, *, one: bool, partitions: i
     ):
         if at is not None and newest.at >= at - NOTICE_S:
             return Cause.TOPIC_RECREATED, f"the topic was re-created on {alias}"
+    refused_at = flow.topic.target_refused_at
+    if refused_at is not None and newest.at - refused_at <= REFUSED_S:
+        why = f"{flow.topic.target_topic} on {flow.target.alias} refused such records until a moment ago"
+        return Cause.RECORD_REJECTED, clause(flow.topic.target_refuses) or why
     where = "partition" if partitions == 1 else "partitions"
     return (
         Cause.FILTERED,
@@ -73,7 +80,7 @@ def _loss_cause(flow: FlowEvidence, newest: Finding, *, one: bool, partitions: i
 
 def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while copies differ from what was sent."""
-    altered = findings_of(flow, now_at, FindingKind.ALTERED)
+    altered = truly_altered(flow, now_at)
     if not altered:
         return None
     count = sum(finding.count for finding in altered)
@@ -91,6 +98,9 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
 def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while copies come back to the source, or keep coming more than once."""
     looped = findings_of(flow, now_at, FindingKind.LOOPED)
+    if flow.canary.state is CanaryState.LATCHED:
+        sentence = flow.canary.sentence or f"A probe of {flow.flow} came back to {flow.source.alias}"
+        return Judgement(Verdict.REPEATING, Cause.LOOPING, ended(sentence), rows_of(looped))
     if looped:
         return Judgement(
             Verdict.REPEATING,

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while a probe is past its threshold and nothing newer arrives in its partition."""
     canary = flow.canary
-    if canary.state is not CanaryState.RUNNING:
+    if canary.state is not CanaryState.RUNNING or canary.impaired is not None:
         return None
     if flow.source.control is Control.FAILING:
         unacked = [one for one in canary.partitions if (one.unacked_age_s or 0) > canary.threshold_s]
         if unacked:
             return _stall(flow, unacked, now_at)
-    if canary.impaired is not None and flow.target.control is not Control.FAILING:
-        return None
     standing = [one for one in canary.partitions if _stands(flow, one)]
     return _stall(flow, standing, now_at) if standing else None
 
@@ -60,6 +58,9 @@ def _stall_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evi
         sentence = f"a probe waits on {flow.source.alias} for {duration_text(one.pending_age_s)}"
         if one.arrival_age_s is not None:
             sentence += f"; the last arrival was {duration_text(one.arrival_age_s)} ago"
+    carriers = [task.name for task in flow.tasks if one.partition in task.partitions]
+    if len(carriers) == 1:
+        sentence += f"; {carriers[0]} of the mirror carries it"
     return Evidence(
         part="canary",
         sentence=sentence,

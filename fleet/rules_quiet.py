@@ -124,11 +124,13 @@ def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold always: it is the last rule."""
     del now_at
     latest = [one.latency_s for one in flow.canary.partitions if one.latency_s is not None]
-    took = f"; the newest took {latency_text(max(latest))}" if latest else ""
     fresh = {one.partition for one in flow.canary.partitions if one.arrival_age_s is None}
     waits = f" Of {partitions_text(fresh)} nothing has come yet." if fresh else ""
-    return Judgement(
-        Verdict.HEALTHY,
-        None,
-        f"Probes of {flow.flow} arrive within {duration_text(flow.canary.threshold_s)}{took}.{waits}",
-    )
+    sentence = arriving(flow.flow, flow.canary.threshold_s, max(latest, default=None))
+    return Judgement(Verdict.HEALTHY, None, sentence + waits)
+
+
+def arriving(flow: str, threshold_s: float, latency_s: float | None) -> str:
+    """Say that probes arrive in time, and how long the newest took at most, as far as that is known."""
+    took = "" if latency_s is None else f"; the newest took {latency_text(latency_s)}"
+    return f"Probes of {flow} arrive within {duration_text(threshold_s)}{took}."

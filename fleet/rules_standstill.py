@@ -2,9 +2,11 @@
 
 1. A cluster whose own control probes fail is down; one that failed while the probe waited and is back only
    now is still the cause, until the mirror has had time to come back.
-2. What the topics show: gone, never there, re-created since, or with fewer partitions on the target.
+2. What the topics show: gone, never there, re-created since, set to take no such records, or with fewer
+   partitions on the target.
 3. Newer probes that came through other partitions: a task of the mirror stands.
 4. Both clusters answered after the probe should have been through, and no partition moves: the mirror stands.
+   Unless a heartbeat of its own was sent and came through this flow after that: then it runs, without us.
 
 What is not shown yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.evidence import Control
-from fleet.judgement_words import partitions_text
+from fleet.judgement_words import clause, partitions_text
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from fleet.evidence import ClusterEvidence, FlowEvidence, PartitionEvidence
 
 RETURN_S = 30.0  # how long a mirror may take to come back after a cluster did
+SHOWN_TASKS = 3
 _LEAST_GRACE_S = 1.0
+_HEARTBEAT_GRACE_S = 2.0
 
 Why = tuple[Cause, str]
 
@@ -32,7 +36,7 @@ Why = tuple[Cause, str]
 def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
     """Return the cause and half a sentence that explains it, for partitions that stand (at least one)."""
     return (
-        _cluster_down(flow)
+        _cluster_down(flow, standing)
         or _cluster_back(flow, standing, now_at)
         or _topics(flow, standing, now_at)
         or _mirror(flow, standing, now_at)
@@ -40,8 +44,9 @@ def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_
 
 
 def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
-    if _others_move(flow, standing):
-        what = "newer probes came through other partitions, so one of the mirror's tasks stands"
+    moving = _moving(flow, standing)
+    if moving:
+        what = f"newer probes came through other partitions, so {_stuck_tasks(flow, standing, moving)}"
         return Cause.TASK_STUCK, what
     why = _undecided(flow, standing, now_at)
     if why is not None:
@@ -49,7 +54,22 @@ def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
     if not any(one.carried for one in flow.canary.partitions):
         what = f"both clusters answer, but nothing of it has ever come to {flow.target.alias}"
         return Cause.NOT_MIRRORED, f"{what}, so the mirror does not run or does not carry this topic"
+    if _runs(flow, standing):
+        return Cause.NOT_MIRRORED, (
+            f"the mirror's own heartbeats still come to {flow.target.alias}, so it runs, but nothing of"
+            f" {flow.topic.source_topic} does; it was excluded, all of it is dropped on the way, or the tasks"
+            " that carry it stand"
+        )
     return Cause.MIRROR_DOWN, "both clusters answer, so the mirror stands still"
+
+
+def _runs(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
+    """Tell whether a heartbeat of the mirror was sent well after the oldest waiting probe, and came.
+
+    By the clock of MirrorMaker's worker; where that goes wrong the mirror is told to stand, as without it.
+    """
+    grace_s = max(_HEARTBEAT_GRACE_S, *(_grace_s(flow, one) for one in standing))
+    return flow.heartbeat_age_s is not None and flow.heartbeat_age_s < _oldest_s(standing) - grace_s
 
 
 def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
@@ -69,15 +89,21 @@ def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at
     return None
 
 
-def _cluster_down(flow: FlowEvidence) -> Why | None:
+def _cluster_down(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> Why | None:
     source, target = flow.source, flow.target
-    if source.control is Control.FAILING:
-        if target.control is Control.FAILING:
-            return Cause.SOURCE_DOWN, f"neither {source.alias} nor {target.alias} takes our own records"
-        return Cause.SOURCE_DOWN, f"{source.alias} does not take our own records either"
-    if target.control is Control.FAILING:
-        return Cause.TARGET_DOWN, f"{target.alias} does not take our own records either"
-    return None
+    down = [one for one in (source, target) if one.control is Control.FAILING]
+    if not down:
+        return None
+    cause = Cause.SOURCE_DOWN if down[0] is source else Cause.TARGET_DOWN
+    alias = down[0].alias
+    if len(down) > 1:
+        return cause, f"neither {source.alias} nor {target.alias} takes our own records"
+    moving = _moving(flow, standing)
+    if moving:  # the control topic has one partition, so it speaks of one broker
+        through = partitions_text({one.partition for one in moving})
+        what = f"newer probes came through {through}, so a broker of {alias} is down and not all of it"
+        return cause, f"{alias} does not take control probes either, but {what}"
+    return cause, f"{alias} does not take our own records either"
 
 
 def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
@@ -108,6 +134,8 @@ def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
                 Cause.TOPIC_RECREATED,
                 f"the topic was re-created on {alias} {ago} ago, and none came since",
             )
+    if topic.target_refuses:
+        return Cause.RECORD_REJECTED, clause(topic.target_refuses)
     there, here = topic.source_partitions, topic.target_partitions
     if there is not None and here is not None and here < there:
         has = "1 partition" if here == 1 else f"{here} partitions"
@@ -127,19 +155,37 @@ def _grace_s(flow: FlowEvidence, one: PartitionEvidence) -> float:
     return min(max(2 * (one.latency_s or 0.0), _LEAST_GRACE_S), flow.canary.threshold_s)
 
 
-def _others_move(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
-    """Tell whether a probe that was due after one that waits has come through a partition that goes on.
+def _stuck_tasks(
+    flow: FlowEvidence, standing: Sequence[PartitionEvidence], moving: Sequence[PartitionEvidence]
+) -> str:
+    """Name the tasks that stand, where the mirror's own record of them tells; one that moves is not named."""
+    waiting, goes_on = ({one.partition for one in some} for some in (standing, moving))
+    stuck = [task for task in flow.tasks if waiting & {*task.partitions} and not goes_on & {*task.partitions}]
+    if not stuck:
+        return "one of the mirror's tasks stands"
+    names = [f"{task.name} ({partitions_text(task.partitions)})" for task in stuck[:SHOWN_TASKS]]
+    if len(stuck) > SHOWN_TASKS:
+        names.append(f"{len(stuck) - SHOWN_TASKS} more")
+    if len(names) == 1:
+        return f"task {names[0]} stands"
+    return f"tasks {', '.join(names[:-1])} and {names[-1]} stand"
+
+
+def _moving(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[PartitionEvidence]:
+    """Return the partitions that go on: a probe that was due after one that waits has come through them.
 
     A partition whose backlog came a moment ago has only just begun to move again, as the others may.
     """
-    youngest_s = min(one.pending_age_s or 0.0 for one in standing)
-    return any(
-        one.present_age_s is not None
+    waits_s = (one.pending_age_s if one.pending_age_s is not None else one.unacked_age_s for one in standing)
+    youngest_s = min(age_s or 0.0 for age_s in waits_s)
+    return [
+        one
+        for one in _others(flow, standing)
+        if one.present_age_s is not None
         and one.present_age_s < youngest_s
         and (one.pending_age_s or 0.0) <= _grace_s(flow, one)
         and (one.late_age_s is None or one.late_age_s > flow.canary.threshold_s)
-        for one in _others(flow, standing)
-    )
+    ]
 
 
 def _others_silent(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:

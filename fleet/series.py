@@ -53,8 +53,14 @@ CONTROL_OUTCOMES = ("good", "overdue", "produce_failed", "produce_unknown")
 STORE_OPERATIONS = ("open", "read", "write")
 """What the service can want of its store."""
 
-COLLECTORS = ("cluster", "topics", "tap", "sender", "control")
+COLLECTORS = ("cluster", "topics", "tap", "sender", "control", "heartbeats")
 """What works at a cluster."""
+
+CLIENTS = ("tap", "sender")
+"""Our clients that time probes: a quota on them makes them measure something else than the mirror."""
+
+SIDES = ("source", "target")
+"""The two clusters of a flow."""
 
 STAGES = ("queueing", "ack", "replication", "end_to_end")
 """The legs of a probe's way, each timed on one monotonic clock."""
@@ -68,7 +74,8 @@ CLUSTER_LABEL = Label("kafka_cluster", "The alias of the cluster.")
 COLLECTOR_LABEL = Label(
     "collector",
     "What works there: `cluster` reads its brokers, `topics` the canary's topics, `tap` its records, "
-    "`sender` writes them, and `control` does both with the control probes.",
+    "`sender` writes them, `control` does both with the control probes, and `heartbeats` reads those of "
+    "MirrorMaker.",
     COLLECTORS,
 )
 
@@ -124,6 +131,18 @@ COLLECTOR_ERRORS_TOTAL = Series(
     help="Attempts of the collector that failed.",
     labels=(CLUSTER_LABEL, COLLECTOR_LABEL),
 )
+CLIENT_THROTTLE_SECONDS_TOTAL = Series(
+    name="client_throttle_seconds_total",
+    kind=Kind.COUNTER,
+    unit=Unit.SECONDS,
+    group=Group.CLUSTER,
+    help="For how long brokers held back answers to the canary's own clients, because of a quota. "
+    "What the canary measures meanwhile is not the mirror alone.",
+    labels=(
+        CLUSTER_LABEL,
+        Label("client", "Which client of ours: `tap` reads the canary's topics, `sender` writes.", CLIENTS),
+    ),
+)
 CONTROL_PROBES_TOTAL = Series(
     name="control_probes_total",
     kind=Kind.COUNTER,
@@ -132,6 +151,17 @@ CONTROL_PROBES_TOTAL = Series(
     help="Control probes, produced to and consumed from one cluster, by how they ended. "
     "Where these fail the cluster is at fault, not the mirror.",
     labels=(CLUSTER_LABEL, Label("outcome", "How the probe ended.", CONTROL_OUTCOMES)),
+)
+
+CANARY_STRANGERS_TOTAL = Series(
+    name="canary_strangers_total",
+    kind=Kind.COUNTER,
+    unit=Unit.RECORDS,
+    group=Group.CLUSTER,
+    help="Records in the canary's topics of the cluster that are no probes: "
+    "another program writes there. They are passed over and move no verdict. What a mirror copies of them "
+    "counts on both sides.",
+    labels=(CLUSTER_LABEL,),
 )
 
 # Flows
@@ -167,6 +197,17 @@ FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
     group=Group.FLOW,
     help="How old the state is that the target could take over with, by the newest canary that arrived. "
     "It grows while nothing arrives.",
+    labels=FLOW_LABELS,
+)
+
+MM2_HEARTBEAT_AGE_SECONDS = Series(
+    name="mm2_heartbeat_age_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.FLOW,
+    help="Our wall clock minus the instant in the newest heartbeat of MirrorMaker that was read on the "
+    "target, which its worker took from its own clock; absent where there is none. "
+    "It is one record of one partition and proves nothing about the mirror's tasks and partitions.",
     labels=FLOW_LABELS,
 )
 
@@ -252,6 +293,22 @@ CANARY_THRESHOLD_SECONDS = Series(
     group=Group.CANARY,
     help="The end-to-end latency that still counts as good.",
     labels=FLOW_LABELS,
+)
+CANARY_INTERVAL_SECONDS = Series(
+    name="canary_interval_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.CANARY,
+    help="The time from one probe of a partition to its next.",
+    labels=FLOW_LABELS,
+)
+CANARY_BROKERS_UNREACHED = Series(
+    name="canary_brokers_unreached",
+    kind=Kind.GAUGE,
+    unit=Unit.BROKERS,
+    group=Group.CANARY,
+    help="Brokers that lead no partition of the canary's topic, so that no probe of the flow passes them.",
+    labels=(*FLOW_LABELS, Label("side", "The cluster of the flow that is meant.", SIDES)),
 )
 CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS = Series(
     name="canary_last_arrival_timestamp_seconds",

@@ -22,6 +22,8 @@ class Unit(StrEnum):
     SECONDS = "seconds"
     EPOCH_SECONDS = "epoch seconds"
     PROBES = "probes"
+    RECORDS = "records"
+    BROKERS = "brokers"
     ERRORS = "errors"
     TRUTH = "0 or 1"
     INFO = "always 1"

@@ -97,19 +97,6 @@ class Topology:
             if len(near) > 1 and all(others[each] == {alias} for each in near)
         )
 
-    def paths(self, source: str, target: str) -> tuple[tuple[str, ...], ...]:
-        """Return every way from source to target that visits no cluster twice, the shortest first.
-
-        Raises ValueError when there are more than MOST_PATHS.
-        """
-        found: list[tuple[str, ...]] = []
-        for path in self._walks((source,)):
-            if path[-1] == target and len(path) > 1:
-                found.append(path)
-                if len(found) > MOST_PATHS:
-                    raise ValueError(f"there are more than {MOST_PATHS} ways from {source} to {target}")
-        return tuple(sorted(found, key=lambda path: (len(path), path)))
-
     @property
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """Return every round of flows once, from its first alias in the alphabet: A->B, B->A is (A, B).

@@ -71,7 +71,8 @@ class Evidence:
 class FlowVerdict:
     """A verdict with its reason: `cause` is None for healthy, and for unknown where data is only missing.
 
-    `parts` holds one sentence for each part that looked at the flow, by its name.
+    `parts` holds one sentence for each part that looked at the flow, by its name. `shown_at` is when the
+    evidence last showed the cause: while a stall goes on it may be a moment ago.
     """
 
     flow: str
@@ -81,3 +82,4 @@ class FlowVerdict:
     evidence: tuple[Evidence, ...]
     parts: tuple[tuple[str, str], ...]
     since_at: float
+    shown_at: float = 0.0

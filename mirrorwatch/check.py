@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from canary.control import TOPIC as CONTROL_TOPIC
 from mirrorwatch.check_clusters import ANSWER_S, look_all, print_clusters
 from mirrorwatch.check_configured import print_configured, print_warnings
-from mirrorwatch.check_cost_text import missing_topics, print_canary
+from mirrorwatch.check_cost_text import canary_costs, missing_topics, print_advice, print_canary
 from mirrorwatch.check_mirrored_text import print_mirrored
 from mirrorwatch.check_rights_text import print_rights
 from mirrorwatch.check_sheet import Sheet
+from mirrorwatch.check_topics import advice, unchecked
 from mirrorwatch.words import counted
 from runtime.kafka.admin import ClusterAdmin
 from runtime.logs import Redactor
@@ -58,8 +59,11 @@ async def check(
         print_clusters(sheet, looks, config.topology)
         print_mirrored(sheet, config.topology, looks)
     print_canary(sheet, config, looks)
+    wrong = advice(config, looks, canary_costs(config, looks))
+    print_advice(sheet, wrong, unchecked(looks))
     print_rights(sheet, config, acls=acls, principal=principal)
-    return _conclude(sheet, config, looks, connect=connect)
+    breaking = sum(1 for one in wrong if one.breaks)
+    return _conclude(sheet, config, looks, connect=connect, breaking=breaking, mind=len(wrong))
 
 
 def _wanted(config: Configuration) -> dict[str, list[str]]:
@@ -72,11 +76,23 @@ def _wanted(config: Configuration) -> dict[str, list[str]]:
     return {alias: list(dict.fromkeys(names)) for alias, names in wanted.items()}
 
 
-def _conclude(sheet: Sheet, config: Configuration, looks: Mapping[str, ClusterLook], *, connect: bool) -> int:
-    """Write the last words, and return the exit status that they mean."""
+def _conclude(
+    sheet: Sheet,
+    config: Configuration,
+    looks: Mapping[str, ClusterLook],
+    *,
+    connect: bool,
+    breaking: int,
+    mind: int,
+) -> int:
+    """Write the last words, and return the exit status that they mean.
+
+    `breaking` of the sentences about topics, of which there are `mind`, are about what spoils the canary.
+    """
     missing = missing_topics(config, looks)
     failed = [alias for alias, look in looks.items() if look.errors]
     cut_off = [alias for alias, look in looks.items() if look.cut_off]
+    unread = [alias for alias, look in looks.items() if look.unread]
     sheet.heading("Result")
     for sentence in missing:
         sheet.say(sentence)
@@ -92,15 +108,20 @@ def _conclude(sheet: Sheet, config: Configuration, looks: Mapping[str, ClusterLo
         sheet.say(f"Incomplete: not every topic of {_several(cut_off)} was looked at.")
     if missing:
         sheet.say(f"Not fine yet: {counted(len(missing), 'topic')} must be created before run can probe.")
-    if missing or cut_off:
+    if unread:
+        sheet.say(f"Incomplete: settings of topics on {_several(unread)} could not be checked.")
+    if breaking:
+        which = "1 setting of a topic spoils" if breaking == 1 else f"{breaking} settings of topics spoil"
+        sheet.say(f"Not fine: {which} the canary; what to do stands above.")
+    if missing or cut_off or unread or breaking:
         return INCOMPLETE
     if failed:
         return UNAVAILABLE
-    sheet.say(_fine(config, connect=connect))
+    sheet.say(_fine(config, connect=connect, mind=mind))
     return FINE
 
 
-def _fine(config: Configuration, *, connect: bool) -> str:
+def _fine(config: Configuration, *, connect: bool, mind: int) -> str:
     said = (
         "Fine: the configuration can be used, and every cluster answered."
         if connect
@@ -111,6 +132,8 @@ def _fine(config: Configuration, *, connect: bool) -> str:
         said += f" {counted(off, 'flow')} will have no canary."
     if config.warnings:
         said += f" Mind {counted(len(config.warnings), 'warning')} above."
+    if mind:
+        said += f" Mind {counted(mind, 'sentence')} about topics above."
     return said
 
 

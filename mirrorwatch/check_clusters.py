@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from fleet.errors import ConfigurationError, MirrorwatchError, UnavailableError
+from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
 from mirrorwatch.words import counted
 from runtime.kafka.admin import MAX_TOPICS
 
@@ -45,18 +45,25 @@ class Asked(Protocol):
         """Return each of these topics, None where it does not exist."""
         ...
 
+    async def describe_topic_config(self, name: str) -> dict[str, str]:
+        """Return the settings of a topic; raises RefusedError without the right DescribeConfigs."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterLook:
     """What a cluster said: None stands for what it did not say, and `errors` for why.
 
-    `own` are the canary's and the control topic, looked for by name.
+    `own` are the canary's and the control topic, looked for by name, `settings` theirs where they are there,
+    and `unread` the names of those whose settings we may not read.
     """
 
     alias: str
     description: ClusterDescription | None = None
     topics: tuple[str, ...] | None = None
     own: Mapping[str, TopicDescription | None] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
     errors: tuple[MirrorwatchError, ...] = ()
 
     @property
@@ -96,8 +103,15 @@ async def look(alias: str, asked: Asked, wanted: Iterable[str], *, limit_s: floa
         found.errors.append(UnavailableError(sentence))
     finally:
         await asked.close()
-    errors = tuple(found.errors)
-    return ClusterLook(alias, found.description, found.topics, found.own, errors)
+    return ClusterLook(
+        alias,
+        found.description,
+        found.topics,
+        found.own,
+        found.settings,
+        tuple(found.unread),
+        tuple(found.errors),
+    )
 
 
 @dataclass(slots=True)
@@ -108,6 +122,8 @@ class _Finding:
     description: ClusterDescription | None = None
     topics: tuple[str, ...] | None = None
     own: dict[str, TopicDescription | None] = field(default_factory=dict)
+    settings: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
     errors: list[MirrorwatchError] = field(default_factory=list)
 
     async def ask(self, asked: Asked, wanted: tuple[str, ...]) -> None:
@@ -126,6 +142,13 @@ class _Finding:
                 self.own |= await asked.describe_topics([name])
             except MirrorwatchError as error:
                 self.errors.append(error)
+        for name in [name for name, topic in self.own.items() if topic is not None]:
+            try:
+                self.settings[name] = await asked.describe_topic_config(name)
+            except RefusedError:
+                self.unread.append(name)
+            except MirrorwatchError as error:
+                self.errors.append(error)
 
 
 def print_clusters(sheet: Sheet, looks: Mapping[str, ClusterLook], topology: Topology) -> None:
@@ -135,6 +158,16 @@ def print_clusters(sheet: Sheet, looks: Mapping[str, ClusterLook], topology: Top
         look = looks.get(cluster.alias)
         if look is not None:
             _print_cluster(sheet, look)
+    by_id: dict[str, list[str]] = {}
+    for look in looks.values():
+        if look.description is not None:
+            by_id.setdefault(look.description.cluster_id, []).append(look.alias)
+    for cluster_id, aliases in by_id.items():
+        if len(aliases) > 1:
+            sheet.say(
+                f"Mind: {', '.join(aliases)} all have the id {cluster_id}, so they are one cluster. Where"
+                " that is not wanted, a bootstrap.servers is wrong."
+            )
 
 
 def _print_cluster(sheet: Sheet, look: ClusterLook) -> None:

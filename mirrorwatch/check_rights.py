@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
 
-ORDER = ("Describe", "Read", "Write", "Create")
+ORDER = ("Describe", "Read", "Write", "Create", "Alter", "DescribeConfigs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,31 @@ def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryC
             purposes.append(purpose)
 
     make = set() if canary.mode is CanaryMode.PRECREATED else {"Create"}
+    grow = {"Alter"} if canary.grow and make else set()
+    settings = {"DescribeConfigs"}  # to say what is wrong with a topic
     for flow in flows:
         if not flow.off:
-            need(flow.source, flow.source_topic, {"Read", "Write"} | make, "probes")
-            need(flow.target, flow.target_topic, {"Read"}, f"copies of {flow.name}")
+            need(flow.source, flow.source_topic, {"Read", "Write"} | make | grow | settings, "probes")
+            need(flow.target, flow.target_topic, {"Read"} | settings, f"copies of {flow.name}")
+        if flow.heartbeats_topic and canary.mode is not CanaryMode.OFF:
+            need(flow.target, flow.heartbeats_topic, {"Read"}, f"heartbeats of {flow.name}")
     order = list(clusters)
     for cluster in order if canary.mode is not CanaryMode.OFF else ():
-        need(cluster, CONTROL_TOPIC, {"Read", "Write"} | make, "control probes")
+        need(cluster, CONTROL_TOPIC, {"Read", "Write"} | make | settings, "control probes")
     return tuple(
         Right(cluster, topic, tuple(name for name in ORDER if name in has), ", ".join(purposes))
         for (cluster, topic), (has, purposes) in sorted(
             found.items(), key=lambda item: (order.index(item[0][0]), item[0][1] == CONTROL_TOPIC, item[0][1])
         )
+    )
+
+
+def wished_rights(flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Right, ...]:
+    """Return what `run` does without where it is not granted: to read which task carries which partitions."""
+    return tuple(
+        Right(flow.target, flow.tasks_topic, ("Read",), f"tasks of {flow.name}")
+        for flow in flows
+        if flow.tasks_topic and not flow.off and canary.mode is not CanaryMode.OFF
     )
 
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
-from mirrorwatch.check_rights import Right, acl_command, rights
+from mirrorwatch.check_rights import Right, acl_command, rights, wished_rights
 
 if TYPE_CHECKING:
     from mirrorwatch.check_sheet import Sheet
@@ -26,9 +26,16 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
     making = " Create is needed only until the topics are there." if created else ""
     sheet.say(
         "Read and Write bring Describe with them. No right on a consumer group or on the cluster is needed"
-        f" (brokers before 3.0 also want IdempotentWrite on the cluster of a source).{making} To see every"
-        " topic, check also wants Describe on all topics; without it, it shows those that it may see."
+        f" (brokers before 3.0 also want IdempotentWrite on the cluster of a source).{making} DescribeConfigs"
+        " serves only to say what is wrong with a topic; the rest works without it. To see every topic, check"
+        " also wants Describe on all topics; without it, it shows those that it may see."
     )
+    if wished_rights(config.canary_flows, config.canary):
+        sheet.say(
+            "Where it may also read mm2-configs.SOURCE.internal on a flow's target, run names a task of a"
+            " dedicated mirror that stands. It keeps the numbers of partitions from there and nothing else;"
+            " but that topic holds passwords of the mirror, so the right is worth a thought."
+        )
     if acls:
         _print_acls(sheet, config, needed, principal)
     else:
@@ -44,9 +51,16 @@ def _print_acls(sheet: Sheet, config: Configuration, needed: tuple[Right, ...], 
         for right in granted:
             _print_command(sheet, acl_command(bootstrap, principal, right))
         sheet.verbatim("# for the list of topics in check, if wanted:")
-        wished = Right(cluster, "*", ("Describe",), "")
-        for line in acl_command(bootstrap, principal, wished):
-            sheet.verbatim(f"# {line}")
+        _print_wished(sheet, acl_command(bootstrap, principal, Right(cluster, "*", ("Describe",), "")))
+        for right in wished_rights(config.canary_flows, config.canary):
+            if right.cluster == cluster:
+                sheet.verbatim(f"# to name {right.purpose} that stand, if wanted; it holds passwords too:")
+                _print_wished(sheet, acl_command(bootstrap, principal, right))
+
+
+def _print_wished(sheet: Sheet, lines: tuple[str, ...]) -> None:
+    for line in lines:
+        sheet.verbatim(f"# {line}")
 
 
 def _print_command(sheet: Sheet, lines: tuple[str, ...]) -> None:

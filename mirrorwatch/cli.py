@@ -94,21 +94,25 @@ def check(
 @_logging("info")
 @click.pass_context
 def run(context: click.Context, /, config: Path, **_log: str) -> int:
-    """Run the service until SIGTERM or Ctrl-C; a second one ends it at once."""
+    """Run the service until SIGTERM or Ctrl-C; a second one ends it at once. SIGHUP reads CONFIG anew."""
     # Until the service listens to signals itself there is nothing to be put in order.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
+    early: list[int] = []  # a reload that is asked for meanwhile is done as soon as that is possible
+    signal.signal(signal.SIGHUP, lambda number, _frame: early.append(number))
     found = _read(context, config)
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.service import Service  # noqa: PLC0415 - see the module's docstring
     from runtime.shutdown import Shutdown  # noqa: PLC0415 - see the module's docstring
 
-    configure_logs(context)
+    redactor = configure_logs(context)
 
     async def serve() -> int:
         async with Shutdown() as shutdown:
-            await Service(replace(found, warnings=found.worth_reading)).run(shutdown)
+            if early:
+                shutdown.reload.set()
+            await Service(replace(found, warnings=found.worth_reading), learn=redactor.add).run(shutdown)
         return 0
 
     return asyncio.run(serve())

@@ -15,6 +15,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runtime.logs import Redactor
+
 BAD_CONFIGURATION = 2
 UNAVAILABLE = 4
 FAULT = 70  # a fault of ours, by the convention of sysexits.h
@@ -81,14 +83,15 @@ def take_secrets(ctx: click.Context, secrets: frozenset[str]) -> None:
     ctx.meta[_SECRETS] = secrets
 
 
-def configure_logs(ctx: click.Context) -> None:
-    """Log as the command's options say."""
+def configure_logs(ctx: click.Context) -> Redactor:
+    """Log as the command's options say; return what keeps secrets out, to be told of more of them."""
     from runtime import logs  # noqa: PLC0415 - help needs nothing of this
 
     form = cast("Literal['text', 'json']", ctx.params.get("log_format", "text"))
     level = ctx.params.get("log_level", "error")
     redactor = logs.Redactor(ctx.meta.get(_SECRETS, ()))
     logs.configure(form=form, level=level, stream=sys.stderr, redactor=redactor)
+    return redactor
 
 
 def _told(error: Exception, ctx: click.Context) -> int:

@@ -19,7 +19,7 @@ from runtime.config import HttpConfig, Section, StoreConfig
 LATER_SECTIONS = ("lag", "checksum", "objectives", "links")
 LATER_FLOW_KEYS = ("lag_from", "group", "offsets")
 # The same of keys in sections that there are; these have defaults, so it is told where the user wrote one.
-LATER_KEYS = (("http", "external_url"), ("http", "reload"), ("store", "replica"), ("store", "keep"))
+LATER_KEYS = (("http", "external_url"), ("store", "keep", "syncs"))
 
 
 def spelled(name: str) -> str:

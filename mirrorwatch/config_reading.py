@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fleet.errors import ConfigurationError, Problem
 from fleet.filters import TopicFilter
@@ -27,24 +27,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from canary.config import CanaryConfig
     from runtime.strict_yaml import Document
 
 _LINE = re.compile(r":(\d+)$")
 
 
-def read_configuration(path: Path, *, environ: Mapping[str, str]) -> Configuration:
-    """Return the configuration in this file; raises ConfigurationError with every problem found in it."""
+def read_configuration(
+    path: Path, *, environ: Mapping[str, str], running: CanaryConfig | None = None
+) -> Configuration:
+    """Return the configuration in this file; raises ConfigurationError with every problem found in it.
+
+    With `running`, the canary's topic and mode are those of that section whatever the file says: a service
+    that runs keeps them.
+    """
     if is_properties(path):
-        return _Reading(path, RootSection(mm2=path.name), None, environ).configuration()
+        bare = _kept(RootSection(mm2=path.name), running)
+        return _Reading(path, bare, None, environ).configuration()
     document = yaml_document(path, read_bytes(path))
     document, unresolved = interpolate(document, environ=environ, directory=path.parent)
     root, problems = sections_of(document)
     if root is None:
         raise ConfigurationError(_in_order([*unresolved, *problems], document.secrets, unresolved))
-    reading = _Reading(path, root, document, environ)
+    reading = _Reading(path, _kept(root, running), document, environ)
     reading.unresolved = unresolved
     reading.problems += [*unresolved, *problems]
     return reading.configuration()
+
+
+def _kept(root: RootSection, running: CanaryConfig | None) -> RootSection:
+    if running is None:
+        return root
+    canary = root.canary.model_copy(update={"topic": running.topic, "mode": running.mode})
+    return root.model_copy(update={"canary": canary})
 
 
 class _Reading:
@@ -283,9 +298,12 @@ class _Reading:
                 for key in LATER_FLOW_KEYS
                 if getattr(said, key) is not None
             ]
-        for section, key in LATER_KEYS:
-            if key in getattr(self._root, section).model_fields_set:
-                self._warnings.append(self._problem((section, key), sentence))
+        for key in LATER_KEYS:
+            section: Any = self._root
+            for part in key[:-1]:
+                section = getattr(section, part)
+            if key[-1] in section.model_fields_set:
+                self._warnings.append(self._problem(key, sentence))
 
     def _problem(self, key: tuple[str, ...], sentence: str) -> Problem:
         return Problem(self._where(key), ".".join(key), sentence)

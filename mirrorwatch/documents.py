@@ -55,8 +55,14 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
             "target_topic": flow.canary_target_topic,
             "partitions": flow.partitions,
             "threshold_s": _number(flow.threshold_s),
+            "interval_s": _number(flow.interval_s),
             "last_arrival": _moment(flow.last_arrival_at),
+            "unreached": [
+                {"side": one.side, "kafka_cluster": one.kafka_cluster, "brokers": list(one.broker_ids)}
+                for one in flow.unreached
+            ],
         },
+        "heartbeat_age_s": _number(flow.heartbeat_age_s),
         "books": dict(flow.books),
         "latency": {stage: [_slice(piece) for piece in slices] for stage, slices in flow.latency.items()},
         "recovery_point_age_s": _number(flow.recovery_point_age_s),

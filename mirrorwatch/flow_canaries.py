@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from canary.config import CanaryConfig, CanaryMode
 from canary.flows import CanaryFlow
+from fleet.replication import HEARTBEATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,6 +63,8 @@ def canary_flows(
                 tasks_max=flow.tasks_max,
                 exactly_once=flow.exactly_once,
                 off=off,
+                heartbeats_topic=_heartbeats_topic(flow),
+                tasks_topic=_tasks_topic(flow, said.get(flow.name)),
             )
         )
     if canary.mode is not CanaryMode.OFF:
@@ -70,6 +73,21 @@ def canary_flows(
             for path in _rounds(topology, canary.topic)
         ]
     return tuple(found), list(dict.fromkeys(problems)), warnings
+
+
+def _heartbeats_topic(flow: Flow) -> str:
+    """Return the name that the heartbeats of the flow's source have on its target, where they come there."""
+    return flow.remote_topic(HEARTBEATS) if flow.decide(HEARTBEATS).replicated else ""
+
+
+def _tasks_topic(flow: Flow, said: FlowSection | None) -> str:
+    """Return the topic on the target in which a dedicated mirror keeps what its tasks are to do.
+
+    In Connect mode, which the name of an offsets topic tells, the name of that topic is not known.
+    """
+    if said is not None and said.offsets is not None:
+        return ""
+    return flow.config_storage_topic or f"mm2-configs.{flow.source}.internal"
 
 
 def line_to_add(flow: Flow, topic: str) -> str:

@@ -76,15 +76,20 @@ def _cluster_families(numbers: ServiceNumbers) -> Iterator[Metric]:
     success = _family(GaugeMetricFamily, series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS)
     errors = _family(CounterMetricFamily, series.COLLECTOR_ERRORS_TOTAL)
     control = _family(CounterMetricFamily, series.CONTROL_PROBES_TOTAL)
+    throttled = _family(CounterMetricFamily, series.CLIENT_THROTTLE_SECONDS_TOTAL)
+    strangers = _family(CounterMetricFamily, series.CANARY_STRANGERS_TOTAL)
     for cluster in numbers.clusters:
         up.add_metric([cluster.alias], float(cluster.up))
         for collector, at in cluster.last_success_at.items():
             success.add_metric([cluster.alias, collector], at)
         for collector, count in cluster.errors.items():
             errors.add_metric([cluster.alias, collector], count)
+        for collector, seconds in cluster.throttled_s.items():
+            throttled.add_metric([cluster.alias, collector], seconds)
+        strangers.add_metric([cluster.alias], cluster.strangers)
         for outcome in RoundTripOutcome:
             control.add_metric([cluster.alias, outcome.value], cluster.control.get(outcome, 0))
-    yield from (up, success, errors, control)
+    yield from (up, success, errors, throttled, control, strangers)
 
 
 def _flow_families(numbers: ServiceNumbers) -> Iterator[Metric]:
@@ -97,6 +102,7 @@ def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
     verdicts = _family(GaugeMetricFamily, series.FLOW_VERDICT)
     causes = _family(GaugeMetricFamily, series.FLOW_CAUSE)
     recovery = _family(GaugeMetricFamily, series.FLOW_RECOVERY_POINT_AGE_SECONDS)
+    heartbeat = _family(GaugeMetricFamily, series.MM2_HEARTBEAT_AGE_SECONDS)
     for flow in flows:
         info.add_metric([*flow.labels, flow.policy], 1)
         for verdict in Verdict:
@@ -105,7 +111,9 @@ def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
             causes.add_metric([*flow.labels, cause.value], float(flow.cause is cause))
         if flow.recovery_point_age_s is not None:
             recovery.add_metric(flow.labels, flow.recovery_point_age_s)
-    yield from (info, verdicts, causes, recovery)
+        if flow.heartbeat_age_s is not None:
+            heartbeat.add_metric(flow.labels, flow.heartbeat_age_s)
+    yield from (info, verdicts, causes, recovery, heartbeat)
 
 
 def _book_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
@@ -137,14 +145,19 @@ def _book_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
 def _measure_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
     latency = _family(HistogramMetricFamily, series.CANARY_LATENCY_SECONDS)
     threshold = _family(GaugeMetricFamily, series.CANARY_THRESHOLD_SECONDS)
+    interval = _family(GaugeMetricFamily, series.CANARY_INTERVAL_SECONDS)
+    unreached = _family(GaugeMetricFamily, series.CANARY_BROKERS_UNREACHED)
     arrival = _family(GaugeMetricFamily, series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS)
     for flow in flows:
         for stage, histogram in flow.histograms.items():
             _add_histogram(latency, [*flow.labels, stage], histogram)
         threshold.add_metric(flow.labels, flow.threshold_s)
+        interval.add_metric(flow.labels, flow.interval_s)
+        for side, count in flow.unreached.items():
+            unreached.add_metric([*flow.labels, side], count)
         if flow.last_arrival_at is not None:
             arrival.add_metric(flow.labels, flow.last_arrival_at)
-    yield from (latency, threshold, arrival)
+    yield from (latency, threshold, interval, unreached, arrival)
 
 
 def _add_histogram(family: Any, labels: list[str], histogram: Histogram) -> None:

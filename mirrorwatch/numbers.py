@@ -23,6 +23,8 @@ class ClusterNumbers:
     last_success_at: Mapping[str, float]  # by collector, epoch s
     errors: Mapping[str, int]  # by collector
     control: Mapping[RoundTripOutcome, int]
+    throttled_s: Mapping[str, float]  # by collector, those of whose clients it is known
+    strangers: int  # records in the canary's topics that are no probes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,11 @@ class FlowNumbers:
     books: Mapping[str, int]
     histograms: Mapping[str, Histogram]  # by stage
     threshold_s: float
+    interval_s: float
     recovery_point_age_s: float | None
     last_arrival_at: float | None
+    heartbeat_age_s: float | None
+    unreached: Mapping[str, int]  # brokers by side; none of a side whose brokers are not known
     partition_outcomes: Mapping[tuple[int, Outcome], int] | None = None  # where they are asked for
     partitions: tuple[int, ...] = ()
 

@@ -37,7 +37,7 @@ STAGES = {
     "queueing": "queueing",
 }
 
-_EXPECTED = ("expected", "settled", "in_flight", "outstanding")
+_EXPECTED = ("expected", "settled", "in_flight", "outstanding", "inherited")
 _SUMS = ("concluded", "delivered")
 
 
@@ -81,7 +81,9 @@ class Page:
             "anchor": anchor,
             "arrow": arrow,
             "duration": duration_text,
+            "heartbeat": words.heartbeat_text,
             "latency": words.latency_text,
+            "passed_by": words.unreached_text,
             "share": words.share_text,
         }
         # All of them now: the files may be replaced by another version's while this process runs.

@@ -50,15 +50,15 @@ def routes(look: Callable[[], ServiceView]) -> list[web.RouteDef]:
         return _static(page, request.match_info["name"], request.query.get("v"))
 
     async def show_flows(_: web.Request) -> web.Response:
-        return _json(flows_document(look()))
+        return _json(await asyncio.to_thread(lambda view: _json_text(flows_document(view)), look()))
 
     async def show_flow(request: web.Request) -> web.Response:
         name = request.match_info["flow"]
         view = look()
-        flow = _find(view, name)
+        flow = find_flow(view, name)
         if flow is None:
-            return _json({"error": _unknown_sentence(view, name)}, status=404)
-        return _json(flow_document(flow))
+            return json_answer({"error": unknown_sentence(view, name)}, status=404)
+        return json_answer(flow_document(flow))
 
     handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
         "/": show_page,
@@ -90,7 +90,7 @@ class _Drawing:
             return self._text
 
 
-def _find(view: ServiceView, name: str) -> FlowView | None:
+def find_flow(view: ServiceView, name: str) -> FlowView | None:
     """Return the flow that is called `A->B`, or `A:B` as on the command line."""
     for flow in view.flows:
         if flow.flow == name:
@@ -101,7 +101,7 @@ def _find(view: ServiceView, name: str) -> FlowView | None:
     return None
 
 
-def _unknown_sentence(view: ServiceView, name: str) -> str:
+def unknown_sentence(view: ServiceView, name: str) -> str:
     """Say that there is no such flow and which ones there are, at most twenty of them."""
     known = [flow.flow for flow in view.flows]
     if not known:
@@ -118,9 +118,18 @@ def _html(text: str) -> web.Response:
     return response
 
 
-def _json(document: dict[str, Any], *, status: int = 200) -> web.Response:
+def json_answer(document: dict[str, Any], *, status: int = 200) -> web.Response:
+    """Return a document that is not kept by anybody."""
+    return _json(_json_text(document), status=status)
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _json(text: str, *, status: int = 200) -> web.Response:
     response = web.Response(
-        text=json.dumps(document, allow_nan=False, ensure_ascii=False) + "\n",
+        text=text,
         content_type="application/json",
         status=status,
         headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},

@@ -3,47 +3,64 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections import Counter, deque
+import gc
+import os
+import sys
+from collections import Counter
+from dataclasses import replace
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING
 
-from aiohttp import web
-
+from canary import latches
+from canary.bookkeeper import MIGRATIONS, Bookkeeper
 from canary.prober import Prober
-from canary.tables import MIGRATIONS, carried_of, keep_carried
-from canary.watch import Instant
-from fleet.errors import UnavailableError
-from fleet.judgement import follow
+from fleet.judgement import follow, follow_calm
 from fleet.series import STORE_OPERATIONS
-from mirrorwatch.metrics import Exposition
-from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.keeping import SiteKeeper
+from mirrorwatch.latching import Latching
+from mirrorwatch.numbering import service_numbers
+from mirrorwatch.reloading import Reloading
 from mirrorwatch.routes import routes
-from mirrorwatch.viewing import cluster_state, service_view
+from mirrorwatch.routes_orders import order_routes
+from mirrorwatch.routes_upkeep import upkeep_routes
+from mirrorwatch.viewing import service_view
 from runtime import logs
 from runtime.clock import SystemClock
 from runtime.complaints import Complaints
 from runtime.http import HttpServer, application
+from runtime.limits import allow_many_files, use_enough_threads
 from runtime.store import Store, installation_id
-from runtime.supervision import Phase, State, supervise
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aiohttp import web
+
+    from canary.config import CanaryConfig
+    from canary.latches import Latch
     from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.changes import Changes
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.numbers import ServiceNumbers
+    from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
+    from runtime.config import HttpConfig
     from runtime.shutdown import Shutdown
 
 JUDGE_S = 0.25
-CLOSE_S = 20.0
-STORE_AGAIN_S = 5.0
-MAX_UNWRITTEN = 10_000
+SWITCH_S = 0.0005  # a thread that has something to stamp waits no longer for the one that judges
 
 
 class Service:
     """One process of Mirrorwatch. `run` returns when it was told to stop."""
 
-    def __init__(self, config: Configuration) -> None:
+    def __init__(
+        self, config: Configuration, *, learn: Callable[[frozenset[str]], None] = lambda _secrets: None
+    ) -> None:
+        """Make a service; `learn` is told secrets that another configuration brings, before it is used."""
         self._config = config
+        self._learn = learn
         self._clock = SystemClock()
         self._log = logs.get("service")
         self._version = version_of("mirrorwatch")
@@ -51,94 +68,147 @@ class Service:
         self._complaints = Complaints(logs.get("problems"))
         self._store_errors: Counter[str] = Counter(dict.fromkeys(STORE_OPERATIONS, 0))
         self._verdicts: dict[str, FlowVerdict] = {}
-        self._states: dict[str, tuple[State, float]] = {}
-        self._tried: set[str] = set()
-        self._unwritten: deque[tuple[str, str, int]] = deque()  # a row goes once it is in the store
+        self._keeper = SiteKeeper(clock=self._clock, reporter=self)
         self._store = Store(
             config.store.database_url(config.directory),
-            migrations=MIGRATIONS,
+            migrations=(*MIGRATIONS, *latches.MIGRATIONS),
             on_error=self._note_store_error,
             clock=self._clock,
         )
+        self._bookkeeper = Bookkeeper(
+            self._store,
+            replica=config.store.replica,
+            minutes_s=config.store.keep.minutes,
+            findings_s=config.store.keep.findings,
+            clock=self._clock,
+            reporter=self,
+            written=self._note_written,
+        )
+        self._latching = Latching(self._store, clock=self._clock, reporter=self)
+        self._server = HttpServer()
         self._prober: Prober | None = None
+        self._reloading: Reloading | None = None
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
 
     async def run(self, shutdown: Shutdown) -> None:
         """Serve until the first signal; raises UnavailableError where port or store can't be had."""
-        server = HttpServer()
+        sys.setswitchinterval(SWITCH_S)
+        allow_many_files()
+        use_enough_threads()
         await self._store.open()
         try:
             installation = await installation_id(self._store)
-            carried = await self._store.read(carried_of)
-            self._prober = Prober(
+            await self._bookkeeper.begin(flow.name for flow in self._config.canary_flows)
+            self._prober = prober = Prober(
                 self._config.canary_flows,
                 self._config.clients,
                 self._config.canary,
                 installation=installation,
-                carried=carried,
+                memory=self._bookkeeper,
+                heritage=await self._bookkeeper.load(),
                 clock=self._clock,
                 reporter=self,
-                on_carried=self._note_carried,
+                latches=await self._latching.read(),
+                on_latched=self._latching.note,
             )
-            self._judge(self._prober)
-            await server.start(self._application(), self._config.http, web_config=self._config.web_config)
-            self._log.info("mirrorwatch is up", version=self._version, url=server.url)
+            prober.doubts.on_clock_set += [self._keeper.move_instants, self._move_instants]
+            self._judge(prober)
+            self._reloading = self._make_reloading(prober, shutdown.reload)
+            config = self._config
+            await self._server.start(self._application(), config.http, web_config=config.web_config)
+            self._log.info("mirrorwatch is up", version=self._version, url=self._server.url)
             for warning in self._config.warnings:
                 self._log.warning(str(warning))
-            await self._watch(self._prober, shutdown)
+            # What was imported stays: a full collection that walks over it too holds up the loop and the taps
+            # for a tenth of a second, and for seconds on a machine that is short of processors.
+            gc.collect()
+            gc.freeze()
+            await self._watch(prober, self._reloading, shutdown)
         finally:
-            await server.stop()
+            await self._server.stop()
             await self._store.close()
         self._log.info("mirrorwatch has stopped")
 
-    async def _watch(self, prober: Prober, shutdown: Shutdown) -> None:
-        closing = asyncio.Event()
+    async def _watch(self, prober: Prober, reloads: Reloading, shutdown: Shutdown) -> None:
         async with asyncio.TaskGroup() as group:
             judging = group.create_task(self._keep_judging(prober))
             endless = [
                 group.create_task(prober.pump()),
                 group.create_task(prober.doubts.watch()),
-                group.create_task(self._keep_writing()),
+                group.create_task(self._bookkeeper.keep(prober.flows)),
+                group.create_task(self._latching.keep(prober)),
             ]
-            sites = [
-                group.create_task(self._keep_site(prober, alias, closing)) for alias in self._config.clients
-            ]
+            for site in prober.sites.values():
+                self._keeper.begin(site, prober, group)
+            reloading = group.create_task(reloads.keep(prober, group))
             sending = group.create_task(prober.send(shutdown.stopping))
             await shutdown.stopping.wait()
+            await reloads.end()
             self._log.info("stopping: no more probes are sent; waiting for those on their way")
             judging.cancel()  # what is not sent any more says nothing about the flows
-            closing.set()  # the readers go on without their sites, until the prober is closed
+            self._keeper.close()  # the readers go on without their sites, until the prober is closed
             await sending
             await prober.drain_flights()
             await prober.close()
-            await asyncio.wait(sites, timeout=CLOSE_S)
-            for task in (*endless, *sites):
+            await self._keeper.end_all()
+            for task in (*endless, reloading):
                 task.cancel()
-        await self._write_rest()
+        await self._bookkeeper.end(prober.flows)
+        await self._latching.look(prober)
         for name, held in prober.flows.items():
             self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
 
-    async def _keep_site(self, prober: Prober, alias: str, closing: asyncio.Event) -> None:
-        site = prober.sites[alias]
+    # --- another configuration
 
-        def tell(state: State) -> None:
-            before = self._states.get(alias)
-            failed = state.phase in (Phase.DOWN, Phase.REFUSED)
-            if before is not None and state.phase is Phase.RUNNING and state.failures:
-                return  # one more try: until it succeeds, all that is known is why the last one failed
-            known = before is not None and before[0].phase is state.phase
-            since_at = before[1] if known and before is not None else self._clock.wall_s()
-            self._states[alias] = (state, since_at)
-            if failed:
-                self._tried.add(alias)
-                self.problem(alias, state.sentence)
+    def _make_reloading(self, prober: Prober, asked: asyncio.Event) -> Reloading:
+        def read(running: CanaryConfig | None) -> Configuration:
+            found = read_configuration(self._config.path, environ=os.environ, running=running)
+            self._learn(found.secrets)
+            return found
 
-        async def work() -> None:
-            await site.run(prober, closing)
+        def use(config: Configuration, changes: Changes) -> None:
+            self._config = config
+            self._server.use_tokens(config.http)
+            for name in changes.ended:
+                self._verdicts.pop(name, None)
+            for complaint in self._complaints.active():
+                if _is_over(complaint.where, prober):
+                    self.settled(complaint.where)
+            self._judge(prober)
 
-        await supervise(
-            alias, work, clock=self._clock, random=random.SystemRandom(), on_state=tell, stopping=closing
+        return Reloading(
+            asked,
+            read=read,
+            running=lambda: self._config,
+            load=self._bookkeeper.load,
+            use=use,
+            left=self._forget,
+            keeper=self._keeper,
+            reporter=self,
         )
+
+    def _forget(self, alias: str) -> None:
+        """Complain no more of a cluster that was left."""
+        for complaint in self._complaints.active():
+            if complaint.where == alias or complaint.where.startswith(f"{alias}: "):
+                self.settled(complaint.where)
+
+    # --- what an operator may order
+
+    @property
+    def http(self) -> HttpConfig:
+        """Return the section `http` as it is now."""
+        return self._config.http
+
+    async def reload(self) -> Reloaded:
+        """Read the configuration anew and take it over."""
+        assert self._reloading is not None
+        return await self._reloading.ask()
+
+    async def resume(self, source: str, topic: str) -> Latch | None:
+        """Lift the latch of this topic; None where there is none, UnavailableError where it cannot be."""
+        assert self._prober is not None
+        return await self._latching.lift(self._prober, source, topic)
 
     # --- verdicts
 
@@ -148,10 +218,15 @@ class Service:
             await self._clock.wait(self._never, timeout_s=JUDGE_S)
 
     def _judge(self, prober: Prober) -> None:
+        prober.doubts.notice()  # before the time is read: it may find that the clock was set
         now_at = self._clock.wall_s()
         for name in prober.flows:
             before = self._verdicts.get(name)
-            verdict = follow(before, prober.evidence(name), now_at=now_at)
+            calm = prober.calm(name)
+            if calm is not None:
+                verdict = follow_calm(before, calm, now_at=now_at)
+            else:
+                verdict = follow(before, prober.evidence(name), now_at=now_at)
             self._verdicts[name] = verdict
             if before is None or (before.verdict, before.cause) != (verdict.verdict, verdict.cause):
                 self._log.info(
@@ -162,8 +237,14 @@ class Service:
                 )
         for alias, site in prober.sites.items():
             if site.reached:
-                self._tried.add(alias)
-                self.settled(alias)
+                self._keeper.note_reached(alias)
+
+    def _move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self._started_at += by_s
+        self._verdicts = {
+            name: replace(one, since_at=one.since_at + by_s) for name, one in self._verdicts.items()
+        }
 
     # --- the reporter of the canary's loops
 
@@ -184,58 +265,19 @@ class Service:
     def _note_store_error(self, operation: str) -> None:
         self._store_errors[operation] += 1
 
-    def _note_carried(self, flow: str, topic_id: str, partition: int) -> None:
-        if len(self._unwritten) < MAX_UNWRITTEN:
-            self._unwritten.append((flow, topic_id, partition))
-
-    async def _keep_writing(self) -> None:
-        while True:
-            await self._write_rest()
-            await self._clock.wait(self._never, timeout_s=STORE_AGAIN_S if self._unwritten else JUDGE_S)
-
-    async def _write_rest(self) -> None:
-        while self._unwritten and await self._write(self._unwritten[0]):
-            self._unwritten.popleft()
-
-    async def _write(self, row: tuple[str, str, int]) -> bool:
-        flow, topic_id, partition = row
-        at = self._clock.wall_s()
-        try:
-            await self._store.write(
-                lambda connection: keep_carried(connection, flow, topic_id, partition, at)
-            )
-        except UnavailableError as error:
-            self.problem("store", str(error))
-            return False
-        self.settled("store")
-        return True
+    def _note_written(self, ok: bool, sentence: str) -> None:
+        if self._prober is not None:
+            self._prober.doubts.note_store(ok, sentence)
 
     # --- HTTP
 
     def _application(self) -> web.Application:
         app = application(log=logs.get("http"))
-        exposition = Exposition(self.numbers)
-
-        async def metrics(request: web.Request) -> web.Response:
-            body, content_type = exposition.render(request.headers.get("Accept", ""))
-            return web.Response(body=body, headers={"Content-Type": content_type})
-
-        async def healthy(_request: web.Request) -> web.Response:
-            return web.Response(text="mirrorwatch is running\n")
-
-        async def ready(_request: web.Request) -> web.Response:
-            missing = sorted(set(self._config.clients) - self._tried)
-            if missing:
-                text = f"not ready: {', '.join(missing)} not tried yet\n"
-                return web.Response(status=503, text=text)
-            return web.Response(text="ready\n")
-
         app.add_routes(
             [
-                web.get("/metrics", metrics),
-                web.get("/-/healthy", healthy),
-                web.get("/-/ready", ready),
+                *upkeep_routes(self.numbers, lambda: set(self._config.clients) - self._keeper.tried),
                 *routes(self.view),
+                *order_routes(self, clock=self._clock),
             ]
         )
         return app
@@ -250,47 +292,30 @@ class Service:
             clock=self._clock,
             started_at=self._started_at,
             verdicts=self._verdicts,
-            states=self._states,
+            states=self._keeper.states,
             complaints=self._complaints.active(),
         )
 
     def numbers(self) -> ServiceNumbers:
         """Return what Prometheus is told."""
-        prober = self._prober
-        assert prober is not None
-        now = Instant(self._clock.monotonic_ns(), self._clock.wall_s())
-        clusters = []
-        for alias, site in prober.sites.items():
-            state, _, _ = cluster_state(site, self._states.get(alias), now.at)
-            clusters.append(
-                ClusterNumbers(
-                    alias,
-                    state == "up",
-                    site.counts.last_success_at,
-                    site.counts.errors,
-                    site.control.counts,
-                )
-            )
-        flows = []
-        for name, held in prober.flows.items():
-            verdict, arrival_ns = self._verdicts[name], held.watch.last_arrival_ns
-            flows.append(
-                FlowNumbers(
-                    labels=(name, held.flow.source, held.flow.target),
-                    policy=self._config.topology.flow(name).policy.kind.value,
-                    verdict=verdict.verdict,
-                    cause=verdict.cause,
-                    books=held.watch.books.as_dict(),
-                    histograms={stage.value: one for stage, one in held.watch.histograms.items()},
-                    threshold_s=held.flow.threshold_s,
-                    recovery_point_age_s=held.watch.recovery_point_age_s(now.ns),
-                    last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
-                    partition_outcomes=(
-                        held.watch.partition_outcomes if self._config.canary.per_partition else None
-                    ),
-                    partitions=tuple(one.partition for one in held.watch.standings),
-                )
-            )
-        return ServiceNumbers(
-            self._version, prober.doubts.loop_delay, self._store_errors, tuple(clusters), tuple(flows)
+        assert self._prober is not None
+        return service_numbers(
+            self._config,
+            self._prober,
+            version=self._version,
+            clock=self._clock,
+            verdicts=self._verdicts,
+            states=self._keeper.states,
+            store_errors=self._store_errors,
         )
+
+
+def _is_over(where: str, prober: Prober) -> bool:
+    """Tell whether a complaint is about a topic that is not read, or not written, any more."""
+    alias, _, what = where.partition(": ")
+    deed, _, topic = what.partition(" ")
+    if deed == "reading" and topic and alias in prober.sites:
+        arriving = [held.flow for held in prober.flows.values() if held.flow.target == alias]
+        own = {name for flow in arriving for name in (flow.heartbeats_topic, flow.tasks_topic)}
+        return topic not in prober.sites[alias].wanted | own
+    return deed == "writing" and alias not in prober.probings

@@ -63,6 +63,11 @@ def exit_status(answer: Answer) -> int:
 def _address(url: str) -> URL:
     """Return the address of the document; a bare host and port is taken as http."""
     text = url.strip()
+    if text.endswith((".yaml", ".yml", ".properties")):
+        raise _NoAnswerError(
+            f"'{plain(text)[:200]}' is a configuration, and status asks a service: write its address, "
+            f"as {DEFAULT_URL}"
+        )
     try:
         address = URL(text if "://" in text else f"http://{text}")
         usable = address.scheme in ("http", "https") and bool(address.host) and address.port is not None

@@ -56,6 +56,15 @@ class LossView:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreachedView:
+    """Brokers of one side of a flow that lead no partition of the canary's topic there."""
+
+    side: str  # source | target
+    kafka_cluster: str
+    broker_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FlowView:
     """One flow with its verdict and what stands behind it."""
 
@@ -66,15 +75,18 @@ class FlowView:
     verdict: FlowVerdict
     canary_topic: str
     canary_target_topic: str
-    canary_state: str  # running | off | waiting
-    canary_sentence: str  # why it is off or waiting; empty when running
+    canary_state: str  # running | off | waiting | latched
+    canary_sentence: str  # why it is not running, and what to do; empty when it is
     threshold_s: float
+    interval_s: float  # from one probe of a partition to its next
     partitions: int
     books: Mapping[str, int]  # every counter of the canary's books by its name, in_flight and outstanding too
     recovery_point_age_s: float | None
     last_arrival_at: float | None
     latency: Mapping[str, tuple[LatencySlice, ...]]  # by stage, oldest first, 15 minutes in 30 s slices
     losses: tuple[LossView, ...]  # newest first, at most 20
+    heartbeat_age_s: float | None = None  # of MirrorMaker's newest that was read, by the wall clock
+    unreached: tuple[UnreachedView, ...] = ()  # brokers that the canary says nothing about
 
 
 @dataclass(frozen=True, slots=True)

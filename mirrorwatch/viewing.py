@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from canary.watch import Instant
 from fleet.evidence import Control
+from mirrorwatch.unreached import unreached_of
 from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
 from runtime.supervision import Phase
 
@@ -103,7 +104,8 @@ def _flow_view(
 ) -> FlowView:
     flow, watch = held.flow, held.watch
     state, sentence = prober.state(flow.name)
-    arrival_ns = watch.last_arrival_ns
+    glance = watch.glance(now.ns)
+    arrival_ns = glance.last_arrival_ns
     return FlowView(
         flow=flow.name,
         source=flow.source,
@@ -115,9 +117,12 @@ def _flow_view(
         canary_state=state.value,
         canary_sentence=sentence,
         threshold_s=flow.threshold_s,
-        partitions=len(watch.standings),
+        interval_s=watch.interval_s,
+        partitions=len(glance.partitions),
         books=watch.books.as_dict(),
-        recovery_point_age_s=watch.recovery_point_age_s(now.ns),
+        recovery_point_age_s=glance.recovery_point_age_s,
+        unreached=unreached_of(prober, flow.name),
+        heartbeat_age_s=prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at),
         last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
         latency={
             stage.value: tuple(

@@ -14,9 +14,11 @@ from fleet.quantity import duration_text
 from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from mirrorwatch.view import ServiceView
+    from mirrorwatch.view import ServiceView, UnreachedView
 
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
+
+_SHOWN_BROKERS = 6
 
 GLYPHS = {
     Verdict.LOSING: "✕",
@@ -162,6 +164,26 @@ def latency_text(seconds: float | None) -> str:
     if seconds < 10:
         return f"{seconds:.2f} s"
     return f"{seconds:.1f} s" if seconds < 60 else duration_text(seconds)
+
+
+def heartbeat_text(age_s: float) -> str:
+    """Write how old MirrorMaker's newest heartbeat is, and what little that says."""
+    age = f"{age_s:.1f} s" if age_s < 60 else duration_text(age_s)
+    return f"{age} old; says nothing about single tasks"
+
+
+def unreached_text(side: UnreachedView) -> str:
+    """Say which brokers no probe passes: `No probe passes broker 3 of B: it leads no partition …`."""
+    ids = [str(number) for number in side.broker_ids[:_SHOWN_BROKERS]]
+    more = len(side.broker_ids) - len(ids)
+    if more:
+        ids.append(f"{more} more")
+    one = len(ids) == 1
+    names = ids[0] if one else f"{', '.join(ids[:-1])} and {ids[-1]}"
+    return (
+        f"No probe passes broker{'' if one else 's'} {names} of {side.kafka_cluster}:"
+        f" {'it leads' if one else 'they lead'} no partition of the canary's topic there."
+    )
 
 
 def share_text(part: int, whole: int) -> str:

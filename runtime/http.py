@@ -20,6 +20,7 @@ from runtime.logs import get
 if TYPE_CHECKING:
     from runtime.config import Address, HttpConfig
     from runtime.config_web import WebConfig
+    from runtime.http_users import Token
     from runtime.logs import Logger
 
 __all__ = ["HttpServer", "application", "require_token"]
@@ -49,6 +50,7 @@ class HttpServer:
 
     def __init__(self) -> None:
         self._runner: web.AppRunner | None = None
+        self._tokens: tuple[Token, ...] = ()
         self.url = ""
 
     @property
@@ -64,8 +66,9 @@ class HttpServer:
         Raises UnavailableError when the address cannot be listened on.
         """
         assert self._runner is None
+        self.use_tokens(config)
         if web_config.users is not None:
-            guard = sign_in(Users(web_config.users), (config.tokens.audit, config.tokens.operator))
+            guard = sign_in(Users(web_config.users), lambda: self._tokens)
             # After the plain errors and the time limit, before every handler.
             app.middlewares.insert(2, guard)
         runner = web.AppRunner(
@@ -86,6 +89,10 @@ class HttpServer:
             raise UnavailableError(_refusal(address, error)) from error
         self._runner = runner
         self.url = f"{'https' if web_config.tls else 'http'}://{address._replace(port=self.port)}"
+
+    def use_tokens(self, config: HttpConfig) -> None:
+        """Let these tokens pass without a user from now on."""
+        self._tokens = (config.tokens.audit, config.tokens.operator)
 
     async def stop(self, grace_s: float = 5.0) -> None:
         """Stop listening, let requests under way finish for `grace_s` seconds, then close; idempotent."""

@@ -93,18 +93,18 @@ def time_limit(limit_s: float) -> Middleware:
     return middleware
 
 
-def sign_in(users: Users, tokens: tuple[Token, ...]) -> Middleware:
+def sign_in(users: Users, tokens: Callable[[], tuple[Token, ...]]) -> Middleware:
     """Ask every request for a user, as exporter-toolkit does, /-/healthy included.
 
     HTTP has one Authorization header: a request with a configured bearer token passes without a user, and
-    what needs a certain token still asks for that one.
+    what needs a certain token still asks for that one. `tokens` is asked each time: a reload may change them.
     """
 
     @web.middleware
     async def middleware(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        if not has_token(request, tokens) and not await users.accept(request):
+        if not has_token(request, tokens()) and not await users.accept(request):
             raise web.HTTPUnauthorized(
                 text="Sign in with a user of the web configuration.\n",
                 headers={hdrs.WWW_AUTHENTICATE: 'Basic realm="mirrorwatch", charset="UTF-8"'},

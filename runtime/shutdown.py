@@ -1,4 +1,4 @@
-"""Orderly shutdown: the first SIGTERM or SIGINT asks the service to stop, the second ends it at once."""
+"""Signals: the first SIGTERM or SIGINT asks the service to stop, the second ends it; SIGHUP reloads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Shutdown:
     """Turn signals into an event; to be used as `async with Shutdown() as shutdown` in the main thread.
 
     `stopping` is set by the first signal, and `received` then tells which one it was. A second signal,
-    of either kind, calls `force` with 130. The handlers that were there before are restored at the end.
+    of either kind, calls `force` with 130. SIGHUP sets `reload`, which whoever takes it up clears; after the
+    first of the others it does nothing. The handlers that were there before are restored at the end.
 
     Plain signal handlers are used instead of the event loop's: they also run while a callback keeps the
     loop busy, so that a second signal ends even a service whose loop hangs in Python code.
@@ -42,6 +43,7 @@ class Shutdown:
         force: Callable[[int], None] = leave_at_once,
     ) -> None:
         self.stopping = asyncio.Event()
+        self.reload = asyncio.Event()
         self.received: signal.Signals | None = None
         self._force = force
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -49,9 +51,10 @@ class Shutdown:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        handlers = {**dict.fromkeys(_SIGNALS, self._handle), signal.SIGHUP: self._hang_up}
+        for number, handler in handlers.items():
             self._previous[number] = signal.getsignal(number)
-            signal.signal(number, self._handle)
+            signal.signal(number, handler)
         return self
 
     async def __aexit__(
@@ -72,3 +75,8 @@ class Shutdown:
         self.received = signal.Signals(number)
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self.stopping.set)
+
+    def _hang_up(self, _number: int, _frame: FrameType | None) -> None:
+        if self.received is None:
+            assert self._loop is not None
+            self._loop.call_soon_threadsafe(self.reload.set)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from pathlib import Path
 
 from sqlalchemy import exc
 
@@ -17,9 +19,6 @@ _SENTENCES = {
     sqlite3.SQLITE_IOERR: "cannot be read or written, the system reports an input/output error: see its disk",
     sqlite3.SQLITE_CORRUPT: "is damaged: move it away and restore a copy, or start with a new one",
     sqlite3.SQLITE_FULL: "cannot grow, the disk is full: make room, then it goes on by itself",
-    sqlite3.SQLITE_CANTOPEN: (
-        "cannot be opened: its folder has to exist, and this user has to be allowed to write there"
-    ),
     sqlite3.SQLITE_NOTADB: "is no database: name another file in store.url, or move this one away",
 }
 
@@ -35,11 +34,25 @@ def unavailable(error: exc.SQLAlchemyError, *, where: str) -> UnavailableError |
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", None)
         # The low byte is the kind, the rest its variety: SQLITE_IOERR_FSYNC is an SQLITE_IOERR.
-        sentence = _SENTENCES.get(code & 0xFF) if code is not None else None
+        sentence = _sentence(code & 0xFF, Path(where)) if code is not None else None
         return None if sentence is None else UnavailableError(f"the store {where} {sentence}")
     if error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError):
         return UnavailableError(f"the store {where} cannot be used: {type(cause).__name__}; see its own log")
     return None
+
+
+def _sentence(kind: int, path: Path) -> str | None:
+    """Return what SQLite means, after a look at its file: it tells no reason why that cannot be opened."""
+    if kind not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        return _SENTENCES.get(kind)
+    folder = path.parent
+    if path.is_dir():
+        return "is a folder: name a file in it in store.url"
+    if not folder.is_dir():
+        return f"cannot be opened, there is no folder {folder}: make it, or name another file in store.url"
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        return "cannot be written, its disk is mounted read-only: mount it for writing, or name another file"
+    return _SENTENCES.get(kind, "cannot be opened: give this user the right to write in its folder")
 
 
 def is_lasting(error: exc.SQLAlchemyError) -> bool:

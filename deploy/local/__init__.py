@@ -12,6 +12,8 @@
     pair      brokers A and B with a MirrorMaker between them
     topics    delete records, re-create topics, add partitions
     traffic   records as an ordinary application would produce them, in a process of its own
+    proxy     a TCP proxy that cuts or delays the mirror's connections to the source
+    strangers random, truncated and hostile records, as other programs might write them
     faults    the register of what can be made to go wrong
     demo      all of it at once, for people
 

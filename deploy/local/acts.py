@@ -10,7 +10,7 @@ from deploy.local import topics
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from deploy.local.stage import Stage
 
@@ -58,6 +58,31 @@ def switch_off_and_restart(stage: Stage, topic: str) -> None:
     restart("mirror")(stage, topic)
 
 
+def configure(settings: Mapping[str, str]) -> Callable[[Stage, str], None]:
+    """Restart the mirror with these settings over its own; `TOPIC` in a value stands for the topic's name."""
+
+    def act(stage: Stage, topic: str) -> None:
+        stage.configure({key: value.replace("TOPIC", re.escape(topic)) for key, value in settings.items()})
+        restart("mirror")(stage, topic)
+
+    return act
+
+
+def configure_back(stage: Stage, topic: str) -> None:
+    """Restart the mirror with the settings that it had before."""
+    stage.configure_back()
+    restart("mirror")(stage, topic)
+
+
+def order_proxy(text: str) -> Callable[[Stage, str], None]:
+    """Have the proxy between the source and the mirror do this; nothing where the text is empty."""
+
+    def act(stage: Stage, _topic: str) -> None:
+        stage.proxy_order.write_text(text, encoding="ascii")
+
+    return act
+
+
 def misroute(stage: Stage, topic: str) -> None:
     """Have every third record of the topic written into another topic of the target."""
     if topics.partition_count(stage.client("B"), STRAY_TOPIC) == 0:
@@ -83,6 +108,12 @@ def add_partition(stage: Stage, topic: str) -> None:
     """Give the topic on the source one partition more."""
     client = stage.client("A")
     topics.add_partitions(client, topic, total=topics.partition_count(client, topic) + 1)
+
+
+def repartition(stage: Stage, topic: str) -> None:
+    """Have every third record of the topic written into the next partition."""
+    count = topics.partition_count(stage.client("A"), topic)
+    stage.switch.on("repartition", topics=re.escape(topic), modulus=3, count=count)
 
 
 def nothing(_stage: Stage, _topic: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from confluent_kafka import KafkaException
 
@@ -23,12 +23,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deploy.local.security import Security
+    from deploy.local.server_properties import Seat
+
+
+class Mirrored(Protocol):
+    """What a mirror has to know of a cluster, be it one broker or several."""
+
+    alias: str
+
+    def java_properties(self, user: str | None = None) -> dict[str, str]:
+        """Return what a Java client needs."""
+        ...
 
 
 class Broker(Process):
     """A broker on 127.0.0.1 that keeps its ports and its data from one start to the next.
 
     Extra `properties` go over the quick settings. With `security`, clients come in over TLS as SCRAM users.
+    With a `seat` it is one node of a cluster.
     """
 
     def __init__(
@@ -38,11 +50,13 @@ class Broker(Process):
         *,
         properties: Mapping[str, str] | None = None,
         security: Security | None = None,
+        seat: Seat | None = None,
         version: str | None = None,
     ) -> None:
         self.alias = alias
         self.folder = folder
         self.security = security
+        self.seat = seat
         self.port = free_port()
         self.bootstrap = f"127.0.0.1:{self.port}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,10 +64,11 @@ class Broker(Process):
         settings = server_properties(
             data=folder / "data",
             port=self.port,
-            controller_port=free_port(),
+            controller_port=seat.controller_ports[seat.node_id] if seat is not None else free_port(),
             internal_port=free_port(),
             security=security,
             certificates=self.certificates,
+            seat=seat,
         )
         write_properties(folder / "server.properties", settings | dict(properties or {}))
         self._version = version or kafka_version()
@@ -65,14 +80,8 @@ class Broker(Process):
         """Begin to format the data folder, if that was never done, and return at once."""
         if self._format is not None or (self.folder / "data").exists():
             return
-        arguments = [
-            "format",
-            "--standalone",
-            "-t",
-            _cluster_id(),
-            "-c",
-            str(self.folder / "server.properties"),
-        ]
+        arguments = ["format", "-c", str(self.folder / "server.properties"), "-t"]
+        arguments += [cluster_id(), "--standalone"] if self.seat is None else [self.seat.cluster_id]
         if self.security is not None:
             for name, password in self.security.users.items():
                 arguments += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password}]"]
@@ -92,7 +101,7 @@ class Broker(Process):
                 )
         super().start()
 
-    def wait_ready(self, *, deadline_s: float = 30.0) -> None:
+    def wait_ready(self, *, deadline_s: float = 90.0) -> None:
         """Wait until the broker serves clients.
 
         Raises StackError when it ended instead, and TimeoutError after the deadline.
@@ -101,7 +110,7 @@ class Broker(Process):
         took_s = wait_until(self._started, deadline_s=deadline_s, what=what)
         wait_until(self._answers, deadline_s=max(1.0, deadline_s - took_s), what=what)
 
-    def restart(self, *, deadline_s: float = 30.0) -> None:
+    def restart(self, *, deadline_s: float = 90.0) -> None:
         """Stop the broker in an orderly way and start it on the same ports and data."""
         self.stop()
         self.start()
@@ -150,7 +159,7 @@ class Broker(Process):
             return False
 
 
-def _cluster_id() -> str:
+def cluster_id() -> str:
     """Return a random cluster id; one that begins with a hyphen would read as an option to StorageTool."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode("ascii").rstrip("=")

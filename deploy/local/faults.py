@@ -13,34 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import signal
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
 from deploy.local import acts
+from deploy.local.fault import Fault
+from deploy.local.faults_of_mirrors import MIRROR_FAULTS
+from deploy.local.faults_of_topics import TOPIC_FAULTS
 from deploy.local.stage import Stage
 from fleet.vocabulary import Cause, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-CANARY_TOPIC = "mirrorwatch-canary"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One thing that goes wrong. `begin` and `end` take the stack and a topic's name on the source."""
-
-    name: str
-    sentence: str
-    begin: Callable[[Stage, str], None]
-    end: Callable[[Stage, str], None]
-    verdict: Verdict | None
-    cause: Cause | None = None
-    topic: str = CANARY_TOPIC
-
 
 _TERM, _KILL, _STOP, _CONT = signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT
 _STALLED, _LOSING, _ALTERED = Verdict.STALLED, Verdict.LOSING, Verdict.ALTERED
@@ -180,6 +162,22 @@ FAULTS: tuple[Fault, ...] = (
         cause=Cause.SOURCE_DOWN,
     ),
     Fault(
+        name="kill-source",
+        sentence="The source's broker is killed (SIGKILL).",
+        begin=acts.finish("A", _KILL),
+        end=acts.start("A"),
+        verdict=_STALLED,
+        cause=Cause.SOURCE_DOWN,
+    ),
+    Fault(
+        name="freeze-source",
+        sentence="The source's broker is frozen (SIGSTOP): it takes connections and never answers.",
+        begin=acts.send("A", _STOP),
+        end=acts.send("A", _CONT),
+        verdict=_STALLED,
+        cause=Cause.SOURCE_DOWN,
+    ),
+    Fault(
         name="restart-source",
         sentence="The source's broker is restarted in an orderly way.",
         begin=acts.restart("A"),
@@ -219,6 +217,8 @@ FAULTS: tuple[Fault, ...] = (
         verdict=None,
         topic="page-views",
     ),
+    *MIRROR_FAULTS,
+    *TOPIC_FAULTS,
 )
 
 BY_NAME = {fault.name: fault for fault in FAULTS}

@@ -20,6 +20,7 @@ _LOGGING = Path(__file__).with_name("logging")
 BROKER = "kafka.Kafka"
 FORMATTER = "kafka.tools.StorageTool"
 MIRROR = "org.apache.kafka.connect.mirror.MirrorMaker"
+REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 
 
 def class_archive(version: str, main: str) -> Path:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from deploy.local.broker import Broker
+    from deploy.local.broker import Mirrored
 
 _TASK = "Starting task MirrorSourceConnector-"
 _TASK_RUNS = re.compile(
@@ -45,7 +45,7 @@ QUICK_SETTINGS: Mapping[str, str] = {
 
 
 def mirror_settings(
-    brokers: Sequence[Broker], flows: Sequence[str], extra: Mapping[str, str], switch: Switch | None
+    brokers: Sequence[Mirrored], flows: Sequence[str], extra: Mapping[str, str], switch: Switch | None
 ) -> dict[str, str]:
     """Return the mm2.properties of a quick mirror for `flows` such as `A->B`; `extra` goes over all of it.
 
@@ -74,7 +74,7 @@ class MirrorMaker(Process):
 
     def __init__(
         self,
-        brokers: Sequence[Broker],
+        brokers: Sequence[Mirrored],
         folder: Path,
         *,
         name: str = "mirror",
@@ -82,6 +82,7 @@ class MirrorMaker(Process):
         settings: Mapping[str, str] | None = None,
         switchable: bool = True,
         version: str | None = None,
+        heap_mb: int = 384,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
@@ -91,7 +92,7 @@ class MirrorMaker(Process):
         self.settings = mirror_settings(brokers, flows, settings or {}, self.switch if switchable else None)
         write_properties(self.properties_file, self.settings)
         command = java_command(
-            version or kafka_version(), folder, MIRROR, str(self.properties_file), heap_mb=384
+            version or kafka_version(), folder, MIRROR, str(self.properties_file), heap_mb=heap_mb
         )
         super().__init__(name, command, folder=folder)
 

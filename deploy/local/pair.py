@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from deploy.local.process import Process
+
 STACK_FILE = "stack.json"
 START_FOLDER = "start"  # another process asks for a start by a file of that name in here
 
@@ -37,6 +39,7 @@ class Pair:
         self.b = Broker("B", folder / "B", properties=properties, version=version)
         self.brokers = {"A": self.a, "B": self.b}
         self.mirror: MirrorMaker | None = None
+        self.companions: dict[str, Process] = {}  # what a fault may ask for beside these, by its name
         if flows:
             self.mirror = MirrorMaker(
                 (self.a, self.b), folder / "mirror", flows=flows, settings=settings, version=version
@@ -61,6 +64,8 @@ class Pair:
 
     def stop(self, *, grace_s: float = 10.0) -> None:
         """Stop everything in an orderly way, the mirror first; what does not end in time is killed."""
+        for companion in self.companions.values():
+            companion.kill()
         if self.mirror is not None:
             self.mirror.stop(grace_s=grace_s)
         for broker in self.brokers.values():
@@ -70,6 +75,8 @@ class Pair:
 
     def kill(self) -> None:
         """End everything at once: nothing in the folder needs an orderly end when the folder goes too."""
+        for companion in self.companions.values():
+            companion.kill()
         if self.mirror is not None:
             self.mirror.kill()
         for broker in self.brokers.values():
@@ -78,8 +85,11 @@ class Pair:
     def attend(self) -> None:
         """Start what another process has asked for; the owner calls this now and then."""
         for request in (self.folder / START_FOLDER).glob("*"):
-            process = self.mirror if request.name == "mirror" else self.brokers.get(request.name)
-            if process is not None and not process.running:
+            known = {**self.brokers, **self.companions}
+            process = self.mirror if request.name == "mirror" else known.get(request.name)
+            if process is not None and process.running:
+                continue  # its threads are ending: the first of them shows as gone before the last is
+            if process is not None:
                 process.start()
                 self.write_stack_file()
             request.unlink()
@@ -94,6 +104,11 @@ class Pair:
         }
         if self.mirror is not None:
             stack["mirror"] = {"pid": self.mirror.pid, "switch": str(self.mirror.switch.path)}
+        stack["companions"] = {
+            name: one.pid
+            for name, one in self.companions.items()
+            if one.running or one.exit_status is not None
+        }
         draft = self.folder / f".{STACK_FILE}"
         draft.write_text(json.dumps(stack, indent=2), encoding="utf-8")
         draft.rename(self.folder / STACK_FILE)

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deploy.local.pair import STACK_FILE, START_FOLDER
+from deploy.local.properties import write_properties
 from deploy.local.transform import Switch
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,42 @@ class Stage:
         return dict(self._stack()["brokers"][alias]["client"])
 
     def pid(self, name: str) -> int:
-        """Return the process id of `mirror` or of a broker's alias."""
+        """Return the process id of `mirror`, of a broker's alias or of a companion; 0 before its start."""
         stack = self._stack()
+        if name not in ("mirror", *stack["brokers"]):
+            return int(stack.get("companions", {}).get(name, 0))
         return int(stack["mirror"]["pid"] if name == "mirror" else stack["brokers"][name]["pid"])
 
     @property
     def switch(self) -> Switch:
         """Return the switch of the mirror's transformation."""
         return Switch(Path(self._stack()["mirror"]["switch"]))
+
+    @property
+    def proxy_order(self) -> Path:
+        """Return the file that a proxy of this stack obeys."""
+        return self.folder / "proxy.order"
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Lay settings over the mirror's file; they count from its next start."""
+        file, kept = self._mirror_files()
+        if not kept.exists():
+            kept.write_bytes(file.read_bytes())
+        draft = file.with_suffix(".draft")
+        write_properties(draft, settings)
+        file.write_bytes(kept.read_bytes() + draft.read_bytes())  # of two lines for one key the last counts
+        draft.unlink()
+
+    def configure_back(self) -> None:
+        """Give the mirror's file back what it held before the first `configure`."""
+        file, kept = self._mirror_files()
+        if kept.exists():
+            file.write_bytes(kept.read_bytes())
+            kept.unlink()
+
+    def _mirror_files(self) -> tuple[Path, Path]:
+        file = self.switch.path.with_suffix(".properties")
+        return file, file.with_suffix(".kept")
 
     def send(self, name: str, number: signal.Signals) -> None:
         """Send a signal to the mirror or a broker; it may have ended already."""
@@ -56,6 +86,8 @@ class Stage:
 
     def runs(self, name: str) -> bool:
         """Tell whether the process is there, frozen or not; one that waits to be reaped is not."""
+        if self.pid(name) == 0:
+            return False
         try:
             status = Path(f"/proc/{self.pid(name)}/stat").read_text(encoding="utf-8")
         except (FileNotFoundError, ProcessLookupError):

@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from deploy.local.waiting import wait_until
@@ -67,6 +67,22 @@ def delete_records(client: Mapping[str, str], topic: str, *, before: Mapping[int
     offsets = before or dict.fromkeys(range(_partitions(admin, topic)), -1)  # -1: up to the log's end
     requests = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
     for future in admin.delete_records(requests).values():
+        future.result(_TIMEOUT_S)
+
+
+def alter_config(client: Mapping[str, str], topic: str, settings: Mapping[str, str | None]) -> None:
+    """Set settings of a topic, or take them away where the value is None."""
+    entries = [
+        ConfigEntry(
+            key,
+            value,
+            incremental_operation=AlterConfigOpType.SET if value is not None else AlterConfigOpType.DELETE,
+        )
+        for key, value in settings.items()
+    ]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+    admin = admin_client(client)
+    for future in admin.incremental_alter_configs([resource]).values():
         future.result(_TIMEOUT_S)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
 from fleet.errors import RefusedError, UnavailableError
 from runtime.kafka.failures import Symptoms, explain, listening_logger
@@ -37,11 +37,12 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """A topic that exists: its id and the leader of each partition (None where there is none)."""
+    """A topic that exists: its id, and of each partition its leader (None: there is none) and replicas."""
 
     name: str
     topic_id: str
     leaders: tuple[int | None, ...]
+    replicas: tuple[int, ...] = ()
 
     @property
     def partitions(self) -> int:
@@ -90,9 +91,8 @@ class ClusterAdmin:
 
     async def close(self) -> None:
         """Let the client go; closing it waits for its threads, so not on the event loop."""
-        client, self._client = self._client, None
-        if client is not None:
-            await asyncio.to_thread(_let_go, [client])
+        held, self._client = [self._client], None
+        await asyncio.to_thread(held.clear)  # the last reference: nothing here may hold another one meanwhile
 
     async def describe_cluster(self) -> ClusterDescription:
         """Return the cluster's id and brokers; proves that it can be reached and lets us in."""
@@ -116,12 +116,24 @@ class ClusterAdmin:
                     raise
                 found[name] = None
             else:
+                partitions = sorted(topic.partitions, key=lambda partition: partition.id)
                 leaders = tuple(
                     partition.leader.id if partition.leader is not None and partition.leader.id >= 0 else None
-                    for partition in sorted(topic.partitions, key=lambda partition: partition.id)
+                    for partition in partitions
                 )
-                found[name] = TopicDescription(name, str(topic.topic_id), leaders)
+                replicas = tuple(len(partition.replicas) for partition in partitions)
+                found[name] = TopicDescription(name, str(topic.topic_id), leaders, replicas)
         return found
+
+    async def describe_topic_config(self, name: str) -> dict[str, str]:
+        """Return the settings of a topic as they hold, those included that it has from its cluster.
+
+        Raises RefusedError without the right DescribeConfigs on the topic.
+        """
+        resource = ConfigResource(ConfigResource.Type.TOPIC, name)
+        future = self._client.describe_configs([resource], request_timeout=self._timeout_s)[resource]
+        entries = await self._ask(future, f"reading the settings of the topic {name}")
+        return {key: entry.value for key, entry in entries.items() if entry.value is not None}
 
     async def list_topics(self) -> tuple[str, ...]:
         """Return the names of all topics that the principal may see, in order, at most MAX_TOPICS."""
@@ -145,6 +157,12 @@ class ClusterAdmin:
         except UnavailableError as error:
             if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
+
+    async def grow_topic(self, name: str, partitions: int) -> None:
+        """Add partitions to a topic until it has so many."""
+        new = NewPartitions(name, partitions)
+        future = self._client.create_partitions([new], request_timeout=self._timeout_s)[name]
+        await self._ask(future, f"adding partitions to the topic {name}")
 
     async def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Return the offset behind the last record of each partition."""
@@ -174,7 +192,6 @@ class ClusterAdmin:
         return found
 
     async def _ask(self, future: Any, doing: str) -> Any:
-        client = self._client
         try:
             async with asyncio.timeout(self._timeout_s + _GRACE_S):
                 answer = await asyncio.wrap_future(future)
@@ -183,18 +200,24 @@ class ClusterAdmin:
                 f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s; try again"
             ) from error
         except KafkaException as error:
-            await asyncio.to_thread(client.poll, 0)  # brings what the connections have said meanwhile
+            await self._hear()
             raise explain(
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
         self._symptoms.clear()
         return answer
 
+    async def _hear(self) -> None:
+        """Take in what the connections have said meanwhile.
+
+        The client is held here, and not where an error is raised: its traceback would keep it, with all its
+        threads, until the garbage is collected, and then end it on the event loop.
+        """
+        client = self._client
+        if client is not None:
+            await asyncio.to_thread(client.poll, 0)
+
 
 def _code(error: UnavailableError | RefusedError) -> int | None:
     cause = error.__cause__
     return int(cause.args[0].code()) if isinstance(cause, KafkaException) else None
-
-
-def _let_go(held: list[Any]) -> None:
-    held.clear()

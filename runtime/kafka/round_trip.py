@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
@@ -14,11 +15,16 @@ from runtime.kafka.failures import Symptoms, explain, listening_logger
 from runtime.kafka.tap import consumer_config
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fleet.errors import MirrorwatchError
     from runtime.clock import Clock
     from runtime.kafka.translation import ClientSettings
 
 _SLICE_S = 0.05
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class RoundTripOutcome(StrEnum):
@@ -42,8 +48,10 @@ class RoundTripResult:
 class RoundTrip:
     """A producer and a consumer of one topic with one partition; both wait for the cluster by themselves.
 
-    Everything that touches the clients holds one lock, because a client that is closed under a thread that
-    uses it brings the process down; a probe under way gives up soon after `close` was asked for.
+    It has a thread of its own: in a pool that others use as well, a probe of one cluster would wait for those
+    of dead ones, and look slow. Everything that touches the clients holds one lock, because a client that is
+    closed under a thread that uses it brings the process down; a probe under way gives up soon after `close`
+    was asked for.
     """
 
     def __init__(self, settings: ClientSettings, *, cluster: str, topic: str, clock: Clock) -> None:
@@ -57,6 +65,7 @@ class RoundTrip:
         self._symptoms = Symptoms()
         self._turn = threading.Lock()
         self._ending = threading.Event()
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix=f"control-{cluster}")
 
     async def open(self, *, from_offset: int) -> None:
         """Make both clients; reading starts at this offset.
@@ -64,18 +73,24 @@ class RoundTrip:
         Raises our own error where the client does not accept its settings.
         """
         try:
-            await asyncio.to_thread(self._open, from_offset)
+            await self._on_thread(self._open, from_offset)
         except KafkaException as error:
             raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
 
     async def once(self, nonce: bytes, *, timeout_s: float) -> RoundTripResult:
         """Send one record and wait for it to be acknowledged and read back, each within the timeout."""
-        return await asyncio.to_thread(self._once, nonce, timeout_s)
+        if self._ending.is_set():
+            return self._closed(self._clock.monotonic_ns())
+        return await self._on_thread(self._once, nonce, timeout_s)
 
     async def close(self) -> None:
         """Close both clients; what was not acknowledged is given up."""
         self._ending.set()
-        await asyncio.to_thread(self._close)
+        await self._on_thread(self._close)
+        self._threads.shutdown(wait=False)
+
+    async def _on_thread(self, work: Callable[[*Ts], T], *arguments: *Ts) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
     def _open(self, from_offset: int) -> None:
         common: dict[str, Any] = {
@@ -111,7 +126,7 @@ class RoundTrip:
         began_ns = self._clock.monotonic_ns()
         with self._turn:
             if self._producer is None or self._ending.is_set():
-                return self._not_produced(KafkaError(KafkaError._DESTROY), began_ns)  # noqa: SLF001 - its name
+                return self._closed(began_ns)
             self._number += 1
             value = nonce + b":" + str(self._number).encode()
             try:
@@ -126,6 +141,9 @@ class RoundTrip:
             self._symptoms.clear()
             return RoundTripResult(RoundTripOutcome.GOOD, took_s, None)
         return RoundTripResult(RoundTripOutcome.OVERDUE, took_s, self._explained(error, "reading from"))
+
+    def _closed(self, began_ns: int) -> RoundTripResult:
+        return self._not_produced(KafkaError(KafkaError._DESTROY), began_ns)  # noqa: SLF001 - its name
 
     def _produce(self, value: bytes, *, until_s: float, began_ns: int) -> Any:
         """Return the error that the record met, None once it is acknowledged."""

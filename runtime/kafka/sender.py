@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
@@ -43,8 +43,7 @@ _NOT_WRITTEN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(NamedTuple):
     """The cluster has acknowledged the record."""
 
     tag: object
@@ -87,6 +86,7 @@ class Sender:
         clock: Clock,
         sink: Callable[[Report], None],
         message_timeout_s: float,
+        throttled: Callable[[Any], None] | None = None,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
@@ -96,6 +96,7 @@ class Sender:
         self._settings = settings
         self._name = name
         self._message_timeout_s = message_timeout_s
+        self._throttled = throttled
         self._producer: Any = None
         self.broken = False  # the client has met an error after which it sends nothing more
         self._thread = threading.Thread(target=self._run, name=f"sender-{name}", daemon=True)
@@ -118,6 +119,8 @@ class Sender:
             "allow.auto.create.topics": False,  # a deleted topic must not come back with a broker's defaults
             "error_cb": self._symptoms.hear_error,
         }
+        if self._throttled is not None:
+            config["throttle_cb"] = self._throttled
         try:
             self._producer = Producer(config, logger=listening_logger(self._symptoms))
         except KafkaException as error:

@@ -46,7 +46,8 @@ class Played:
     def send(self, sequence: int, at_s: float, *, acked: bool = True, partition: int = 0) -> None:
         at = int(at_s * S)
         self.tell(
-            Scheduled(TOPIC_ID, partition, sequence, at), Sent(TOPIC_ID, partition, sequence, at + S // 1000)
+            Scheduled(TOPIC_ID, partition, sequence, at, at // 1_000_000),
+            Sent(TOPIC_ID, partition, sequence, at + S // 1000),
         )
         if acked:
             self.tell(Acked(TOPIC_ID, partition, sequence, 100 + sequence, at + S // 100))

@@ -187,12 +187,13 @@ class _Partition:
         if self.held is not None:
             self._arrive(self.clear_ns, *self.held)
         self._tap()
+        self._look(len(fates))
 
     def _probe(self, tick: int, fate: Fate) -> None:
         put, t0, weather = self.link.put, self.link.at(tick) + self.number, self.weather
         name = (self.topic_id, self.number, self.sequence)
         self.link.fates[name] = fate
-        put(t0, Scheduled(*name, t0))
+        put(t0, Scheduled(*name, t0, t0 // 1_000_000))
         if fate is Fate.SKIP:
             put(t0, Skipped(*name))
             return
@@ -239,6 +240,13 @@ class _Partition:
 
     def _end_at(self, at_ns: int) -> int:
         return bisect_right(self.arrivals, at_ns)
+
+    def _look(self, ticks: int) -> None:
+        """Tell every two seconds, until everything has been told, how far the target was read."""
+        step_ns = max(2 * S, self.link.at(1))
+        for at_ns in range(step_ns, max(self.link.at(ticks), self.clear_ns) + 20 * S, step_ns):
+            told = max(0, self._end_at(at_ns) - self.weather.stale_records)
+            self.link.put(at_ns, lambda told=told: TargetRead(self.number, self.read_records, told))
 
     def _tap(self) -> None:
         put, weather = self.link.put, self.weather

@@ -113,11 +113,11 @@ class Trips:
         self.closed += 1
 
 
-async def run_probes(monkeypatch, admin, results):
+async def run_probes(monkeypatch, admin, results, *, state=None):
     stopping, said, counts = asyncio.Event(), [], CollectorCounts()
     trips = Trips(results, stopping)
     monkeypatch.setattr(control, "RoundTrip", trips)
-    state = ControlState("B")
+    state = state or ControlState("B")
     probes = ControlProbes(
         state,
         counts,
@@ -158,6 +158,53 @@ async def test_a_failing_cluster_keeps_its_clients(monkeypatch):
     assert counts.errors["control"] == 2
     assert counts.last_success_at == {"control": state.last_ok_at}
     assert state.last_ok_at is not None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "stood", "expected"),
+    [
+        (RoundTripOutcome.OVERDUE, True, Control.OK),
+        (RoundTripOutcome.PRODUCE_UNKNOWN, True, Control.OK),
+        (RoundTripOutcome.OVERDUE, False, Control.FAILING),
+        (RoundTripOutcome.GOOD, True, Control.OK),
+    ],
+)
+async def test_a_probe_that_failed_while_we_stood_still_says_nothing(monkeypatch, outcome, stood, expected):
+    state = ControlState("B")
+
+    def notice():
+        """Find, only now that a probe is to be judged, that the loop stood since it was begun."""
+        if stood and len(trips_seen) == 2:
+            state.disturb(state.begun_ns + SECOND)
+
+    trips_seen = []
+
+    def second():
+        trips_seen.append("second")
+        return failed(outcome, None if outcome is RoundTripOutcome.GOOD else UnavailableError("away"))
+
+    def first():
+        trips_seen.append("first")
+        return GOOD
+
+    state.notice = notice
+    _, trips, said, counts = await run_probes(monkeypatch, Admin("old"), [first, second, GOOD], state=state)
+    assert state.control is expected
+    assert trips.opened == [7]
+    voided = stood and outcome is not RoundTripOutcome.GOOD
+    assert sum(state.counts.values()) == (1 if voided else 2)
+    assert (said == []) is (expected is Control.OK)
+    assert counts.errors["control"] == len(said)
+
+
+def test_what_is_kept_moves_with_a_wall_clock_that_was_set():
+    state = ControlState("B")
+    state.move_instants(50.0)
+    assert (state.since_at, state.last_ok_at, state.last_failed_at) == (0.0, None, None)
+    state.take(GOOD, 100.0)
+    state.take(failed(RoundTripOutcome.OVERDUE), 200.0)
+    state.move_instants(-50.0)
+    assert (state.since_at, state.last_ok_at, state.last_failed_at) == (150.0, 50.0, 150.0)
 
 
 async def test_clients_that_cannot_be_made_are_told_and_end_nothing(monkeypatch):

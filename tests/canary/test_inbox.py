@@ -1,4 +1,4 @@
-"""The queue between threads and the event loop: nothing is left lying, nothing floods the memory."""
+"""The queue between threads and the event loop: order is kept, places are held, nothing floods the memory."""
 
 from __future__ import annotations
 
@@ -19,53 +19,55 @@ async def test_everything_from_many_threads_comes_in_order_of_each():
     for thread in threads:
         thread.start()
     taken = []
-    while len(taken) < 2000:
-        async with asyncio.timeout(10):
-            await box.wait(10.0)
-        taken += box.drain(at_most=7)
+    async with asyncio.timeout(10):
+        while len(taken) < 2000:
+            taken += box.drain(at_most=7)
+            await asyncio.sleep(0)
     for thread in threads:
         thread.join()
     for n in range(4):
         assert [number for who, number in taken if who == n] == list(range(500))
-    assert box.drain() == []
+    assert (box.drain(), len(box)) == ([], 0)
 
 
-async def test_what_is_left_by_a_drain_keeps_the_next_wait_short():
+async def test_what_is_left_by_a_drain_comes_with_the_next():
     box = Inbox(asyncio.get_running_loop())
     for number in range(5):
         box.put(number)
-    assert box.drain(at_most=3) == [0, 1, 2]
-    async with asyncio.timeout(5):
-        await box.wait(60.0)
+    assert (box.drain(at_most=3), len(box)) == ([0, 1, 2], 2)
     assert box.drain() == [3, 4]
 
 
-async def test_a_wait_that_is_over_at_once_lets_others_run_all_the_same():
+async def test_nothing_behind_a_held_place_is_taken_before_it_is_filled():
     box = Inbox(asyncio.get_running_loop())
-    box.put(1)
-    await box.wait(60.0)
-    box.put(2)
-    box.drain(at_most=1)
-    ran = []
-    asyncio.get_running_loop().call_soon(ran.append, "another")
-    await box.wait(60.0)
-    assert ran == ["another"]
+    box.put(0)
+    first, second = box.hold(), box.hold()
+    box.put(3)
+    assert box.drain() == [0]
+    second.item = 2
+    assert box.drain() == []
+    first.item = 1
+    assert box.drain(at_most=1) == [1]
+    assert (box.drain(), len(box)) == ([2, 3], 0)
 
 
-async def test_a_flood_keeps_its_thread_waiting(monkeypatch):
+async def test_a_flood_keeps_its_thread_waiting_and_nobody_who_holds_a_place(monkeypatch):
     monkeypatch.setattr(inbox, "FULL_ITEMS", 10)
     box = Inbox(asyncio.get_running_loop())
     flood = threading.Thread(target=lambda: [box.put_when_room(number) for number in range(100)])
     flood.start()
-    taken = []
-    while len(taken) < 100:
-        async with asyncio.timeout(10):
-            await box.wait(10.0)
-        got = box.drain()
-        assert len(got) <= 10
-        taken += got
+    async with asyncio.timeout(10):
+        await asyncio.to_thread(lambda: all(iter(lambda: len(box) < 10, False)))
+        box.hold().item = "held"
+        taken = []
+        while len(taken) < 101:
+            got = box.drain()
+            assert len(got) <= 11
+            taken += got
+            await asyncio.sleep(0)
     flood.join()
-    assert taken == list(range(100))
+    assert taken[10] == "held"
+    assert [item for item in taken if item != "held"] == list(range(100))
 
 
 @pytest.mark.parametrize("way", ["put", "put_when_room"])

@@ -6,13 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.events import Acked, Refused
+from canary.events import Acked, Refused, Scheduled, Sent, Skipped
 from canary.intake import Intake
 from canary.probing import Tag
 from canary.reader import Reader, alias_of
 from canary.report import CollectorCounts
+from canary.sending import Attempt
+from canary.stamp import Stamp, encode
+from canary.watch import Instant
 from fleet.errors import RefusedError, UnavailableError
-from runtime.kafka.sender import Delivered, NotDelivered
+from runtime.kafka.sender import Delivered, NotDelivered, SenderFault
 from runtime.kafka.tap import TapFault, TappedEnd, TappedRecord
 from tests.runtime.fake_clock import FakeClock
 
@@ -32,18 +35,24 @@ class Scene:
             "c",
             {ALIAS: SimpleNamespace(alias=ALIAS, reader=reader, counts=self.counts)},
             SimpleNamespace(
-                by_source={}, by_target={}, tell_source=self.tell_source, tell_target=lambda *_a: None
+                by_source={},
+                by_target={},
+                tell_source=self.tell_source,
+                tell_target=lambda *_a: None,
+                now=lambda: Instant(0, FakeClock().wall_s()),
             ),
             SimpleNamespace(
-                clear_refusal=lambda *_a: None, note_refusal=lambda *place: self.refusals.append(place)
+                clear_refusal=lambda *_a: None,
+                note_refusal=lambda *place: self.refusals.append(place),
+                note_sent=lambda *_a: None,
+                note_report=lambda *_a: None,
             ),
-            clock=FakeClock(),
             reporter=SimpleNamespace(
                 problem=lambda where, _sentence: self.problems.append(where), settled=self.settled.append
             ),
         )
 
-    def tell_source(self, _alias, event):
+    def tell_source(self, _alias, event, _now):
         self.told.append(event)
 
     def fault(self, topic, error, *, tap=None):
@@ -67,6 +76,19 @@ def test_where_nothing_was_complained_of_nothing_is_settled():
     scene.end("c", 1000)
     assert scene.settled == []
     assert scene.counts.last_success_at["tap"] == FakeClock().wall_s()
+
+
+def test_records_that_are_no_probes_are_counted_and_probes_of_whatever_shape_are_not():
+    scene = Scene()
+    for offset in range(3):
+        scene.record("c", offset)
+    scene.record("d", 0)
+    sent = encode(Stamp("i", "0123456789abcdef", 0, "AAAA", "c", 0, 0))
+    probe = TappedRecord(scene.tap, "c", 0, 3, 4, sent.key, sent.value, list(sent.headers), 0)
+    changed = TappedRecord(scene.tap, "c", 0, 4, 5, sent.key, b"another", list(sent.headers), 0)
+    scene.intake.take([probe, changed])
+    assert scene.counts.strangers == 4
+    assert scene.problems == []
 
 
 @pytest.mark.parametrize("again", ["record", "end"])
@@ -118,8 +140,20 @@ def test_only_what_is_certainly_not_in_the_log_is_told_as_refused(in_doubt, ende
     assert scene.problems == [f"{ALIAS}: writing c"] * errors
 
 
-def test_what_is_delivered_is_told_and_writing_is_settled():
+def test_what_is_delivered_is_told_and_settles_writing_once_if_it_was_complained_of():
     scene = Scene()
-    scene.intake.take([Delivered(Tag(ALIAS, "id", 0, 5), 9, 77)])
-    assert scene.told == [Acked("id", 0, 5, 9, 77)]
-    assert scene.settled == [f"{ALIAS}: writing c"]
+    delivered = Delivered(Tag(ALIAS, "id", 0, 5), 9, 77)
+    scene.intake.take([delivered])
+    assert (scene.told, scene.settled) == ([Acked("id", 0, 5, 9, 77)], [])
+    assert scene.counts.last_success_at["sender"] == FakeClock().wall_s()
+    scene.intake.take([SenderFault(ALIAS, RefusedError("fenced"), 0), delivered, delivered])
+    assert scene.problems == scene.settled == [f"{ALIAS}: writing c"]
+
+
+@pytest.mark.parametrize(
+    ("sent_ns", "ended"), [(70, Sent("id", 3, 5, 70)), (None, Skipped("id", 3, 5))], ids=["sent", "skipped"]
+)
+def test_an_attempt_is_a_probe_that_was_due_and_then_sent_or_skipped(sent_ns, ended):
+    scene = Scene()
+    scene.intake.take([Attempt(ALIAS, "id", 3, 5, 60, 1_790_000_000_000, sent_ns)])
+    assert scene.told == [Scheduled("id", 3, 5, 60, 1_790_000_000_000), ended]

@@ -74,3 +74,22 @@ def test_a_quiet_year_between_two_values_costs_nothing():
     for day in range(0, 365 * 86400, 86400):
         recent.observe(1.0, day * S)
         assert len(recent._slices) == 1
+
+
+def test_a_copy_of_a_histogram_stays_as_it_was():
+    histogram = Histogram(5.0)
+    histogram.observe(1.0)
+    copy = histogram.copy()
+    histogram.observe(2.0)
+    assert copy.cumulative()[-1] == ("+Inf", 1)
+    assert histogram.cumulative()[-1] == ("+Inf", 2)
+    assert (copy.sum_s, copy.edges_s) == (1.0, histogram.edges_s)
+
+
+def test_a_slice_that_was_summed_up_still_takes_what_falls_into_it():
+    recent = RecentLatency()
+    recent.observe(1.0, 5 * S)
+    assert recent.summary(6 * S)[-1].max_s == 1.0
+    recent.observe(3.0, 6 * S)
+    assert recent.summary(7 * S)[-1].max_s == 3.0
+    assert recent.summary(7 * S)[-1].p99_s == pytest.approx(3.0)

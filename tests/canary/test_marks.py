@@ -208,6 +208,25 @@ def test_foreign_is_another_installations_and_what_we_never_sent():
     assert play.counts("in_flight", "good", "corrupted") == (1, 0, 0)
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [
+        Identity("of no topic of ours", INCARNATION, 0, 0),
+        Identity(TOPIC_ID, INCARNATION, 77, 0),
+        Identity(TOPIC_ID, INCARNATION, 0, 1),
+    ],
+)
+def test_foreign_is_a_changed_record_under_a_key_that_we_never_wrote(forged):
+    play = Played()
+    play.send(0, 0)
+    play.record(Corrupted(forged, "the value is not the one that was sent"), 1)
+    sentence = "a changed record that names a probe which this incarnation never sent"
+    assert [one[2] for one in play.marks(Mark.FOREIGN)] == [sentence]
+    assert play.counts("in_flight", "corrupted", "foreign") == (1, 0, 1)
+    play.arrive(0, 1.5)
+    assert play.outcome(0)[0] is Outcome.GOOD
+
+
 def test_a_stranger_and_another_incarnation_move_no_counter():
     play = Played()
     play.send(0, 0)

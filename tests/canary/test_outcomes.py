@@ -113,6 +113,8 @@ def test_what_is_not_known_to_be_on_the_source_is_lost_only_once_it_is_known():
     play.read_to_end()
     assert play.counts("lost", "in_flight") == (0, 1)
     play.source(0, 3)
+    play.source(1, 3)
+    play.read_to_end()
     assert play.outcome(0)[0] is Outcome.LOST
 
 
@@ -128,6 +130,23 @@ def test_what_stands_behind_the_newer_one_in_the_sources_log_is_not_passed_by_it
     assert play.counts("lost", "looped", "in_flight") == (0, 0, 1)
     play.arrive(0, 3.2)
     assert play.counts("good", "lost", "looped") == (2, 0, 0)
+
+
+def test_a_log_that_began_anew_under_us_proves_nothing_about_what_went_into_it():
+    play = Played()
+    for number in range(3):
+        play.send(number, number)
+        play.arrive(number, number + 0.2)
+    play.read_to_end()
+    play.send(3, 3, acked=False)
+    play.tell(Acked(TOPIC_ID, 0, 3, 0, int(3.1 * S)))  # another topic of the same name took it
+    play.read_to_end()
+    assert play.counts("lost", "in_flight") == (0, 1)
+    play.send(4, 4, acked=False)
+    play.tell(Acked(TOPIC_ID, 0, 4, 1, int(4.1 * S)))
+    play.arrive(4, 4.2)
+    play.read_to_end()
+    assert play.outcome(3)[0] is Outcome.LOST  # and from there on all is as before
 
 
 def test_the_mirrors_own_position_proves_it_lost_after_a_read_to_the_end_asked_for_then():
@@ -200,7 +219,7 @@ def test_warm_up_ends_by_time_and_then_nothing_downstream_is_overdue():
 
 def test_a_tick_that_is_not_sent_is_skipped():
     play = Played()
-    play.tell(Scheduled(TOPIC_ID, 0, 0, 0))
+    play.tell(Scheduled(TOPIC_ID, 0, 0, 0, 0))
     assert play.counts("expected", "in_flight") == (1, 1)
     play.tell(Skipped(TOPIC_ID, 0, 0))
     assert play.outcome(0) == (Outcome.SKIPPED, "it was not sent")
@@ -261,8 +280,8 @@ def test_a_tick_for_a_topic_that_went_away_is_unknown_and_begins_nothing():
     play = Played()
     play.send(0, 0)
     play.tell(TopicReplaced(TOPIC_ID, 2 * S))
-    play.tell(Scheduled(TOPIC_ID, 0, 1, 3 * S), Sent(TOPIC_ID, 0, 1, 3 * S))
-    play.tell(Scheduled(TOPIC_ID, 0, 2, 4 * S), Skipped(TOPIC_ID, 0, 2))
+    play.tell(Scheduled(TOPIC_ID, 0, 1, 3 * S, 3000), Sent(TOPIC_ID, 0, 1, 3 * S))
+    play.tell(Scheduled(TOPIC_ID, 0, 2, 4 * S, 4000), Skipped(TOPIC_ID, 0, 2))
     assert play.outcome(1) == (Outcome.UNKNOWN, "its topic was re-created before it was sent")
     play.until(100)
     assert play.counts("expected", "unknown", "in_flight") == (3, 3, 0)
@@ -274,7 +293,9 @@ def test_sequences_begin_anew_with_a_new_topic_and_are_not_mixed_with_the_old():
     play.send(0, 0)
     play.arrive(0, 0.1)
     play.tell(
-        TopicReplaced(TOPIC_ID, 2 * S), Scheduled("topic-id-2", 0, 0, 3 * S), Sent("topic-id-2", 0, 0, 3 * S)
+        TopicReplaced(TOPIC_ID, 2 * S),
+        Scheduled("topic-id-2", 0, 0, 3 * S, 3000),
+        Sent("topic-id-2", 0, 0, 3 * S),
     )
     play.arrive(0, 3.1)  # a copy of the old topic's
     assert play.counts("good", "duplicated", "in_flight") == (1, 0, 1)
@@ -282,7 +303,12 @@ def test_sequences_begin_anew_with_a_new_topic_and_are_not_mixed_with_the_old():
 
 @pytest.mark.parametrize(
     "event",
-    [Sent(TOPIC_ID, 0, 5, 0), Skipped(TOPIC_ID, 0, 0), Scheduled(TOPIC_ID, 0, 0, 0), Sent("other", 0, 0, 0)],
+    [
+        Sent(TOPIC_ID, 0, 5, 0),
+        Skipped(TOPIC_ID, 0, 0),
+        Scheduled(TOPIC_ID, 0, 0, 0, 0),
+        Sent("other", 0, 0, 0),
+    ],
 )
 def test_what_cannot_be_raises_and_changes_nothing(event):
     play = Played()

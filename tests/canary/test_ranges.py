@@ -1,5 +1,7 @@
 """Ranges of absent probes against a naive set, their bounds on offsets, and their bound on memory."""
 
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ def one(
 ) -> Absent:
     last = first if last is None else last
     ends = (None, None) if offset is None else (offset, offset + last - first)
-    return Absent(first, last, outcome, False, *ends, first * 1000, last * 1000)
+    return Absent(first, last, outcome, False, *ends, first * 1000, last * 1000, first * 1000, last * 1000)
 
 
 def numbers(ranges: AbsentRanges) -> dict[int, Outcome]:
@@ -60,7 +62,7 @@ def test_offsets_of_a_range_are_bounds_and_where_dense_exact(gaps, cuts, data):
             if dense and held.first_offset == offsets[held.first]:
                 assert held.offset_at_least(number) == offsets[number]
         passed = data.draw(st.integers(0, offsets[-1] + 2))
-        last = held.last_up_to(passed)
+        last = held.last_below(passed + 1)
         for number in range(held.first, min(last, held.last) + 1):
             assert offsets[number] <= passed
         if last < held.last:
@@ -97,7 +99,7 @@ def test_outstanding_ones_are_never_forgotten_however_torn_they_are():
     assert oldest.holes == oldest.last - oldest.first + 1 - oldest.count > 0
     for number in range(oldest.first, oldest.last + 1, 2):  # bounds hold in spite of the holes
         assert oldest.offset_at_least(number) <= number // 2 <= oldest.offset_at_most(number)
-        assert oldest.last_up_to(number // 2) <= number + 1
+        assert oldest.last_below(number // 2 + 1) <= number + 1
     recovered = sum(part.count for number in range(0, 20_000, 2) for part in ranges.take(number, number))
     assert recovered == 10_000
     assert len(ranges) == 0
@@ -108,7 +110,7 @@ def test_outstanding_ones_are_never_forgotten_however_torn_they_are():
 def test_a_range_with_holes_is_cut_without_losing_or_making_a_probe(data):
     span = data.draw(st.integers(1, 30))
     count = data.draw(st.integers(1, span))
-    held = Absent(0, span - 1, Outcome.OVERDUE, False, 0, count - 1, 0, span, span - count)
+    held = Absent(0, span - 1, Outcome.OVERDUE, False, 0, count - 1, 0, span, 0, span * 1000, span - count)
     ranges = AbsentRanges()
     ranges.add(held)
     first = data.draw(st.integers(0, span - 1))
@@ -117,3 +119,33 @@ def test_a_range_with_holes_is_cut_without_losing_or_making_a_probe(data):
     assert sum(part.count for part in (*taken, *ranges)) == count
     for part in (*taken, *ranges):
         assert 1 <= part.count <= part.last - part.first + 1
+
+
+@given(
+    st.integers(0, 10**13),
+    st.integers(1, 90_000),
+    st.integers(1, 400),
+    st.lists(st.integers(0, 399), max_size=6),
+)
+@settings(deadline=None)
+def test_each_probe_of_a_range_is_counted_in_the_minute_in_which_it_was_due(
+    start_ms, interval_ms, length, cuts
+):
+    ranges, truth = AbsentRanges(), Counter()
+    for number in range(length):
+        due_ms = start_ms + number * interval_ms
+        ranges.add(Absent(number, number, Outcome.OVERDUE, False, number, number, 0, 0, due_ms, due_ms))
+        truth[due_ms // 60_000] += 1
+    assert len(ranges) == 1
+    parts = [part for number in cuts for part in ranges.take(number, number)]
+    found = Counter()
+    for held in (*parts, *ranges):
+        found.update(dict(held.by_minute()))
+    assert found == truth
+
+
+def test_neighbours_across_a_gap_in_the_schedule_are_kept_apart():
+    ranges = AbsentRanges()
+    for number, due_ms in enumerate([0, 1000, 2000, 600_000, 601_000]):
+        ranges.add(Absent(number, number, Outcome.OVERDUE, False, 0, 0, 0, 0, due_ms, due_ms))
+    assert [(held.first, held.last) for held in ranges] == [(0, 2), (3, 4)]

@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canary.stamp import HEADER, MAX_VALUE_BYTES, Corrupted, Identity, Intact, Stamp, Stranger, decode, encode
+from canary.stamp import (
+    HEADER,
+    MAX_VALUE_BYTES,
+    Corrupted,
+    Identity,
+    Intact,
+    Stamp,
+    Stamper,
+    Stranger,
+    _decode_closely,
+    _intact,
+    decode,
+    encode,
+)
 
 SENT = Stamp(
     "inst", "00c0ffee00c0ffee", 41, "HmGxAb_defgh-jklmnopqr", "mirrorwatch-canary", 3, 1_790_000_000_000
@@ -73,9 +86,11 @@ def test_any_json_whose_checksum_holds_gives_a_reading(fields):
         ("sequence", True),
         ("sequence", -1),
         ("partition", 2**63),
-        ("sent_at_ms", 1.5),
+        ("due_at_ms", 1.5),
         ("installation", None),
-        ("mirrorwatch", 2),
+        ("mirrorwatch", "2"),
+        ("mirrorwatch", True),
+        ("mirrorwatch", 0),
     ],
 )
 def test_a_value_with_a_checksum_that_holds_and_a_field_that_cannot_be_is_corrupted(name, wrong):
@@ -85,6 +100,62 @@ def test_a_value_with_a_checksum_that_holds_and_a_field_that_cannot_be_is_corrup
     crc = f"{zlib.crc32(body):08x}".encode()
     reading = decode(RECORD.key, body[:-1] + b',"crc32":"' + crc + b'"}', [(HEADER, crc)])
     assert reading == Corrupted(IDENTITY, "the value is not the one that was sent")
+
+
+@given(stamps, st.data())
+@settings(deadline=None)
+def test_the_quick_way_and_the_close_one_read_the_same(stamp, data):
+    record = encode(stamp)
+    key, value, (header,) = record.key, record.value, record.headers
+    changed = st.sampled_from([b"0", b"9", b" ", b'"', b"\\", b"}", b"-", b"", b"\xff"])
+
+    def change(text):
+        at = data.draw(st.integers(0, len(text)))
+        return text[:at] + data.draw(changed) + text[at + data.draw(st.integers(0, 2)) :]
+
+    match data.draw(st.sampled_from(["nothing", "key", "value", "crc", "checksum", "headers"])):
+        case "key":
+            key = data.draw(st.none() | st.just(change(key)))
+        case "value":
+            value = change(value)
+        case "crc":
+            header = (HEADER, data.draw(st.none() | st.just(change(header[1]))))
+        case "checksum":  # a change whose checksum was made anew
+            body = change(value.partition(b',"crc32":"')[0])
+            crc = f"{zlib.crc32(body + b'}'):08x}".encode()
+            value, header = body + b',"crc32":"' + crc + b'"}', (HEADER, crc)
+    headers = [header]
+    if data.draw(st.booleans()):
+        headers = data.draw(st.none() | st.just([]) | st.just([header, ("__replicator_id", b"x")]))
+    close = _decode_closely(key, value, headers)
+    assert _intact(key, value, headers) in (None, close)
+    assert decode(key, value, headers) == close
+
+
+@given(stamps)
+@settings(deadline=None)
+def test_a_stamper_writes_what_encode_does(stamp):
+    stamper = Stamper(
+        installation=stamp.installation,
+        incarnation=stamp.incarnation,
+        topic_id=stamp.topic_id,
+        topic=stamp.topic,
+    )
+    assert stamper.encode(stamp.partition, stamp.sequence, stamp.due_at_ms) == encode(stamp)
+
+
+def test_an_ordinary_probe_is_read_the_quick_way():
+    assert _intact(RECORD.key, RECORD.value, HEADERS) == Intact(SENT)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_probe_of_another_version_whose_checksum_holds_is_a_stranger(version):
+    body = json.dumps({"mirrorwatch": version, "whatever": "it says"}).encode()
+    crc = f"{zlib.crc32(body):08x}".encode()
+    value = body[:-1] + b',"crc32":"' + crc + b'"}'
+    assert decode(RECORD.key, value, [(HEADER, crc)]) == Stranger("a probe of another version")
+    changed = decode(RECORD.key, value.replace(b"it", b"It"), [(HEADER, crc)])
+    assert changed == Corrupted(IDENTITY, "the value is not the one that was sent")
 
 
 def flips(text: bytes) -> list[bytes]:
@@ -113,8 +184,7 @@ def test_no_change_of_the_header_stays_unseen():
     text = RECORD.headers[0][1]
     for changed in (*flips(text), *(text[:end] for end in range(len(text))), None):
         reading = decode(RECORD.key, RECORD.value, [(HEADER, changed)])
-        assert isinstance(reading, Corrupted)
-        assert reading.identity == IDENTITY
+        assert reading == Corrupted(IDENTITY, f"the header {HEADER} does not hold what was sent", "inst")
     sentence = "the headers are not those that were sent (now: none)"
     assert decode(RECORD.key, RECORD.value, None) == Corrupted(IDENTITY, sentence, "inst")
     twice = decode(RECORD.key, RECORD.value, HEADERS * 2)

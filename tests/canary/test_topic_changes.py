@@ -9,11 +9,13 @@ import pytest
 from canary import probing, reader
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
+from canary.heritage import FlowHeritage
 from canary.prober import Prober
+from canary.sending import Sending
 from canary.stamp import Stamp, encode
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.evidence import CanaryState
-from runtime.kafka.admin import TopicDescription
+from runtime.kafka.admin import ClusterDescription, TopicDescription
 from runtime.kafka.sender import Delivered
 from runtime.kafka.tap import TapFault, TappedRecord
 from tests.runtime.fake_clock import FakeClock
@@ -24,6 +26,7 @@ class PlayedTap:
         self.name, self.sink, self.last_poll_ns = name, sink, 0
         self.places = {}
         self.stopped = False
+        self.dead = False
 
     def start(self, places):
         self.places = {(one.topic, one.partition): one.offset for one in places}
@@ -66,6 +69,18 @@ class PlayedAdmin:
         self.ends = {}
         self.failing = []  # names of questions that fail once each
         self.made = []
+        self.grown = []
+        self.settings = {}  # by topic; an error is raised
+
+    async def describe_topic_config(self, name):
+        found = self.settings.get(name, {})
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def grow_topic(self, name, partitions):
+        self.fail("grow")
+        self.grown.append((name, partitions))
 
     async def describe_topics(self, names):
         self.fail("describe")
@@ -96,10 +111,12 @@ class PlayedAdmin:
 @pytest.fixture
 async def scene(monkeypatch):
     taps, senders = [], []
+    monkeypatch.setattr(Sending, "start", lambda _self: None)  # ticks are handled by hand
     monkeypatch.setattr(reader, "Tap", lambda *a, **o: taps.append(PlayedTap(*a, **o)) or taps[-1])
     monkeypatch.setattr(
         probing, "Sender", lambda *a, **o: senders.append(PlayedSender(*a, **o)) or senders[-1]
     )
+    monkeypatch.setattr(probing, "first_tick_ns", lambda now_ns, **_schedule: now_ns)
     clock, said = FakeClock(), {}
     reporter = SimpleNamespace(
         problem=said.__setitem__, settled=lambda where: said.pop(where, None), event=lambda *_a, **_f: None
@@ -110,13 +127,19 @@ async def scene(monkeypatch):
         {"A": SimpleNamespace(), "B": SimpleNamespace()},
         CanaryConfig(topic="c"),
         installation="0" * 32,
-        carried={"A->B": {("one", 0)}},
+        memory=SimpleNamespace(
+            incarnation="00000000000000aa",
+            watch=lambda _held: None,
+            forget=lambda _held: None,
+            note_carried=lambda *_: None,
+        ),
+        heritage={"A->B": FlowHeritage(frozenset({("one", 0)}))},
         clock=clock,
         reporter=reporter,
-        on_carried=lambda *_: None,
     )
     for site in prober.sites.values():
         site.admin = PlayedAdmin()
+        site.description = ClusterDescription("id", (1,))
     prober.sites["A"].admin.topics["c"] = TopicDescription("c", "one", (1,))
     prober.sites["B"].admin.topics["A.c"] = TopicDescription("A.c", "there", (1,))
     return SimpleNamespace(prober=prober, taps=taps, senders=senders, clock=clock, said=said)
@@ -131,7 +154,9 @@ def tick(scene, seconds=1.0):
     """Let a second pass, send what is due, and return the tags of what the newest sender was handed."""
     scene.clock.advance(seconds)
     before = len(scene.senders[-1].sent)
-    scene.prober.probings["A"].tick()
+    if (sending := scene.prober.probings["A"]._sending) is not None:
+        sending.send_due()
+    scene.prober.drain()
     return scene.senders[-1].sent[before:]
 
 
@@ -187,6 +212,21 @@ async def test_nothing_of_the_old_topic_is_sent_once_the_new_one_is_known(scene,
     assert {tag.topic_id for tag in tick(scene)} == {"two"}
     assert books(scene).unknown == len(first)
     assert scene.taps[-1].places[("c", 0)] == scene.taps[-1].places[("c", 1)] == 0
+
+
+async def test_a_topic_that_may_not_be_seen_is_why_nothing_is_sent(scene):
+    async def refuse(_names):
+        raise RefusedError("not allowed to see c")
+
+    admin = scene.prober.sites["A"].admin
+    seen, admin.describe_topics = admin.describe_topics, refuse
+    assert scene.prober.state("A->B") == (CanaryState.WAITING, "the source cluster was not reached yet")
+    with pytest.raises(RefusedError):
+        await look(scene, "A")
+    assert scene.prober.state("A->B") == (CanaryState.WAITING, "not allowed to see c")
+    admin.describe_topics = seen
+    await look(scene, "A")
+    assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
 
 
 async def test_a_topic_that_is_gone_is_made_again_and_says_so_meanwhile(scene):
@@ -314,12 +354,12 @@ def put(scene, topic, tap, offset, value, *, key=b"k"):
     at_ns = scene.clock.now_ns
     record = TappedRecord(tap, topic, 0, offset, offset + 1, key, value, [("h", None)], at_ns)
     scene.prober._inbox.put(record)
-    scene.prober.drain()
+    scene.prober._intake.take(scene.prober._inbox.drain())
 
 
 def release(scene, seconds):
     scene.clock.advance(seconds)
-    scene.prober._intake.strangers["A"].release(scene.clock.now_ns)
+    scene.prober._intake.release(scene.prober._dispatch.now())
 
 
 @pytest.mark.parametrize("order", [("source", "target"), ("target", "source")])
@@ -328,6 +368,9 @@ async def test_strange_records_that_the_source_holds_too_are_not_altered(scene, 
     for side in order:
         place = ("c", "A-tap-1") if side == "source" else ("A.c", "B-tap-1")
         put(scene, *place, 3, b'{"mirrorwatch":1')
+        assert books(scene).corrupted == 0
+    release(scene, 0.0)
+    assert scene.prober._intake.strangers["A"].idle
     release(scene, 2.0)
     assert books(scene).corrupted == 0
 
@@ -341,10 +384,47 @@ async def test_a_changed_copy_is_told_once_its_original_had_the_time_to_show(sce
     assert books(scene).corrupted == 1
 
 
-async def test_a_changed_copy_that_names_its_probe_is_told_at_once(scene):
-    await look(scene, "A", "B")
-    (tag, *_) = tick(scene)
+def put_probe(scene, tag, offset, *, value=None, topic="A.c", tap="B-tap-1"):
     incarnation = scene.prober.probings["A"]._incarnation
     probe = encode(Stamp("0" * 32, incarnation, tag.sequence, tag.topic_id, "c", 0, 0))
-    put(scene, "A.c", "B-tap-1", 4, b"changed", key=probe.key)
-    assert books(scene).corrupted == 1
+    at_ns, headers = scene.clock.now_ns, list(probe.headers)
+    record = TappedRecord(tap, topic, 0, offset, offset + 1, probe.key, value or probe.value, headers, at_ns)
+    scene.prober._inbox.put(record)
+    scene.prober._intake.take(scene.prober._inbox.drain())
+
+
+async def test_what_stands_behind_a_changed_copy_waits_with_it_and_proves_nothing_before(scene):
+    await look(scene, "A", "B")
+    tags = tick(scene, 0.0) + tick(scene) + tick(scene)
+    for number, tag in enumerate(tags):
+        scene.senders[0].sink(Delivered(tag, number, scene.clock.now_ns))
+        put_probe(scene, tag, number, topic="c", tap="A-tap-1-lazy")
+    put_probe(scene, tags[0], 0, value=b"changed")
+    put_probe(scene, tags[1], 1)
+    put_probe(scene, tags[2], 2)
+    release(scene, 0.9)
+    assert (books(scene).corrupted, books(scene).good, books(scene).lost) == (0, 0, 0)
+    release(scene, 0.1)
+    assert (books(scene).corrupted, books(scene).good, books(scene).lost) == (1, 2, 1)
+    assert not scene.prober.flows["A->B"].watch.losses  # it is told as altered
+
+
+async def test_a_changed_copy_of_a_probe_that_the_source_shows_later_is_a_strangers_and_lets_the_rest_go(
+    scene,
+):
+    await look(scene, "A", "B")
+    (tag, after) = tick(scene, 0.0) + tick(scene)
+    put_probe(scene, tag, 0, value=b"written by a stranger")
+    put_probe(scene, after, 1)
+    put_probe(scene, tag, 7, value=b"written by a stranger", topic="c", tap="A-tap-1-lazy")
+    release(scene, 0.1)
+    assert (books(scene).corrupted, books(scene).good) == (0, 1)
+
+
+async def test_nothing_that_waits_is_left_behind_at_the_end(scene):
+    await look(scene, "A", "B")
+    (tag, after) = tick(scene, 0.0) + tick(scene)
+    put_probe(scene, tag, 0, value=b"changed")
+    put_probe(scene, after, 1)
+    await scene.prober.close()
+    assert (books(scene).corrupted, books(scene).good) == (1, 1)

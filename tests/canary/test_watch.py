@@ -34,7 +34,9 @@ class Watched:
 
     def send(self, sequence: int, at_s: float, partition: int = 0) -> None:
         name, at = (TOPIC_ID, partition, sequence), int(at_s * S)
-        self.tell(at_s, Scheduled(*name, at), Sent(*name, at), Acked(*name, 100 + sequence, at))
+        self.tell(
+            at_s, Scheduled(*name, at, at // 1_000_000), Sent(*name, at), Acked(*name, 100 + sequence, at)
+        )
 
     def record(self, reading: object, at_s: float, partition: int = 0) -> None:
         offset = self.ends.get(partition, 0)
@@ -170,7 +172,7 @@ def test_evidence_tells_ages_of_what_waits_and_of_what_came():
     watched.send(0, 1)
     watched.arrive(0, 1.5)
     watched.send(1, 2)
-    watched.tell(3, Scheduled(TOPIC_ID, 0, 2, 3 * S), Sent(TOPIC_ID, 0, 2, 3 * S))
+    watched.tell(3, Scheduled(TOPIC_ID, 0, 2, 3 * S, 3000), Sent(TOPIC_ID, 0, 2, 3 * S))
     one = watched.evidence(10).partitions[0]
     assert (one.pending_age_s, one.pending_offset, one.unacked_age_s) == (8, 101, 7)
     assert (one.arrival_age_s, one.latency_s, one.present_age_s) == (8.5, 0.5, 9)

@@ -13,19 +13,21 @@ from fleet.evidence import (
     FindingKind,
     FlowEvidence,
     PartitionEvidence,
+    TaskEvidence,
     TopicEvidence,
 )
-from fleet.judgement import follow, judge
+from fleet.judgement import HOLD_CAUSE_S, follow, judge
 from fleet.judgement_words import HOLD_S, MAX_ROWS
 from fleet.vocabulary import Cause, Verdict
 
 NOW = 10_000.0
 SAYS_NO = "cluster B at b1:9092: producing to __mirrorwatch-control failed: the connection is refused"
 
+REFUSES = "A.mirrorwatch-canary on B takes no more than 200 bytes at once. Raise max.message.bytes."
+
 # What this version has no evidence for: each belongs to a part that does not exist yet.
 LATER = {
     Cause.TASK_FAILED: "the status topic of Connect",
-    Cause.RECORD_REJECTED: "the limits of the target and the mirror's own counters",
     Cause.RETIMED: "the audit, or the timestamp type in the inventory",
     Cause.ABORTED_TRANSACTION: "the audit",
     Cause.THROTTLED: "quotas of the mirror's clients",
@@ -86,6 +88,11 @@ def finding(kind, *, ago_s=30.0, partition=0, count=1, sentence="it is gone", ov
     return Finding(kind, NOW - ago_s, "mirrorwatch-canary", partition, 40, None, sentence, count, overtaken)
 
 
+def nameless(**said):
+    """A changed copy that does not tell which probe it was."""
+    return replace(finding(FindingKind.ALTERED, **said), named=False)
+
+
 def flow(*partitions, source=None, target=None, topic=None, exactly_once=False, **canary):
     names = {"source_topic": "mirrorwatch-canary", "target_topic": "A.mirrorwatch-canary"}
     seen = {"target_exists": True, "source_partitions": 4, "target_partitions": 4}
@@ -123,6 +130,10 @@ class Row:
     verdict: Verdict
     cause: Cause | None
     sentence: str
+
+
+def source_task(number, *partitions):
+    return TaskEvidence(f"MirrorSourceConnector-{number}", partitions)
 
 
 ALL_STAND = tuple(standing(number, 6.0 - number / 4) for number in range(4))
@@ -201,6 +212,30 @@ ROWS = (
         "2 probes of A->B stand where they do not belong, in partition 3 of A.mirrorwatch-canary on B: something"
         " on the way routes records elsewhere.",
     ),
+    Row(
+        "the target's topic takes no record as large as a probe, and the mirror goes past them",
+        flow(findings=(finding(LOST, count=3),), topic={"target_refuses": REFUSES, "target_refused_at": NOW}),
+        Verdict.LOSING,
+        Cause.RECORD_REJECTED,
+        "3 probes of partition 0 are on A and will not come to B: A.mirrorwatch-canary on B takes no more than"
+        " 200 bytes at once. Raise max.message.bytes.",
+    ),
+    Row(
+        "it took none until a moment ago",
+        flow(findings=(finding(LOST, count=3),), topic={"target_refused_at": NOW - 40}),
+        Verdict.LOSING,
+        Cause.RECORD_REJECTED,
+        "3 probes of partition 0 are on A and will not come to B: A.mirrorwatch-canary on B refused such records"
+        " until a moment ago.",
+    ),
+    Row(
+        "that it took none long ago explains no loss of now",
+        flow(findings=(finding(LOST, ago_s=1),), topic={"target_refused_at": NOW - 90}),
+        Verdict.LOSING,
+        Cause.FILTERED,
+        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
+        " through, so something on the way drops records.",
+    ),
     # --- altered
     Row(
         "a transform alters every record: nothing intact ever arrives",
@@ -226,6 +261,41 @@ ROWS = (
         "1 probe of A->B came to B changed. In it, the key is missing. Look for a transform, or for a converter"
         " other than ByteArrayConverter.",
     ),
+    Row(
+        "a converter leaves nothing by which a probe could be told, and none arrives any more",
+        flow(
+            standing(0, 3.0),
+            standing(1, 3.0),
+            findings=tuple(nameless(ago_s=ago, partition=ago % 2) for ago in (2, 1)),
+        ),
+        Verdict.ALTERED,
+        Cause.TRANSFORMED,
+        "2 probes of A->B came to B changed. In the newest, it is gone. Look for a transform, or for a converter"
+        " other than ByteArrayConverter.",
+    ),
+    Row(
+        "such copies, and the probes lost that they stand for",
+        flow(findings=(nameless(ago_s=20, count=2), finding(LOST, ago_s=18, count=2))),
+        Verdict.ALTERED,
+        Cause.TRANSFORMED,
+        "2 probes of A->B came to B changed. In the newest, it is gone. Look for a transform, or for a converter"
+        " other than ByteArrayConverter.",
+    ),
+    Row(
+        "more probes lost than such copies came",
+        flow(findings=(nameless(ago_s=20, count=2), finding(LOST, ago_s=18, count=5))),
+        Verdict.LOSING,
+        Cause.FILTERED,
+        "3 probes of partition 0 are on A and will not come to B: newer records of the same partition came"
+        " through, so something on the way drops records.",
+    ),
+    Row(
+        "another program writes what looks like one into the target's topic, and every probe comes",
+        flow(findings=(nameless(ago_s=5, count=400), nameless(ago_s=1, partition=1, count=300))),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+    ),
     # --- stalled
     Row(
         "the mirror stands",
@@ -243,11 +313,63 @@ ROWS = (
         "Nothing has come through partition 0 of A->B for 6 s: both clusters answer, so the mirror stands still.",
     ),
     Row(
+        "the target's topic takes no record as large as a probe, and the mirror's tasks stand",
+        flow(*ALL_STAND, topic={"target_refuses": REFUSES, "target_refused_at": NOW}),
+        Verdict.STALLED,
+        Cause.RECORD_REJECTED,
+        "Nothing has come through any partition of A->B for 6.15 s: A.mirrorwatch-canary on B takes no more than"
+        " 200 bytes at once. Raise max.message.bytes.",
+    ),
+    Row(
+        "the mirror runs, as its heartbeats show, and carries this topic no more",
+        replace(flow(*ALL_STAND), heartbeat_age_s=1.5),
+        Verdict.STALLED,
+        Cause.NOT_MIRRORED,
+        "Nothing has come through any partition of A->B for 6.15 s: the mirror's own heartbeats still come to B,"
+        " so it runs, but nothing of mirrorwatch-canary does; it was excluded, all of it is dropped on the"
+        " way, or the tasks that carry it stand.",
+    ),
+    Row(
+        "the newest heartbeat was sent before the probes that wait should have been through",
+        replace(flow(*ALL_STAND), heartbeat_age_s=4.5),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
+        "a probe came back, and no more are sent until a person says so",
+        flow(state=CanaryState.LATCHED, sentence="No probes of A->B are sent: one came back to A"),
+        Verdict.REPEATING,
+        Cause.LOOPING,
+        "No probes of A->B are sent: one came back to A.",
+    ),
+    Row(
         "the target does not answer",
         flow(*ALL_STAND, target=cluster("B", Control.FAILING)),
         Verdict.STALLED,
         Cause.TARGET_DOWN,
         "Nothing has come through any partition of A->B for 6.15 s: B does not take our own records either.",
+    ),
+    Row(
+        "a broker of the target down",
+        flow(moving(0), moving(1), standing(2), target=cluster("B", Control.FAILING, failed_s=1.0)),
+        Verdict.STALLED,
+        Cause.TARGET_DOWN,
+        "Nothing has come through partition 2 of A->B for 6.9 s: B does not take control probes either, but newer"
+        " probes came through partitions 0 and 1, so a broker of B is down and not all of it.",
+    ),
+    Row(
+        "a broker of the source down",
+        flow(
+            moving(0),
+            fresh(1, carried=True, unacked_age_s=6.0, arrival_age_s=7.0, present_age_s=7.1),
+            source=cluster("A", Control.FAILING, failed_s=1.0),
+        ),
+        Verdict.STALLED,
+        Cause.SOURCE_DOWN,
+        "Nothing has come through partition 1 of A->B for 7 s: A does not take control probes either, but newer"
+        " probes came through partition 0, so a broker of A is down and not all of it.",
     ),
     Row(
         "the source does not answer, and what was sent is not acknowledged",
@@ -321,6 +443,37 @@ ROWS = (
         Cause.TASK_STUCK,
         "Nothing has come through partitions 0 and 2 of A->B for 6.9 s: newer probes came through other"
         " partitions, so one of the mirror's tasks stands.",
+    ),
+    Row(
+        "the mirror's own record names the task",
+        replace(
+            flow(standing(0), moving(1), standing(2), moving(3)),
+            tasks=(source_task(0, 1, 3), source_task(1, 0, 2, 4)),
+        ),
+        Verdict.STALLED,
+        Cause.TASK_STUCK,
+        "Nothing has come through partitions 0 and 2 of A->B for 6.9 s: newer probes came through other"
+        " partitions, so task MirrorSourceConnector-1 (partitions 0, 2 and 4) stands.",
+    ),
+    Row(
+        "several tasks are named, as far as there is room",
+        replace(
+            flow(standing(0), standing(1), standing(2), standing(3), standing(5), moving(4)),
+            tasks=(*(source_task(number, number) for number in range(5)), source_task(5, 5)),
+        ),
+        Verdict.STALLED,
+        Cause.TASK_STUCK,
+        "Nothing has come through partitions 0, 1, 2, 3 and 5 of A->B for 6.9 s: newer probes came through"
+        " other partitions, so tasks MirrorSourceConnector-0 (partition 0), MirrorSourceConnector-1 (partition"
+        " 1), MirrorSourceConnector-2 (partition 2) and 2 more stand.",
+    ),
+    Row(
+        "a task that goes on with another partition is not the one that stands",
+        replace(flow(standing(0), moving(1)), tasks=(source_task(0, 0, 1),)),
+        Verdict.STALLED,
+        Cause.TASK_STUCK,
+        "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
+        " so one of the mirror's tasks stands.",
     ),
     Row(
         "one task stands, which no control probe is needed to see",
@@ -751,6 +904,34 @@ def test_since_is_kept_while_the_verdict_stays_whatever_the_cause():
     assert (third.verdict, third.since_at) == (Verdict.HEALTHY, NOW + 2)
 
 
+def test_while_a_stall_goes_on_its_cause_is_kept_until_it_could_be_shown_again():
+    down = follow(None, flow(*ALL_STAND), now_at=NOW)
+    assert down.cause is Cause.MIRROR_DOWN
+    # Partition 0 is back; of those that wait it is not known yet whether they stand.
+    coming = flow(moving(0, late_age_s=0.2), *ALL_STAND[1:])
+    assert judge(coming, now_at=NOW).cause is Cause.UNEXPLAINED
+    held = follow(down, coming, now_at=NOW + 0.4)
+    assert (held.cause, held.shown_at, held.since_at) == (Cause.MIRROR_DOWN, NOW, NOW)
+    assert held.sentence == (
+        "Nothing has come through partitions 1, 2 and 3 of A->B for 6.15 s: whether other partitions stand as"
+        " well will show with their next probes; until 0.4 s ago the cause of this stall was mirror_down."
+    )
+    again = follow(held, coming, now_at=NOW + HOLD_CAUSE_S)
+    assert (again.cause, again.shown_at) == (Cause.MIRROR_DOWN, NOW)
+    assert follow(again, coming, now_at=NOW + HOLD_CAUSE_S + 0.1).cause is Cause.UNEXPLAINED
+    shown = follow(held, flow(moving(0), *ALL_STAND[1:]), now_at=NOW + 1)
+    assert (shown.cause, shown.shown_at) == (Cause.TASK_STUCK, NOW + 1)
+
+
+def test_a_cause_is_kept_for_no_other_verdict_and_for_no_later_stall():
+    coming = flow(moving(0, late_age_s=0.2), *ALL_STAND[1:])
+    down = follow(None, flow(*ALL_STAND), now_at=NOW)
+    late = follow(down, flow(moving(0, latency_s=7.0)), now_at=NOW + 0.4)
+    assert (late.verdict, late.cause) == (Verdict.LATE, Cause.UNEXPLAINED)
+    well = follow(late, flow(), now_at=NOW + 1)
+    assert follow(well, coming, now_at=NOW + 2).cause is Cause.UNEXPLAINED
+
+
 @pytest.mark.parametrize(
     ("evidence", "sentence"),
     [
@@ -764,3 +945,13 @@ def test_since_is_kept_while_the_verdict_stays_whatever_the_cause():
 )
 def test_what_the_canary_says_beside_the_verdict(evidence, sentence):
     assert follow(None, evidence, now_at=NOW).parts == (("canary", sentence),)
+
+
+def test_the_row_of_a_partition_that_stands_names_its_task():
+    tasks = (source_task(0, 1), source_task(1, 0))
+    judged = judge(replace(flow(standing(0), moving(1)), tasks=tasks), now_at=NOW)
+    (row,) = [row for row in judged.evidence if row.partition == 0]
+    assert row.sentence.endswith("; MirrorSourceConnector-1 of the mirror carries it")
+    # Two records of one partition contradict each other: then neither is told.
+    judged = judge(replace(flow(standing(0)), tasks=(source_task(0, 0), source_task(1, 0))), now_at=NOW)
+    assert all("carries" not in row.sentence for row in judged.evidence)

@@ -32,12 +32,21 @@ def numbers() -> ServiceNumbers:
         books={str(name): 0 for name in counted},
         histograms={stage.value: Histogram(5.0) for stage in Stage},
         threshold_s=5.0,
+        interval_s=1.0,
         recovery_point_age_s=1.0,
         last_arrival_at=1_700_000_000.0,
+        heartbeat_age_s=1.2,
+        unreached=dict.fromkeys(series.SIDES, 0),
     )
     clusters = tuple(
         ClusterNumbers(
-            alias, up=True, last_success_at={"cluster": 1.0}, errors=CollectorCounts().errors, control={}
+            alias,
+            up=True,
+            last_success_at={"cluster": 1.0},
+            errors=CollectorCounts().errors,
+            control={},
+            throttled_s=dict.fromkeys(series.CLIENTS, 0.0),
+            strangers=0,
         )
         for alias in ("A", "B")
     )

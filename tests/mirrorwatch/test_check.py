@@ -46,13 +46,27 @@ flows: {A->B: {topics: "orders.*, mirrorwatch-canary"}}
 class Cluster:
     """Answers as a cluster with these topics, or fails with `error` when it is asked who it is."""
 
-    def __init__(self, *topics, brokers=1, error=None, refused=(), partitions=3):
+    def __init__(
+        self,
+        *topics,
+        brokers=1,
+        error=None,
+        refused=(),
+        partitions=3,
+        settings=None,
+        unread=(),
+        leaders=None,
+        cluster_id="",
+    ):
         self.topics = topics
         self.brokers = brokers
         self.error = error
         self.refused = refused
-        self.partitions = partitions
+        self.leaders = leaders or (0,) * partitions
+        self.settings = settings or {}
+        self.unread = unread
         self.closed = 0
+        self.cluster_id = cluster_id
 
     async def open(self):
         pass
@@ -63,7 +77,7 @@ class Cluster:
     async def describe_cluster(self):
         if self.error is not None:
             raise self.error
-        return ClusterDescription("Q0x3pl", tuple(range(self.brokers)))
+        return ClusterDescription(self.cluster_id, tuple(range(self.brokers)))
 
     async def list_topics(self):
         return tuple(sorted(self.topics))
@@ -74,8 +88,15 @@ class Cluster:
             if name in self.refused:
                 raise RefusedError(f"cluster B: describing the topic {name} failed: it is refused")
             there = name in self.topics
-            found[name] = TopicDescription(name, "id", (0,) * self.partitions) if there else None
+            found[name] = (
+                TopicDescription(name, "id", self.leaders, (1,) * len(self.leaders)) if there else None
+            )
         return found
+
+    async def describe_topic_config(self, name):
+        if name in self.unread:
+            raise RefusedError(f"cluster A: reading the settings of the topic {name} failed: it is refused")
+        return {"cleanup.policy": "delete", "retention.ms": "86400000"} | self.settings.get(name, {})
 
 
 @pytest.fixture
@@ -85,6 +106,8 @@ def explain(tmp_path, monkeypatch):
 
     async def run(text, clusters=None, *, acls=False, width=80, principal="User:mirrorwatch"):
         path = written(text)
+        for alias, cluster in (clusters or {}).items():
+            cluster.cluster_id = cluster.cluster_id or f"Q0x3pl-{alias}"
         console = Console(file=io.StringIO(), width=width, color_system=None)
         code = await check(
             read_configuration(path, environ={}),
@@ -145,6 +168,13 @@ async def test_one_cluster_is_away(explain):
     assert away.closed == 1
 
 
+async def test_one_cluster_under_two_names_is_told(explain):
+    one = {"A": Cluster(cluster_id="Zm9v"), "B": Cluster(cluster_id="Zm9v")}
+    assert "A, B all have the id Zm9v, so they are one cluster." in flat((await explain(YAML, one))[1])
+    two = {"A": Cluster(), "B": Cluster(error=UnavailableError("B is away"))}
+    assert "one cluster" not in (await explain(YAML, two))[1]
+
+
 async def test_empty_clusters_and_topics_that_have_to_be_made_by_hand(explain):
     text = YAML + "canary: {mode: precreated}\n"
     code, text = await explain(text, {"A": Cluster(), "B": Cluster()})
@@ -174,8 +204,78 @@ async def test_a_refusal_is_told_and_the_rest_is_still_said(explain):
     assert code == 4
     assert "cluster B: describing the topic A.mirrorwatch-canary failed: it is refused" in flat(text)
     assert "orders as A.orders" in text
-    assert "mirrorwatch-canary, which is there with 2 partitions. 3 partitions would put" in flat(text)
+    assert "mirrorwatch-canary, which is there with 2 partitions." in flat(text)
+    assert "mirrorwatch-canary on A has 2 partitions; 3 would put" in flat(text)
     assert "Not fine: B could not be reached or refused something" in flat(text)
+
+
+async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
+    a = Cluster(
+        *("orders", "mirrorwatch-canary", "__mirrorwatch-control"),
+        brokers=2,
+        partitions=2,
+        settings={"mirrorwatch-canary": {"retention.ms": "1000", "max.message.bytes": "100"}},
+    )
+    b = Cluster(
+        "A.mirrorwatch-canary",
+        brokers=3,
+        leaders=(0, 2),
+        settings={"A.mirrorwatch-canary": {"min.insync.replicas": "2"}},
+    )
+    code, text = await explain(YAML, {"A": a, "B": b})
+    said = flat(text)
+    assert code == 3
+    assert "Topics to mend (4)" in said
+    assert "mirrorwatch-canary on A has 2 partitions; 3 would put" in said
+    assert "mirrorwatch-canary on A takes no more than 100 bytes at once (max.message.bytes)" in said
+    assert "mirrorwatch-canary on A keeps records for 1 s only (retention.ms=1000)" in said
+    assert "A.mirrorwatch-canary on B wants 2 replicas in sync" in said
+    assert "no probe passes through broker 1 of A: no partition of mirrorwatch-canary" in said
+    assert "no probe passes through broker 1 of B: no partition of A.mirrorwatch-canary" in said
+    assert "Not fine: 2 settings of topics spoil the canary; what to do stands above." in said
+
+
+async def test_fewer_partitions_than_planned_are_told_and_harm_nothing(explain):
+    a = Cluster("mirrorwatch-canary", brokers=3, leaders=(0, 1))
+    code, text = await explain(YAML, {"A": a, "B": Cluster()})
+    assert code == 0
+    assert "Mind 1 sentence about topics above." in flat(text)
+    code, text = await explain(YAML + "canary: {grow: true}\n", {"A": a, "B": Cluster()})
+    assert code == 0
+    assert "Topics to mend" not in text
+
+
+async def test_settings_that_may_not_be_read_are_named_and_the_rest_is_checked(explain):
+    a = Cluster("mirrorwatch-canary", unread=("mirrorwatch-canary",), brokers=4)
+    code, text = await explain(YAML, {"A": a, "B": Cluster()})
+    assert code == 3
+    assert "A does not let its settings be read, for want of the right DescribeConfigs" in flat(text)
+    assert "Incomplete: settings of topics on A could not be checked." in flat(text)
+    assert "mirrorwatch-canary on A has 3 partitions; 4 would put" in flat(text)
+
+
+CHAIN = """
+mirror_version: "4.3"
+clusters: {A: {bootstrap.servers: "a:9092"}, B: {bootstrap.servers: "b:9092"}, C: {bootstrap.servers: "c:9092"}}
+flows: {A->B: {}, B->C: {}}
+"""
+
+
+async def test_every_hop_of_a_chain_is_paid_for(explain):
+    _, text = await explain(CHAIN, {"A": Cluster(), "B": Cluster(), "C": Cluster()})
+    said = flat(text)
+    assert "A->B: A.mirrorwatch-canary on B, 1 record/s" in said
+    assert "A->B->C: B.A.mirrorwatch-canary on C by B->C, 1 record/s" in said
+    assert re.search(r" A->B +1 +0 +34\.\d MB\n", text)
+    assert re.search(r" B->C +2 +1 +69\.\d MB\n", text)
+    assert re.search(r" C +69\.\d MB +69\.\d MB +86\.\d MB\n", text)
+    assert "3 records/s mirrored over all hops" in said
+
+
+async def test_more_probes_than_the_greatest_rate_are_told(explain):
+    _, text = await explain(YAML + "canary: {max_rate: 1}\n", {"A": Cluster(brokers=3), "B": Cluster()})
+    assert "A probe every 3 s into each partition" in flat(text)
+    assert "3 partitions every 1 s would be more than 1 probe a second (canary.max_rate)" in flat(text)
 
 
 async def test_settings_that_the_client_refuses_are_bad_configuration(explain):
@@ -201,7 +301,7 @@ async def test_five_thousand_topics_make_a_short_text(explain):
     assert code == 0
     assert "and 4,980 more" in text
     assert "and 280 more" in text
-    assert len(text.splitlines()) < 140
+    assert len(text.splitlines()) < 160
 
 
 @pytest.mark.parametrize(

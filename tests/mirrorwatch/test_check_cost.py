@@ -8,8 +8,9 @@ from canary import control, probing
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
 from canary.plan import settings_text
+from canary.weight import batch_bytes, largest_probe_bytes, probe_bytes
 from mirrorwatch import check_cost
-from mirrorwatch.check_cost import DAY_S, batch_bytes, costs, probe_bytes
+from mirrorwatch.check_cost import DAY_S, costs
 
 
 def flow(source, target, *, tasks_max=1, off=""):
@@ -80,6 +81,20 @@ def test_partitions_are_a_lower_bound_where_a_cluster_is_silent(brokers, existin
     config = CanaryConfig(max_partitions=at_most)
     (cost,) = costs([flow("A", "B")], config, brokers=brokers, existing=existing)
     assert cost.at_least is at_least
+
+
+def test_more_than_the_greatest_rate_stretches_the_interval_of_all():
+    flows = [flow("A", "B"), flow("B", "A")]
+    config = CanaryConfig(interval="100ms", max_rate=50)
+    found = costs(flows, config, brokers={"A": 4, "B": 4}, existing={"B": 6})
+    assert [cost.interval_s for cost in found] == [0.2, 0.2]  # 10 partitions, 100 probes a second wished
+    assert [cost.records_per_s for cost in found] == [20.0, 30.0]
+    assert found[1].bytes_per_day == 30 * DAY_S * probe_bytes("mirrorwatch-canary", 6)
+
+
+def test_the_largest_probe_is_larger_by_the_digits_of_its_number():
+    # Nine digits more in the key and in the value.
+    assert largest_probe_bytes("t", 1) - probe_bytes("t", 1) in (17, 18, 19)
 
 
 def test_nothing_is_paid_for_flows_without_a_canary():

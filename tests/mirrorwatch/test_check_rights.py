@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from canary.config import CanaryConfig
-from mirrorwatch.check_rights import Right, acl_command, rights
+from mirrorwatch.check_rights import Right, acl_command, rights, wished_rights
 from tests.mirrorwatch.test_check_cost import flow
 
-RW, RWC, R = ("Read", "Write"), ("Read", "Write", "Create"), ("Read",)
+D = "DescribeConfigs"
+RW, RWC, R = ("Read", "Write", D), ("Read", "Write", "Create", D), ("Read", D)
 CANARY, CONTROL = "mirrorwatch-canary", "__mirrorwatch-control"
 
 
@@ -30,6 +31,11 @@ def test_one_flow(mode, own):
         ("B", "A.mirrorwatch-canary", R),
         ("B", CONTROL, own),
     ]
+
+
+def test_a_topic_that_may_grow_needs_one_right_more():
+    assert told([flow("A", "B")], grow=True)[0] == ("A", CANARY, ("Read", "Write", "Create", "Alter", D))
+    assert told([flow("A", "B")], grow=True, mode="precreated")[0] == ("A", CANARY, RW)
 
 
 def test_a_flow_without_canary_needs_the_control_probes_only():
@@ -65,3 +71,19 @@ def test_a_command_survives_a_shell():
         *("kafka-acls.sh", "--bootstrap-server", "a:9092,b:9092", "--command-config", "admin.properties"),
         *("--add", "--allow-principal", "User:CN=a b,O=$x", "--topic", "it's; rm -rf", "--operation", "Read"),
     ]
+
+
+def test_heartbeats_are_read_of_a_flow_without_canary_too_but_not_where_nothing_is_touched():
+    beats = replace(flow("A", "B", off="filtered"), heartbeats_topic="A.heartbeats", tasks_topic="tasks")
+    assert told([beats])[1:2] == [("B", "A.heartbeats", ("Read",))]
+    assert told([beats], mode="off") == []
+
+
+def test_tasks_are_read_only_where_that_is_granted():
+    tasks = replace(flow("A", "B"), tasks_topic="mm2-configs.A.internal")
+    assert "mm2-configs.A.internal" not in [topic for _, topic, _ in told([tasks])]
+    assert wished_rights([tasks], CanaryConfig()) == (
+        Right("B", "mm2-configs.A.internal", ("Read",), "tasks of A->B"),
+    )
+    assert wished_rights([tasks], CanaryConfig(mode="off")) == ()
+    assert wished_rights([replace(tasks, off="filtered")], CanaryConfig()) == ()

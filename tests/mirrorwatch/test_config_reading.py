@@ -290,11 +290,11 @@ def test_the_full_example_of_the_documentation_is_read_as_it_stands(tmp_path):
     assert [flow.name for flow in config.canary_flows] == ["A->B"]
     assert all("does nothing" in warning.sentence for warning in config.warnings)
     assert [warning.key for warning in config.warnings] == [
-        "http.external_url", "http.reload", "store.replica", "store.keep",
+        "http.external_url", "store.keep.syncs",
     ]  # fmt: skip
     lines = [int(warning.file.rsplit(":", 1)[1]) for warning in config.warnings]
     assert [example.splitlines()[line - 1].split(":")[0].strip() for line in lines] == [
-        "external_url", "reload", "replica", "keep",
+        "external_url", "keep",
     ]  # fmt: skip
     assert config.web_config.users is not None
     assert list(config.web_config.users) == ["admin"]
@@ -304,11 +304,11 @@ def test_the_full_example_of_the_documentation_is_read_as_it_stands(tmp_path):
 def test_a_key_that_does_nothing_is_told_only_where_it_is_written(tmp_path):
     ours = "mm2: mm2.properties\nhttp: {insecure: false}\nstore: {url: 'sqlite:///x.db'}\n"
     assert read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2}).warnings == ()
-    ours = "mm2: mm2.properties\nhttp: {reload: false}\nlag: {}\n"
+    ours = "mm2: mm2.properties\nhttp: {external_url: 'https://x.example'}\nlag: {}\n"
     config = read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2})
     assert [str(warning).replace(f"{tmp_path}/", "") for warning in config.worth_reading] == [
         f"mirrorwatch.yaml:{line}: {key}: is kept for a part that this version does not have; it does nothing"
-        for line, key in ((3, "lag"), (2, "http.reload"))
+        for line, key in ((3, "lag"), (2, "http.external_url"))
     ]
 
 

@@ -12,6 +12,7 @@ from canary.report import CollectorCounts
 from canary.watch import FlowWatch, Loss
 from fleet.evidence import CanaryState, Control
 from fleet.vocabulary import FlowVerdict, Verdict
+from mirrorwatch.view import UnreachedView
 from mirrorwatch.viewing import STALE_S, cluster_state, service_view
 from runtime.supervision import Phase, State
 from tests.canary.pretend_link import TOPIC, policy
@@ -48,20 +49,30 @@ def test_the_state_of_a_cluster(seen, supervised, expected):
     assert cluster_state(seen, supervised, NOW_AT) == expected
 
 
-def test_several_probes_lost_in_a_row_are_shown_with_their_number():
+def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
     watch = FlowWatch(policy(), source_topic=TOPIC, target_topic=f"A.{TOPIC}", interval_s=1)
     watch.losses.extend([Loss(990.0, 3, 7, 107, "proved", 50), Loss(980.0, 0, 2, None, "overtaken", 1)])
     flow = SimpleNamespace(
         name="A->B", source="A", target="B", source_topic=TOPIC, target_topic=f"A.{TOPIC}", threshold_s=5.0
     )
+    target = site(control=Control.OK)
+    target.own_topics = SimpleNamespace(
+        heartbeat_age_s=lambda flow, now_at: {("A->B", NOW_AT): 1.2}[flow, now_at]
+    )
     prober = SimpleNamespace(
         flows={"A->B": SimpleNamespace(flow=flow, watch=watch)},
-        sites={},
+        sites={"B": target},
+        unreached=lambda _name: (
+            SimpleNamespace(side="target", kafka_cluster="B", broker_id=3),
+            SimpleNamespace(side="target", kafka_cluster="B", broker_id=2),
+        ),
         state=lambda _name: (CanaryState.RUNNING, ""),
     )
     route = SimpleNamespace(policy=SimpleNamespace(kind=SimpleNamespace(value="default")))
+    cluster = SimpleNamespace(client={"bootstrap.servers": "b:9092"})
+    topology = SimpleNamespace(flow=lambda _name: route, cluster=lambda _alias: cluster)
     view = service_view(
-        SimpleNamespace(topology=SimpleNamespace(flow=lambda _name: route)),
+        SimpleNamespace(topology=topology),
         prober,
         version="0",
         clock=FakeClock(wall_s=NOW_AT),
@@ -76,3 +87,6 @@ def test_several_probes_lost_in_a_row_are_shown_with_their_number():
         (980.0, 2, None, 1),
     ]
     assert {one.topic for one in shown.losses} == {TOPIC}
+    assert shown.unreached == (UnreachedView("target", "B", (2, 3)),)
+    assert (shown.heartbeat_age_s, shown.interval_s, shown.partitions) == (1.2, 1, 0)
+    assert [(one.alias, one.state, one.flows_to) for one in view.clusters] == [("B", "up", ("A->B",))]

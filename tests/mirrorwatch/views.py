@@ -6,7 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from fleet.vocabulary import Cause, Evidence, FlowVerdict, Verdict
-from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
+from mirrorwatch.view import (
+    ClusterView,
+    FlowView,
+    LatencySlice,
+    LossView,
+    ProblemView,
+    ServiceView,
+    UnreachedView,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,6 +138,8 @@ def flow(
     evidence_rows: tuple[Evidence, ...] | None = None,
     losses: tuple[LossView, ...] | None = None,
     measured: bool = True,
+    heartbeat_age_s: float | None = 1.2,
+    unreached: tuple[UnreachedView, ...] = (),
 ) -> FlowView:
     """One flow of the given verdict, with numbers that go with it."""
     good = 84_211
@@ -172,6 +182,7 @@ def flow(
         canary_state=canary_state,
         canary_sentence=canary_sentence,
         threshold_s=5.0,
+        interval_s=1.0,
         partitions=6,
         books=books(expected=3, warmup=3) if unknown else counts,
         recovery_point_age_s=None if unknown else 42.3 if stalled else 0.41,
@@ -184,6 +195,8 @@ def flow(
             slow_from=14 if verdict is Verdict.LATE else 99,
         ),
         losses=losses,
+        heartbeat_age_s=heartbeat_age_s,
+        unreached=unreached,
     )
 
 

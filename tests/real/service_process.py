@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from deploy.local.jars import kafka_version
 from deploy.local.ports import free_port
 from deploy.local.process import Process
 from tests.eventually import eventually
@@ -37,13 +38,14 @@ class ServiceProcess(Process):
         clusters: Mapping[str, Mapping[str, str]] | None = None,
         flows: Mapping[str, Mapping[str, Any]] | None = None,
         canary: Mapping[str, Any] | None = None,
+        version: str | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.config = folder / "mirrorwatch.yaml"
         document: dict[str, Any] = {
-            "mirror_version": "4.3",
+            "mirror_version": (version or kafka_version()).rpartition(".")[0],
             "http": {"listen": f"127.0.0.1:{port}"},
             "canary": {"topic": topic, **QUICK, **(canary or {})},
         }

@@ -25,6 +25,7 @@ from confluent_kafka.admin import (
 from rich.console import Console
 
 from canary.stamp import Stamp, encode
+from canary.weight import batch_bytes, probe_bytes
 from deploy.local import topics
 from deploy.local.jars import kafka_version
 from deploy.local.java import java_command
@@ -33,7 +34,6 @@ from deploy.local.process import Process
 from deploy.local.properties import write_properties
 from fleet.errors import RefusedError
 from mirrorwatch.check import check
-from mirrorwatch.check_cost import batch_bytes, probe_bytes
 from mirrorwatch.config_reading import read_configuration
 from runtime.clock import SystemClock
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
@@ -89,6 +89,41 @@ def test_the_topics_of_two_clusters(kafka_pair, topic_name, tmp_path):
     assert f"{copy} on A" not in flat  # a copy of B's own topic, which nobody has to be told of
     assert re.search(r"A: id \S+, 1 broker, [\d,]+ topics? to be seen", flat)
     assert "Traceback" not in text
+
+
+def test_what_is_wrong_with_topics_that_are_there(kafka_pair, topic_name, tmp_path):
+    a, b = kafka_pair.a.client_properties(), kafka_pair.b.client_properties()
+    probed = topic_name("advice")
+    wrong = {"retention.ms": "1000", "max.message.bytes": "200", "cleanup.policy": "compact,delete"}
+    topics.create_topic(a, probed, config=wrong)
+    topics.create_topic(b, f"A.{probed}", partitions=2, config={"min.insync.replicas": "2"})
+    flows = {"A->B": {"topics": probed}}
+    flow = {"mirror_version": "4.3", "canary": {"topic": probed}}
+    code, text, flat = said(write_config(tmp_path, {"A": a, "B": b}, flows=flows, **flow))
+    assert code == 3, text
+    assert f"{probed} on A keeps records for 1 s only (retention.ms=1000)" in flat
+    assert f"{probed} on A takes no more than 200 bytes at once (max.message.bytes)" in flat
+    assert f"{probed} on A is compacted (cleanup.policy=compact,delete)" in flat
+    assert f"A.{probed} on B wants 2 replicas in sync (min.insync.replicas) and has 1 replica" in flat
+    assert "Not fine: 2 settings of topics spoil the canary" in flat
+
+
+async def test_a_topic_tells_its_settings_and_grows(kafka_pair, topic_name):
+    client, topic = kafka_pair.a.client_properties(), topic_name("grows")
+    await asyncio.to_thread(topics.create_topic, client, topic, config={"retention.ms": "123456"})
+    admin = ClusterAdmin(ClientSettings(client), cluster="A")
+    await admin.open()
+    try:
+        settings = await admin.describe_topic_config(topic)
+        assert settings["retention.ms"] == "123456"
+        assert int(settings["max.message.bytes"]) > 0  # the broker's own
+        await admin.grow_topic(topic, 3)
+        grown = lambda: topics.partition_count(client, topic) == 3  # noqa: E731
+        await asyncio.to_thread(eventually, grown, 20, what="three partitions")
+        described = (await admin.describe_topics([topic]))[topic]
+        assert (described.partitions, described.replicas) == (3, (1, 1, 1))
+    finally:
+        await admin.close()
 
 
 def test_a_cluster_that_is_away_hides_nothing_of_the_other(kafka_pair, tmp_path):
@@ -266,7 +301,7 @@ def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config
         assert "the principal may not do this with the topic" in flat
         assert "User:watcher" in flat
         assert 'w"atch' not in text
-        assert granted_by_the_printed_commands(text, secure_broker, tmp_path) == 4
+        assert granted_by_the_printed_commands(text, secure_broker, tmp_path) == 5
         eventually(lambda: said(path)[0] == 0, 20, what="check content with the rights that it printed")
 
         service = Process("service", [sys.executable, "-m", "mirrorwatch", "run", str(path)], folder=tmp_path)
@@ -292,14 +327,15 @@ def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config
     assert said(path)[0] == 4  # the rights are gone, and that is seen
 
 
-@pytest.mark.parametrize("lacking", [None, "Create", "Write", "Read"])
+@pytest.mark.parametrize("lacking", [None, "Create", "Write", "Read", "Alter", "Describe_Configs"])
 async def test_each_right_is_needed(secure_broker, topic_name, lacking):
     """Do with one topic what the canary does with it at the source; without one right, one step is refused."""
     topic = topic_name("rights")
     settings = ClientSettings(secure_broker.client_properties("watcher"))
     with acls_of(secure_broker) as grant:
         # Describe comes with Read or Write; it is what tells a test that the rights have arrived.
-        grant(topic, [name for name in ("Create", "Write", "Read") if name != lacking])
+        needed = ("Create", "Write", "Read", "Alter", "Describe_Configs")
+        grant(topic, [name for name in needed if name != lacking])
         refused = set()
         admin = ClusterAdmin(settings, cluster="S")
         await admin.open()
@@ -313,6 +349,14 @@ async def test_each_right_is_needed(secure_broker, topic_name, lacking):
             assert (await admin.describe_topics([topic]))[topic] is not None
             assert await admin.end_offsets(topic, [0]) == {0: 0}
             assert topic in await admin.list_topics()
+            for step, doing in (
+                ("Describe_Configs", admin.describe_topic_config(topic)),
+                ("Alter", admin.grow_topic(topic, 2)),
+            ):
+                try:
+                    await doing
+                except RefusedError:
+                    refused.add(step)
         finally:
             await admin.close()
         refused |= await _send_and_read(settings, secure_broker, topic)

@@ -136,6 +136,7 @@ def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, top
         # Nothing is granted: neither our topic nor the other one may even be looked at.
         eventually(lambda: "S: topics" in service.problems(), 30)
         assert "the principal may not do this with the topic" in service.problems()["S: topics"]
+        assert "the principal may not do this" in service.flow("S->B")["canary"]["sentence"]
         assert "S: __mirrorwatch-control" in service.problems()
         assert service.metric("collector_errors_total", kafka_cluster="S", collector="topics") >= 1
         flow = service.becomes("unknown", flow="B->S", cause="prober", deadline_s=10)

@@ -6,6 +6,9 @@ import ast
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from runtime import clock as clock_module
 from runtime.clock import Clock, SystemClock, WaitingClock
 from tests.runtime.fake_clock import FakeClock
 
@@ -36,3 +39,92 @@ def test_no_other_module_of_the_runtime_reads_the_time():
             modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             readers += [path.name for module in modules if module in {"time", "datetime"}]
     assert set(readers) == {"clock.py"}
+
+
+class Readings:
+    """The machine's three clocks in seconds, and what is done to them; takes the place of `time` in the clock."""
+
+    def __init__(self, *, boottime: bool):
+        self.monotonic, self.slept, self.wall = 100.0, 0.0, 1_800_000_000.0
+        self.standing = 0  # how many more readings are followed by a standstill of the process
+        if boottime:
+            self.CLOCK_BOOTTIME = 7
+
+    def _read(self, value: float) -> int:
+        if self.standing:
+            self.standing -= 1
+            self.monotonic += 8
+            self.wall += 8
+        return round(value * 1e9)
+
+    def monotonic_ns(self):
+        return self._read(self.monotonic)
+
+    def clock_gettime_ns(self, clock):
+        assert clock == 7
+        return self._read(self.monotonic + self.slept)
+
+    def time_ns(self):
+        return self._read(self.wall)
+
+    def time(self):
+        return self.time_ns() / 1e9
+
+    def run(self, seconds):
+        self.monotonic += seconds
+        self.wall += seconds
+
+    def sleep(self, seconds):
+        self.slept += seconds
+        self.wall += seconds
+
+
+@pytest.fixture(params=[True, False], ids=["with boottime", "without"])
+def machine(request, monkeypatch):
+    readings = Readings(boottime=request.param)
+    monkeypatch.setattr(clock_module, "time", readings)
+    monkeypatch.setattr(clock_module, "_BOOTTIME", 7 if request.param else None)
+    return readings
+
+
+def slept_s(clock, since_ns):
+    return (clock.slept_ns() - since_ns) / 1e9
+
+
+def test_a_sleep_shows_beside_the_monotonic_clock(machine):
+    clock = SystemClock()
+    before_ns, began_ns, wall_s = clock.slept_ns(), clock.monotonic_ns(), clock.wall_s()
+    machine.run(10)
+    assert slept_s(clock, before_ns) == pytest.approx(0)
+    machine.sleep(3600)
+    assert slept_s(clock, before_ns) == pytest.approx(3600)
+    assert clock.monotonic_ns() - began_ns == 10_000_000_000
+    clock.follow()
+    assert clock.wall_s() - wall_s == pytest.approx(3610)
+
+
+@pytest.mark.parametrize("by_s", [3600.0, -3600.0])
+def test_a_wall_clock_that_is_set_is_followed_only_when_asked_to(machine, by_s):
+    clock = SystemClock()
+    before_ns, wall_s = clock.slept_ns(), clock.wall_s()
+    machine.wall += by_s
+    machine.run(10)
+    assert clock.wall_s() - wall_s == pytest.approx(10)
+    assert clock.follow() == pytest.approx(by_s)
+    assert clock.follow() == pytest.approx(0)
+    assert clock.wall_s() == pytest.approx(machine.wall)
+    if hasattr(machine, "CLOCK_BOOTTIME"):
+        assert slept_s(clock, before_ns) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("standing", range(1, 4))
+def test_a_process_that_stands_between_two_readings_takes_it_for_neither_sleep_nor_setting(machine, standing):
+    clock = SystemClock()
+    before_ns = clock.slept_ns()
+    machine.standing = standing
+    assert slept_s(clock, before_ns) == pytest.approx(0)
+    machine.standing = standing
+    assert clock.follow() == pytest.approx(0)
+    machine.standing = 1_000
+    assert slept_s(clock, before_ns) == pytest.approx(0)
+    assert clock.follow() == pytest.approx(0)

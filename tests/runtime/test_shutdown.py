@@ -33,6 +33,23 @@ async def test_the_first_signal_asks_the_second_forces_and_handlers_come_back(nu
     assert {each: signal.getsignal(each) for each in before} == before
 
 
+async def test_a_hang_up_asks_for_a_reload_until_the_service_stops():
+    before = signal.getsignal(signal.SIGHUP)
+    async with Shutdown(force=pytest.fail) as shutdown:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGHUP)
+            async with asyncio.timeout(5):
+                await shutdown.reload.wait()
+            assert not shutdown.stopping.is_set()
+            shutdown.reload.clear()
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+        async with asyncio.timeout(5):
+            await shutdown.stopping.wait()
+        assert not shutdown.reload.is_set()
+    assert signal.getsignal(signal.SIGHUP) == before
+
+
 async def test_handlers_come_back_after_an_exception_too():
     before = signal.getsignal(signal.SIGTERM)
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+import subprocess
 import threading
 
 import pytest
@@ -224,16 +225,43 @@ async def test_faults_at_the_opening_are_sentences(opened, tmp_path):
         f"the store {tmp_path}/text.db is no database: name another file in store.url, or move this one away",
         ["open"],
     )
-    where = "cannot be opened: its folder has to exist, and this user has to be allowed to write there"
-    assert await refusal(opened, "nowhere/mw.db") == (f"the store {tmp_path}/nowhere/mw.db {where}", ["open"])
+    nowhere = f"{tmp_path}/nowhere"
+    todo = "make it, or name another file in store.url"
+    assert await refusal(opened, "nowhere/mw.db") == (
+        f"the store {nowhere}/mw.db cannot be opened, there is no folder {nowhere}: {todo}",
+        ["open"],
+    )
     (tmp_path / "folder.db").mkdir()
-    assert await refusal(opened, "folder.db") == (f"the store {tmp_path}/folder.db {where}", ["open"])
+    assert await refusal(opened, "folder.db") == (
+        f"the store {tmp_path}/folder.db is a folder: name a file in it in store.url",
+        ["open"],
+    )
     with contextlib.closing(sqlite3.connect(tmp_path / "theirs.db")) as theirs:
         theirs.execute("CREATE TABLE accounts (id INTEGER)")
     assert await refusal(opened, "theirs.db") == (
         f"the store {tmp_path}/theirs.db belongs to another program: name a file of its own in store.url",
         ["open"],
     )
+
+
+@pytest.fixture
+def read_only_disk(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a disk")
+@pytest.mark.usefixtures("read_only_disk")
+async def test_a_disk_that_is_mounted_read_only_is_a_sentence(opened, tmp_path):
+    sentence, errors = await refusal(opened, "disk/mw.db")
+    assert sentence == (
+        f"the store {tmp_path}/disk/mw.db cannot be written, its disk is mounted read-only: "
+        "mount it for writing, or name another file"
+    )
+    assert errors == ["open"]
 
 
 @contextlib.contextmanager
@@ -259,7 +287,7 @@ async def test_folders_and_files_that_may_not_be_written(opened, tmp_path):
         (tmp_path / "closed" / "old.db").chmod(0o444)
     with as_nobody():
         sentence, errors = await refusal(opened, "closed/new.db")
-        assert "new.db cannot be opened: its folder has to exist, and this user" in sentence
+        assert "new.db cannot be opened: give this user the right to write in its folder" in sentence
         assert errors == ["open"]
         if store is not None:
             sentence, errors = await refusal(opened, "closed/old.db")

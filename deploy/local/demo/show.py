@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from deploy.local.faults import BY_NAME, Fault
+from deploy.local.faults import BY_NAME
 from deploy.local.process import python_process
 from fleet.vocabulary import Verdict
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deploy.local.demo.keys import Keys
     from deploy.local.demo.service import Said
     from deploy.local.demo.stack import DemoStack
+    from deploy.local.fault import Fault
 
 FLOW = "A->B"
 ROUNDS = ("freeze-mirror", "stop-target", "drop-some")

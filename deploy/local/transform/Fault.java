@@ -23,13 +23,15 @@ import org.apache.kafka.connect.transforms.Transformation;
  * The file named by `switch` is a properties file, looked at before each record, so that another process
  * can begin and end a fault while the mirror runs and knows from which record on it holds. Its keys:
  *
- *   mode       drop, alter (value), unheader (drops all headers), retime, misroute (into `to`), slow, fail
+ *   mode       drop, alter (value), unkey, unvalue, unheader (drops key, value, all headers), retime,
+ *              misroute (into `to`), repartition (into the next of `count` partitions), slow, hang, fail
  *   topics     regular expression, matched in full against the topic's name on the source
  *   partition  only this partition (default: all)
  *   modulus, remainder   only source offsets with offset % modulus == remainder (default: all)
  *   select     all, tombstones (null values), or header:NAME (records that carry it)
  *   to         the topic for misroute, as it is named on the target
- *   pause.ms   how long slow waits before each record
+ *   count      how many partitions the topic has, for repartition
+ *   pause.ms   how long slow waits before each record; hang waits for as long as the same order stands
  *
  * Heartbeats and checkpoints, which are not copies of a record, pass untouched.
  */
@@ -65,12 +67,26 @@ public class Fault implements Transformation<SourceRecord> {
                 return null;
             case "alter":
                 return copy(record, record.topic(), altered(record.value()), record.timestamp(), true);
+            case "unkey":
+                return record.newRecord(record.topic(), record.kafkaPartition(), record.keySchema(), null,
+                    record.valueSchema(), record.value(), record.timestamp(), record.headers());
+            case "unvalue":
+                return copy(record, record.topic(), null, record.timestamp(), true);
             case "unheader":
                 return copy(record, record.topic(), record.value(), record.timestamp(), false);
             case "retime":
                 return copy(record, record.topic(), record.value(), record.timestamp() + 3_600_000L, true);
             case "misroute":
                 return copy(record, order.getProperty("to"), record.value(), record.timestamp(), true);
+            case "repartition":
+                int next = (record.kafkaPartition() + 1) % Integer.parseInt(order.getProperty("count"));
+                return record.newRecord(record.topic(), next, record.keySchema(), record.key(),
+                    record.valueSchema(), record.value(), record.timestamp(), record.headers());
+            case "hang":
+                for (String begun = seen; begun.equals(seen); look()) {
+                    pause(20);
+                }
+                return record;
             case "slow":
                 pause(Long.parseLong(order.getProperty("pause.ms", "100")));
                 return record;

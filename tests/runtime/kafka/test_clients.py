@@ -111,3 +111,17 @@ def test_a_tap_ends_soon_while_its_cluster_is_away():
     eventually(lambda: tap.last_poll_ns > first, 10)
     tap.stop()
     assert tap.join(5.0)
+
+
+def test_a_tap_that_ends_by_itself_is_dead_and_one_that_was_told_to_is_not():
+    tap = Tap(AWAY, name="t", cluster="A", clock=SystemClock(), sink=lambda _: None)
+    assert not tap.dead
+    tap.start([Place("c", 0, 0)])
+    assert not tap.dead
+    tap.stop()
+    assert tap.join(5.0)
+    assert not tap.dead
+    refused = Tap(BAD, name="t", cluster="A", clock=SystemClock(), sink=lambda _: None)
+    refused.start([Place("c", 0, 0)])
+    assert refused.join(5.0)
+    assert refused.dead

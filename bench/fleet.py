@@ -1,0 +1,147 @@
+"""Fifty flows over twenty clusters in one process: what one dead or slow cluster changes for the others.
+
+Twenty brokers, each a cluster of its own; every source goes to two or three others. Copying is done by
+`bench.plain_mirror`, which is no MirrorMaker (it says why). Phases of equal length: all well; one cluster
+killed (kill -9); that one back; another one frozen (SIGSTOP); thawed, and all well again.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from bench.fleet_figures import Phase, figures_of
+from bench.watched_service import WatchedService
+from deploy.local.broker import Broker
+from deploy.local.jars import kafka_version
+from deploy.local.mirror import mirror_settings
+from deploy.local.process import python_process
+from deploy.local.properties import write_properties
+from deploy.local.topics import create_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TOPIC = "mirrorwatch-canary"
+CLUSTERS = 20
+AT_ONCE = 4  # brokers that start together
+KILLED, FROZEN = "c05", "c12"
+HEALTHY_WITHIN_S = 180.0
+CANARY = {"interval": "1s", "threshold": "5s"}
+
+
+def flows() -> list[tuple[str, str]]:
+    """Return the fifty flows: each cluster to the next two, every other one to the fifth after it too."""
+    names = aliases()
+    return [
+        (source, names[(number + step) % CLUSTERS])
+        for number, source in enumerate(names)
+        for step in ((1, 2) if number % 2 else (1, 2, 5))
+    ]
+
+
+def aliases() -> list[str]:
+    """Return the names of the clusters."""
+    return [f"c{number:02}" for number in range(1, CLUSTERS + 1)]
+
+
+class Fleet:
+    """A context manager: the brokers, the plain mirror, and the service that watches."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.brokers = {alias: Broker(alias, folder / alias) for alias in aliases()}
+        self.partitions = {alias: 1 + number % 3 for number, alias in enumerate(aliases())}
+        plan = folder / "plan.json"
+        targets: dict[str, list[str]] = {}
+        for source, target in flows():
+            targets.setdefault(source, []).append(target)
+        clusters = {alias: broker.bootstrap for alias, broker in self.brokers.items()}
+        plan.write_text(
+            json.dumps(
+                {"topic": TOPIC, "clusters": clusters, "partitions": self.partitions, "flows": targets}
+            ),
+            encoding="utf-8",
+        )
+        self.mirror = python_process("plain-mirror", "bench.plain_mirror", str(plan), folder=folder)
+        mm2 = folder / "mm2.properties"
+        names = [f"{source}->{target}" for source, target in flows()]
+        settings = mirror_settings(list(self.brokers.values()), names, {"tasks.max": "1"}, None)
+        write_properties(mm2, settings)
+        self.service = WatchedService(folder / "service", mm2=mm2, version=kafka_version(), canary=CANARY)
+        timed = python_process("unused", "bench.timed_service", folder=folder)
+        config = folder / "service" / "mirrorwatch.yaml"
+        self.service.command = [*timed.command, str(config), str(folder / "service")]
+        self.service.environment |= timed.environment
+
+    def __enter__(self) -> Self:
+        try:
+            brokers = list(self.brokers.values())
+            for start in range(0, len(brokers), AT_ONCE):
+                some = brokers[start : start + AT_ONCE]
+                for broker in some:
+                    broker.begin_format()
+                for broker in some:
+                    broker.start()
+                for broker in some:
+                    broker.wait_ready(deadline_s=120.0)
+            for source in aliases():
+                self._create(source, TOPIC, source)
+            for source, target in flows():
+                self._create(target, f"{source}.{TOPIC}", source)
+            self.mirror.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.service.kill()
+        self.mirror.kill()
+        for broker in self.brokers.values():
+            broker.kill()
+
+    def _create(self, on: str, topic: str, source: str) -> None:
+        create_topic(self.brokers[on].client_properties(), topic, partitions=self.partitions[source])
+
+
+def measure(*, seconds: float) -> dict[str, Any]:
+    """Return the figures of every phase, each so many seconds long."""
+    with tempfile.TemporaryDirectory(prefix="mirrorwatch-fleet-") as name, Fleet(Path(name)) as fleet:
+        names = [f"{source}->{target}" for source, target in flows()]
+        began_at = time.time()
+        fleet.service.start()
+        fleet.service.wait_healthy(*names, deadline_s=HEALTHY_WITHIN_S)
+        print(f"all {len(names)} flows healthy {time.time() - began_at:.1f} s after the start", flush=True)
+        phases = [_phase(fleet, what, ill, act, seconds) for what, ill, act in _acts(fleet)]
+        fleet.service.request_stop()
+        status = fleet.service.wait(deadline_s=60.0)
+        found = figures_of(
+            fleet.folder / "service", phases, fleet.service.changes(), names, began_at=began_at
+        )
+    return {"exit_status": status, **found}
+
+
+def _acts(fleet: Fleet) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    killed, frozen = fleet.brokers[KILLED], fleet.brokers[FROZEN]
+    yield "all well", "", lambda: None
+    yield "one killed", KILLED, killed.kill
+    yield "it is back", KILLED, killed.start
+    yield "one frozen", FROZEN, frozen.freeze
+    yield "it is thawed", FROZEN, frozen.thaw
+
+
+def _phase(fleet: Fleet, what: str, ill: str, act: Callable[[], None], seconds: float) -> Phase:
+    """Do something to a cluster, look on for so long, and say what it cost meanwhile."""
+    phase = Phase.begin(what, ill, fleet.service)
+    act()
+    phase.look(fleet.service)
+    while time.monotonic_ns() < phase.began_ns + seconds * 1e9:
+        time.sleep(min(5.0, seconds / 4))
+        phase.look(fleet.service)
+    phase.end(fleet.service)
+    print(f"{what}: {phase.cost()}", flush=True)
+    return phase

@@ -1,0 +1,175 @@
+"""A year of probes at 10/s through one tracker, and an outage of a week: do the books close, is memory flat?
+
+The clock is the benchmark's own. Ten partitions are probed once a second. Every day has its troubles: a
+mirror that stands for ten minutes, probes that are dropped, come late, come twice, are refused, are never
+acknowledged. The benchmark counts the truth by itself; at the end books, the rows of all minutes and the
+truth have to be equal. What is kept each minute is added up as the store would hold it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from canary.events import Acked, Refused, Scheduled, SeenAtSource, SeenAtTarget, Sent, TargetRead
+from canary.minutes import COLUMNS
+from canary.stamp import Intact, Stamp
+from canary.tracker import Tracker
+from canary.tracking import TrackerPolicy
+
+S = 1_000_000_000
+MS = 1_000_000
+PARTITIONS = 10
+DAY_S = 86_400
+STANDS_S = 600  # once a day, from noon on
+WEEK_S = 7 * DAY_S
+_ID, _RUN = "bench", "00000000000000aa"
+_PAGE_KB = 4
+
+
+class _Partition:
+    """Both logs of one partition, as far as they are needed."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.sequence = self.source_offset = self.target_offset = 0
+        self.held: list[Intact] = []  # what the mirror has not passed on
+
+
+class Year:
+    """Plays days against a tracker; `truth` counts what has to come out."""
+
+    def __init__(self) -> None:
+        policy = TrackerPolicy(_ID, _RUN, 5 * S, 60 * S, 0)
+        known = [(_ID, number) for number in range(PARTITIONS)]
+        self.tracker = Tracker(policy, carried=known, source_topic="mirrorwatch-canary")
+        self.partitions = [_Partition(number) for number in range(PARTITIONS)]
+        self.truth: Counter[str] = Counter()
+        self.sums: Counter[str] = Counter()  # of the rows that were final when they were told last
+        self.rows: dict[int, tuple[int, ...]] = {}  # as the store would hold them, the newest minutes
+        self.second = 0
+
+    def play(self, seconds: int, *, stands: bool = False) -> None:
+        """Let so many seconds pass; `stands` has the mirror stand in all of them."""
+        for _ in range(seconds):
+            of_day = self.second % DAY_S
+            frozen = stands or DAY_S // 2 <= of_day < DAY_S // 2 + STANDS_S
+            for partition in self.partitions:
+                self._probe(partition, frozen=frozen)
+            self.tracker.advance(self.second * S + S // 2)
+            self.second += 1
+            if self.second % 60 == 0:
+                self._keep()
+
+    def check(self) -> list[str]:
+        """Return a sentence for everything that does not agree."""
+        found = self.tracker.books.discrepancies()
+        books = self.tracker.books.as_dict()
+        found += [
+            f"{name}: the books say {books[name]}, the truth is {count}"
+            for name, count in self.truth.items()
+            if books[name] != count
+        ]
+        sums = self.sums + Counter()
+        for row in self.rows.values():
+            sums.update(dict(zip(COLUMNS, row, strict=True)))
+        in_flight = books["in_flight"]
+        for name in COLUMNS:
+            open_yet = in_flight if name in ("expected", "settled") else 0
+            if not books[name] - open_yet <= sums[name] <= books[name]:
+                found.append(f"{name}: the rows of all minutes say {sums[name]}, the books {books[name]}")
+        return found
+
+    def _probe(self, partition: _Partition, *, frozen: bool) -> None:
+        handle, number, sequence = self.tracker.handle, partition.number, partition.sequence
+        partition.sequence += 1
+        at_ns = self.second * S + number * 100 * MS
+        handle(Scheduled(_ID, number, sequence, at_ns, at_ns // MS))
+        handle(Sent(_ID, number, sequence, at_ns))
+        fate = sequence % 10_007 if not frozen else -1
+        self.truth["expected"] += 1
+        if fate == 11:
+            handle(Refused(_ID, number, sequence, "no"))
+            self.truth["produce_failed"] += 1
+            return
+        reading = Intact(Stamp(_ID, _RUN, sequence, _ID, "mirrorwatch-canary", number, at_ns // MS))
+        if fate != 13:  # never acknowledged, and there all the same
+            handle(Acked(_ID, number, sequence, partition.source_offset, at_ns + MS))
+        handle(SeenAtSource(number, partition.source_offset, reading, at_ns + 2 * MS))
+        partition.source_offset += 1
+        if fate == 17:
+            self.truth["lost"] += 1
+            return
+        partition.held.append(reading)
+        if not frozen:
+            self._pass_on(partition, at_ns + 10 * MS, twice=fate == 19)
+
+    def _pass_on(self, partition: _Partition, at_ns: int, *, twice: bool) -> None:
+        held, partition.held = partition.held, []
+        for reading in [*held, held[-1]] if twice else held:
+            age_ns = at_ns - reading.stamp.due_at_ms * MS
+            offset = partition.target_offset
+            partition.target_offset += 1
+            end = offset + 1
+            self.tracker.handle(SeenAtTarget(partition.number, offset, end, reading, at_ns))
+            if reading is held[-1]:
+                continue
+            self._count(age_ns)
+        self._count(at_ns - held[-1].stamp.due_at_ms * MS)
+        self.truth["duplicated"] += twice
+        self.tracker.handle(TargetRead(partition.number, partition.target_offset, partition.target_offset))
+
+    def _count(self, age_ns: int) -> None:
+        if age_ns <= 5 * S:
+            self.truth["good"] += 1
+        elif age_ns <= 60 * S:
+            self.truth["late"] += 1
+        else:
+            self.truth["overdue"] += 1
+            self.truth["recovered"] += 1
+
+    def _keep(self) -> None:
+        minute = self.second // 60
+        for (_, changed), row in self.tracker.snapshot(minute).rows.items():
+            self.rows[changed] = row
+        for final in [one for one in self.rows if one < minute - 2 * WEEK_S // 60]:
+            self.sums.update(dict(zip(COLUMNS, self.rows.pop(final), strict=True)))
+
+
+def measure(*, days: int) -> dict[str, Any]:
+    """Play so many days, a week without a single copy among them; print a line every ten days."""
+    year, began = Year(), time.perf_counter()
+    year.play(DAY_S)
+    after_a_day_mb = _rss_mb()
+    outage_mb: list[float] = []
+    for day in range(1, days):
+        stands = days // 2 <= day < days // 2 + 7 and days > 20
+        year.play(DAY_S, stands=stands)
+        if stands:
+            outage_mb.append(_rss_mb())
+        if day % 10 == 9:
+            took_s = time.perf_counter() - began
+            print(
+                f"day {day + 1}: {year.truth['expected']:,} probes, {took_s:.0f} s, {_rss_mb():.1f} MB",
+                flush=True,
+            )
+    year.play(120)
+    discrepancies = year.check()
+    for sentence in discrepancies:
+        print(f"does not agree: {sentence}")
+    return {
+        "days": days,
+        "probes": year.truth["expected"],
+        "probes_per_s": round(year.truth["expected"] / (time.perf_counter() - began)),
+        "discrepancies": len(discrepancies),
+        "rss_after_a_day_mb": after_a_day_mb,
+        "rss_in_the_outage_mb": max(outage_mb, default=0.0),
+        "rss_at_the_end_mb": _rss_mb(),
+    }
+
+
+def _rss_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return round(pages * _PAGE_KB / 1024, 1)

@@ -1,0 +1,257 @@
+"""The canary's memory: what has changed goes into the store every second, and comes back at a start.
+
+Rows, coverages and findings of one instant are written in one transaction, together with this process's
+lease: after a kill at any moment the store holds the books of some instant, and the next process goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from functools import partial
+from typing import TYPE_CHECKING
+
+from canary import leases, saving, tables
+from canary.heritage import FlowHeritage, Left
+from canary.saving import TakenOverError, Waiting
+from canary.watch import Instant
+from fleet.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from canary.flows import WatchedFlow
+    from canary.report import Reporter
+    from runtime.clock import WaitingClock
+    from runtime.store import Store
+
+KEEP_S = 1.0
+AGAIN_S = 5.0  # after the store has failed
+TIDY_S = 3600.0
+LOOK_S = 0.5
+MAX_ROWS = 200_000  # that wait for a store which cannot be written
+MAX_CARRIED = 100_000
+FINDINGS_S = 1800.0  # how far back findings are gone on with: a verdict holds for less than this
+MIGRATIONS = (*tables.MIGRATIONS, *leases.MIGRATIONS)
+
+
+class Bookkeeper:
+    """Keeps the books of one process, under its `incarnation`.
+
+    `written` is told after each try whether the store took it, and what it said if not.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        replica: str,
+        minutes_s: float,
+        findings_s: float,
+        clock: WaitingClock,
+        reporter: Reporter,
+        written: Callable[[bool, str], None],
+    ) -> None:
+        self._incarnation = secrets.token_hex(8)
+        self._store = store
+        self._replica = replica
+        self._minutes_s = minutes_s
+        self._findings_s = findings_s
+        self._clock = clock
+        self._reporter = reporter
+        self._written = written
+        self._flows: set[str] = set()  # that were ever watched
+        self._watched: set[str] = set()  # the same, without those that were only to be
+        self._taken: dict[str, leases.Incarnation] = {}  # that were taken over, by name
+        self._adopting: dict[str, set[str]] = {}  # by incarnation: the flows that have not finished with it
+        self._waiting = Waiting()
+        self._tidied_ns: int | None = None
+        self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
+
+    @property
+    def incarnation(self) -> str:
+        """Return the name of this process's probes."""
+        return self._incarnation
+
+    # --- at the start
+
+    async def begin(self, flows: Iterable[str]) -> None:
+        """Write this process's lease, and take over what those that are gone have left."""
+        self._flows |= set(flows)
+        silent = await self._wait_for_others()
+        start = partial(
+            saving.start,
+            incarnation=self.incarnation,
+            replica=self._replica,
+            flows=sorted(self._flows),
+            silent=silent,
+            now_at=self._clock.wall_s(),
+        )
+        self._taken = {one.incarnation: one for one in await self._store.write(start)}
+        for one in self._taken.values():
+            if not one.flows & self._flows:
+                continue
+            self._reporter.event(
+                "going on with the probes of an earlier process",
+                incarnation=one.incarnation,
+                replica=one.replica,
+            )
+
+    async def load(self) -> dict[str, FlowHeritage]:
+        """Return by flow what it begins with, what waits to be written included."""
+        since_at = self._clock.wall_s() - FINDINGS_S
+        carried, coverages, findings = await self._store.read(
+            lambda connection: (
+                tables.carried_of(connection),
+                tables.coverages_of(connection, self._taken),
+                tables.findings_since(connection, since_at),
+            )
+        )
+        for flow, topic_id, partition in self._waiting.carried:
+            carried.setdefault(flow, set()).add((topic_id, partition))
+        watched = {name for one in self._taken.values() for name in one.flows}
+        # Of a flow that was watched here before, everything that was left has been taken over once.
+        return {
+            flow: FlowHeritage(
+                frozenset(carried.get(flow, ())),
+                {
+                    one.incarnation: Left(one.begun_at, tuple(coverages.get((flow, one.incarnation), ())))
+                    for one in self._taken.values()
+                    if flow in one.flows and flow not in self._watched
+                },
+                tuple(findings.get(flow, ())),
+            )
+            for flow in carried.keys() | findings.keys() | watched
+        }
+
+    def watch(self, held: WatchedFlow) -> None:
+        """Keep this flow's books from now on."""
+        name = held.flow.name
+        self._flows.add(name)
+        self._watched.add(name)
+        for incarnation in held.watch.heritage.left:
+            self._adopting.setdefault(incarnation, set()).add(name)
+
+    def note_carried(self, flow: str, topic_id: str, partition: int) -> None:
+        """Have it kept that a flow carries this partition."""
+        if len(self._waiting.carried) < MAX_CARRIED:
+            self._waiting.carried.add((flow, topic_id, partition))
+
+    # --- while it runs
+
+    async def keep(self, flows: Mapping[str, WatchedFlow]) -> None:
+        """Write what has changed every second, until cancelled; raises only TakenOverError."""
+        while True:
+            for held in flows.values():
+                self.take(held)
+            took = await self._write()
+            await self._clock.wait(self._never, timeout_s=KEEP_S if took else AGAIN_S)
+
+    def take(self, held: WatchedFlow) -> None:
+        """Note what has changed of one flow; nothing of it is written before the next write."""
+        if held.flow.off:
+            return
+        name, now = held.flow.name, Instant(self._clock.monotonic_ns(), self._clock.wall_s())
+        shot = held.watch.snapshot(now)
+        for (of, minute), numbers in shot.rows.items():
+            self._waiting.rows[name, of, minute] = numbers
+        for one in shot.coverages:
+            key = (name, one.incarnation, one.topic_id, one.partition)
+            self._waiting.coverages[key] = (name, held.watch.target_topic_id, one)
+        for finding in held.watch.take_findings():
+            number = finding.overtaken + 2 * finding.named
+            place = (finding.kind, finding.at, finding.topic, finding.partition, number)
+            self._waiting.findings[name, place] = (name, number, finding)
+        for incarnation in shot.finished:
+            self._finish(incarnation, name)
+        if len(self._waiting.rows) > MAX_ROWS:
+            self._give_up_oldest()
+
+    def forget(self, held: WatchedFlow) -> None:
+        """Note the last of a flow that is watched no more."""
+        self.take(held)
+        for incarnation in held.watch.heritage.left:
+            self._finish(incarnation, held.flow.name)
+
+    async def end(self, flows: Mapping[str, WatchedFlow]) -> None:
+        """Write the last of everything, and give the lease back."""
+        for held in flows.values():
+            self.take(held)
+        await self._write(ended=True)
+
+    def _finish(self, incarnation: str, flow: str) -> None:
+        waiting = self._adopting.get(incarnation, set())
+        waiting.discard(flow)
+        if not waiting and self._adopting.pop(incarnation, None) is not None:
+            self._waiting.closed.add(incarnation)
+
+    async def _write(self, *, ended: bool = False) -> bool:
+        """Write what waits; what could not be written waits on, but for what is newer in its place."""
+        waiting, self._waiting = self._waiting, Waiting()
+        now_at, tidy = self._clock.wall_s(), self._tidy_due()
+        save = partial(
+            saving.save,
+            waiting=waiting,
+            incarnation=self.incarnation,
+            replica=self._replica,
+            flows=sorted(self._flows),
+            now_at=now_at,
+            ended=ended,
+            kept=(self._minutes_s, self._findings_s) if tidy else None,
+        )
+        try:
+            await self._store.write(save)
+        except BaseException as error:
+            # Whether it was written or not: every value is whole, so writing it twice does no harm.
+            self._waiting = waiting.followed_by(self._waiting)
+            if isinstance(error, TakenOverError) or not isinstance(error, UnavailableError):
+                raise
+            self._reporter.problem("store", str(error))
+            self._written(False, str(error))
+            return False
+        if tidy:
+            self._tidied_ns = self._clock.monotonic_ns()
+        self._reporter.settled("store")
+        self._written(True, "")
+        return True
+
+    def _tidy_due(self) -> bool:
+        return self._tidied_ns is None or self._clock.monotonic_ns() - self._tidied_ns > TIDY_S * 1e9
+
+    def _give_up_oldest(self) -> None:
+        rows = self._waiting.rows
+        for key in sorted(rows, key=lambda one: one[2])[: len(rows) - MAX_ROWS]:
+            del rows[key]
+        self._reporter.problem(
+            "store",
+            f"the store has not been written for so long that the books of the oldest minutes are given up;"
+            f" {MAX_ROWS} rows wait",
+        )
+
+    async def _wait_for_others(self) -> dict[str, float]:
+        """Wait until it is known of every lease whether its process is alive; return those that were silent.
+
+        Of a process of another machine or container only its renewing tells, or its not doing so for LEASE_S.
+        """
+        seen: dict[str, float] = {}
+        began_ns, told = self._clock.monotonic_ns(), False
+        while True:
+            now_at = self._clock.wall_s()
+            rows = await self._store.read(leases.incarnations)
+            doubtful = {
+                row.incarnation: row.renewed_at
+                for row in rows
+                if not row.gone(now_at)
+                and not row.at_work()
+                and row.renewed_at <= seen.setdefault(row.incarnation, row.renewed_at)
+            }
+            if not doubtful or self._clock.monotonic_ns() - began_ns > leases.LEASE_S * 1e9:
+                return doubtful
+            if not told:
+                told = True
+                self._reporter.event(
+                    "waiting to see whether other processes on this store are alive",
+                    replicas=", ".join(sorted({row.replica for row in rows if row.incarnation in doubtful})),
+                    at_most_s=leases.LEASE_S,
+                )
+            await self._clock.wait(self._never, timeout_s=LOOK_S)

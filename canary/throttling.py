@@ -1,0 +1,34 @@
+"""Say when brokers hold back the canary's own clients: its latencies are then not the mirror's alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.kafka.throttle import WINDOW_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from canary.report import Reporter
+    from runtime.kafka.throttle import Throttle
+
+MUCH_S = 1.0  # in WINDOW_S
+_DOING = {"tap": "reading", "sender": "writing"}
+_CLIENT = {"tap": "tap", "sender": "canary"}
+
+
+def tell_throttled(alias: str, throttles: Mapping[str, Throttle], reporter: Reporter) -> None:
+    """Tell of each client of a cluster that is held back much, and when that is over."""
+    for collector, throttle in throttles.items():
+        where = f"{alias}: quota of the {collector}"
+        recent_s = throttle.recent_s()
+        if recent_s <= MUCH_S:
+            reporter.settled(where)
+            continue
+        reporter.problem(
+            where,
+            f"{alias} held back the canary's own {_DOING[collector]} for {recent_s:.1f} s in the last"
+            f" {WINDOW_S:.0f} s, because of a quota: what is measured is then not the mirror alone. Raise the"
+            f" quota for the client id mirrorwatch-{alias}-{_CLIENT[collector]}, or its user's, or"
+            " canary.interval",
+        )

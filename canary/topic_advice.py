@@ -1,0 +1,230 @@
+"""What is wrong with a topic of ours, judged from its settings, with what to do about it. Pure.
+
+The rules in their order: partitions, max.message.bytes, min.insync.replicas, cleanup.policy, retention.ms,
+retention.bytes, and what keeps records for ever. A setting that the cluster did not tell is not judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fleet.quantity import bytes_text, duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+YEAR_S = 365 * 86_400.0
+DEFAULT_SEGMENT_BYTES = 2**30
+_WISHED = {"retention.ms": "86400000", "segment.ms": "21600000"}
+
+
+class Use(StrEnum):
+    """What a topic of ours is for."""
+
+    PROBES = "probes"
+    COPIES = "copies"
+    CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTopic:
+    """A topic as it is, and what it has to hold.
+
+    `replicas` are those of the partition that has the fewest, None where that is not known; `planned` is None
+    where the plan is not known or not the topic's to keep. `record_bytes` is the largest batch that a record
+    of ours comes in; one is written into each partition every `interval_s`, and is to be kept for `kept_s`.
+    """
+
+    name: str
+    kafka_cluster: str
+    use: Use
+    settings: Mapping[str, str]
+    partitions: int
+    replicas: int | None
+    planned: int | None
+    record_bytes: int
+    interval_s: float
+    kept_s: float
+
+    @property
+    def place(self) -> str:
+        """Return which topic of which cluster it is."""
+        return f"{self.name} on {self.kafka_cluster}"
+
+    def number(self, key: str) -> int | None:
+        """Return a setting that is a number, None where it was not told or is none."""
+        try:
+            return int(self.settings[key])
+        except (KeyError, ValueError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is wrong and what to do; `breaks` where probes fail or are judged wrongly because of it."""
+
+    sentence: str
+    breaks: bool
+    refuses: bool = False  # the topic takes none of the records that it is for
+
+
+def advise(topic: OwnTopic) -> tuple[Advice, ...]:
+    """Return what is wrong with the topic, in the order of the rules; empty where nothing is."""
+    rules = (_partitions, _message_bytes, _replicas, _cleanup, _retention, _retained_bytes, _for_ever)
+    return tuple(advice for rule in rules for advice in rule(topic))
+
+
+def _partitions(topic: OwnTopic) -> Iterator[Advice]:
+    if topic.planned is not None and topic.partitions < topic.planned:
+        has = "1 partition" if topic.partitions == 1 else f"{topic.partitions} partitions"
+        yield Advice(
+            f"{topic.place} has {has}; {topic.planned} would put a probe in every task of the mirror and on"
+            " every broker, as far as that goes. Add them with kafka-topics.sh --alter"
+            f" --topic {topic.name} --partitions {topic.planned}, or set canary.grow: true (in mode create);"
+            " MirrorMaker restarts its tasks then.",
+            breaks=False,
+        )
+
+
+def _message_bytes(topic: OwnTopic) -> Iterator[Advice]:
+    most = topic.number("max.message.bytes")
+    if most is not None and most < topic.record_bytes:
+        yield Advice(
+            f"{topic.place} takes no more than {most} bytes at once (max.message.bytes), and {_one(topic)}"
+            f" has up to {topic.record_bytes}: {_writers(topic)} are refused. {_set(topic, _roomier(topic))}",
+            breaks=True,
+            refuses=True,
+        )
+
+
+def _replicas(topic: OwnTopic) -> Iterator[Advice]:
+    least = topic.number("min.insync.replicas")
+    if least is not None and topic.replicas is not None and least > topic.replicas:
+        has = "1 replica" if topic.replicas == 1 else f"{topic.replicas} replicas"
+        yield Advice(
+            f"{topic.place} wants {least} replicas in sync (min.insync.replicas) and has {has} of a"
+            f" partition: Kafka then asks for as many as there are, so {_then(topic)}. Give it more replicas,"
+            f" or set min.insync.replicas={max(1, topic.replicas - 1)}.",
+            breaks=False,
+        )
+
+
+def _cleanup(topic: OwnTopic) -> Iterator[Advice]:
+    policies = _policies(topic)
+    if "compact" not in policies:
+        return
+    told = f"{topic.place} is compacted (cleanup.policy={topic.settings['cleanup.policy']})"
+    instead = _set(topic, "cleanup.policy=delete")
+    if topic.use is Use.CONTROL:
+        yield Advice(f"{told}: control probes have no key and are refused. {instead}", breaks=True)
+    elif "delete" in policies:
+        yield Advice(
+            f"{told}: of a probe that is there twice Kafka may remove one before it is seen. {instead}",
+            breaks=False,
+        )
+    else:
+        yield Advice(
+            f"{told}: each probe has a key of its own, so none is ever removed, and of one that is there"
+            f" twice one may be removed before it is seen. It grows by {_growth(topic)}. {instead}",
+            breaks=False,
+        )
+
+
+def _retention(topic: OwnTopic) -> Iterator[Advice]:
+    kept_ms = topic.number("retention.ms")
+    if "delete" in _policies(topic) and kept_ms is not None and 0 <= kept_ms < topic.kept_s * 1000:
+        yield Advice(
+            f"{topic.place} keeps records for {duration_text(kept_ms / 1000)} only (retention.ms={kept_ms}),"
+            f" and {_waited(topic)}. {_set(topic, 'retention.ms=' + _WISHED['retention.ms'])}",
+            breaks=True,
+        )
+
+
+def _retained_bytes(topic: OwnTopic) -> Iterator[Advice]:
+    most = topic.number("retention.bytes")
+    needed = int(topic.record_bytes * (topic.kept_s / topic.interval_s + 1))
+    if "delete" in _policies(topic) and most is not None and 0 <= most < needed:
+        yield Advice(
+            f"{topic.place} keeps no more than {bytes_text(most)} of a partition (retention.bytes={most}),"
+            f" which is less than {duration_text(topic.kept_s)} of probes ({bytes_text(needed)}), and"
+            f" {_waited(topic)}. {_set(topic, 'retention.bytes=-1')}",
+            breaks=True,
+        )
+
+
+def _for_ever(topic: OwnTopic) -> Iterator[Advice]:
+    """Find records that nothing removes: no limit at all, or a segment that is never closed."""
+    kept_ms, most = topic.number("retention.ms"), topic.number("retention.bytes")
+    if "delete" not in _policies(topic) or kept_ms is None:
+        return
+    if kept_ms < 0 and (most is None or most < 0):
+        yield Advice(
+            f"{topic.place} keeps every record for ever (retention.ms=-1) and grows by {_growth(topic)}."
+            f" {_set(topic, 'retention.ms=' + _WISHED['retention.ms'])}",
+            breaks=False,
+        )
+        return
+    segment_ms = topic.number("segment.ms")
+    full_s = (topic.number("segment.bytes") or DEFAULT_SEGMENT_BYTES) / topic.record_bytes * topic.interval_s
+    if segment_ms is not None and min(segment_ms / 1000, full_s) > YEAR_S:
+        yield Advice(
+            f"{topic.place} begins a new segment only after years (segment.ms={segment_ms}), and Kafka never"
+            " deletes from the segment that is written to, so that retention has no effect."
+            f" {_set(topic, 'segment.ms=' + _WISHED['segment.ms'])}",
+            breaks=False,
+        )
+
+
+def _policies(topic: OwnTopic) -> set[str]:
+    told = topic.settings.get("cleanup.policy", "delete")
+    return {policy.strip() for policy in told.split(",")}
+
+
+def _growth(topic: OwnTopic) -> str:
+    per_day = topic.record_bytes * topic.partitions * 86_400 / topic.interval_s
+    return f"{bytes_text(per_day)} a day on each replica"
+
+
+def _one(topic: OwnTopic) -> str:
+    return "a control probe" if topic.use is Use.CONTROL else "a probe"
+
+
+def _writers(topic: OwnTopic) -> str:
+    """Return who writes it, in the plural."""
+    return {
+        Use.PROBES: "probes",
+        Use.COPIES: "the copies that MirrorMaker writes",
+        Use.CONTROL: "control probes",
+    }[topic.use]
+
+
+def _then(topic: OwnTopic) -> str:
+    """Return what comes of asking for every replica there is."""
+    if topic.replicas == 1:
+        return "what is written stands on one broker only"
+    return f"{_writers(topic)} are refused as soon as one replica is not in sync"
+
+
+def _waited(topic: OwnTopic) -> str:
+    if topic.use is Use.CONTROL:
+        return "a control probe may be gone before it is read back"
+    if topic.use is Use.COPIES:
+        return (
+            f"copies are waited for up to {duration_text(topic.kept_s)}: one that is deleted before it is"
+            " seen is called lost"
+        )
+    return (
+        f"probes are waited for up to {duration_text(topic.kept_s)}: one that is deleted before the mirror"
+        " has read it is lost by that"
+    )
+
+
+def _roomier(topic: OwnTopic) -> str:
+    return f"max.message.bytes={max(1024, 2 ** (topic.record_bytes * 2).bit_length())}"
+
+
+def _set(topic: OwnTopic, setting: str) -> str:
+    also = ", here and on its source, whose settings MirrorMaker copies" if topic.use is Use.COPIES else ""
+    return f"Set {setting}{also}."

@@ -1,0 +1,198 @@
+"""The drills: each fault of the register with what the parts that exist can say of it.
+
+Drills with the same `settings` of the mirror run one after the other on one stack. Those that leave a
+verdict which holds for a quarter of an hour have a service and a topic of their own; the others share one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.vocabulary import Cause, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ALARMS = frozenset({Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING})
+_STALLED, _LOSING, _ALTERED, _HEALTHY = Verdict.STALLED, Verdict.LOSING, Verdict.ALTERED, Verdict.HEALTHY
+
+_IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+_RARELY = {"refresh.topics.interval.seconds": "600"}
+_NEVER = {"refresh.topics.interval.seconds": "5", "refresh.topics.enabled": "false"}
+_OWN_SETTINGS = {"sync.topic.configs.enabled": "false"}  # what is set on the target stays
+_TOLERANT = {"A->B.errors.tolerance": "all", **_OWN_SETTINGS}
+PROXIED = {"proxied": "true"}  # the runner puts the proxy's address in its place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drill:
+    """A fault of the register and what is to be said of it; `verdict` None: no alarm, and nothing lost."""
+
+    name: str
+    verdict: Verdict | None
+    cause: Cause | None = None
+    watch_s: float = 20.0  # how long what is said is listened to at most; less where it was said
+    after_s: float = 0.0  # how long it is listened to after it was mended, at least
+    then: Verdict = _HEALTHY  # what the flow comes back to once it is mended
+    sweeping: bool = False  # harms every canary there is, so that no later one may run meanwhile
+    own: bool = False  # a service and a topic of its own
+    topic: str = ""  # where it is neither the canary's nor the one that the register names
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
+    canary: Mapping[str, str] = field(default_factory=dict)  # of the service's configuration
+    also: frozenset[Verdict] = frozenset()  # alarms that are true as well
+    counted: str = ""  # what has to stand in the books at its end, or the fault did not reach them
+    title: str = ""  # what tells it from another drill of the same fault
+
+    @property
+    def label(self) -> str:
+        """Return what it is called on the command line."""
+        return self.title or self.name
+
+    @property
+    def alone(self) -> bool:
+        """Tell whether it needs a service of its own."""
+        said = {self.verdict, self.then, *self.also}
+        return self.own or bool(said & ALARMS) or bool(self.canary)
+
+
+_QUICK = {"horizon": "10s"}
+
+DRILLS: tuple[Drill, ...] = (
+    # --- the mirror's processes, tasks and connections
+    Drill(name="restart-mirror", verdict=None),
+    Drill(name="freeze-mirror", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
+    Drill(name="kill-mirror", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
+    Drill(name="fail-task", verdict=_STALLED),
+    Drill(name="fail-one-task", verdict=_STALLED, cause=Cause.TASK_STUCK),
+    Drill(name="hang-one-task", verdict=_STALLED, cause=Cause.TASK_STUCK),
+    Drill(name="wrong-bootstrap", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
+    Drill(name="pause-mirror", verdict=_STALLED),
+    Drill(name="exclude-topic", verdict=_STALLED),
+    Drill(name="small-fetches", verdict=None),
+    Drill(name="forget-offsets", verdict=None),
+    Drill(name="slow-mirror", verdict=Verdict.LATE, watch_s=30),
+    # --- the clusters
+    Drill(name="restart-source", verdict=None),
+    Drill(name="restart-target", verdict=None),
+    Drill(name="stop-source", verdict=_STALLED, cause=Cause.SOURCE_DOWN),
+    Drill(name="kill-source", verdict=_STALLED, cause=Cause.SOURCE_DOWN),
+    Drill(name="freeze-source", verdict=_STALLED, cause=Cause.SOURCE_DOWN),
+    Drill(name="stop-target", verdict=_STALLED, cause=Cause.TARGET_DOWN),
+    Drill(name="kill-target", verdict=_STALLED, cause=Cause.TARGET_DOWN),
+    Drill(name="freeze-target", verdict=_STALLED, cause=Cause.TARGET_DOWN),
+    Drill(name="quota", verdict=Verdict.LATE, watch_s=60),
+    # --- loss
+    Drill(name="drop-some", verdict=_LOSING, cause=Cause.FILTERED, then=_LOSING),
+    Drill(name="drop-partition", verdict=_STALLED, then=_LOSING),
+    Drill(name="drop-topic", verdict=_STALLED, then=_LOSING),
+    Drill(name="misroute-some", verdict=_LOSING, cause=Cause.FILTERED, then=_LOSING),
+    Drill(name="misroute-partition", verdict=_LOSING, cause=Cause.MISROUTED, then=_LOSING),
+    Drill(name="overtake", verdict=_LOSING, cause=Cause.OVERTAKEN, then=_LOSING),
+    Drill(
+        name="overtake",
+        title="overtake-long",
+        verdict=_LOSING,
+        cause=Cause.OVERTAKEN,
+        then=_LOSING,
+        canary=_QUICK,
+    ),
+    Drill(
+        name="reject-large-quietly",
+        verdict=_STALLED,
+        cause=Cause.RECORD_REJECTED,
+        then=_LOSING,
+        settings=_TOLERANT,
+    ),
+    # --- change
+    Drill(name="alter-some", verdict=_ALTERED, cause=Cause.TRANSFORMED, then=_ALTERED),
+    Drill(name="drop-keys", verdict=_ALTERED, cause=Cause.TRANSFORMED, then=_ALTERED),
+    Drill(name="drop-values", verdict=_ALTERED, cause=Cause.TRANSFORMED, then=_ALTERED),
+    Drill(name="drop-headers", verdict=_ALTERED, cause=Cause.TRANSFORMED, then=_ALTERED),
+    Drill(
+        name="convert-values",
+        sweeping=True,
+        verdict=_ALTERED,
+        cause=Cause.TRANSFORMED,
+        then=_ALTERED,
+        watch_s=60,
+        after_s=25,
+        canary=_QUICK,
+    ),
+    Drill(
+        name="convert-json",
+        sweeping=True,
+        verdict=_ALTERED,
+        cause=Cause.TRANSFORMED,
+        then=_ALTERED,
+        watch_s=60,
+    ),
+    Drill(
+        name="convert-headers",
+        sweeping=True,
+        verdict=_ALTERED,
+        cause=Cause.TRANSFORMED,
+        then=_ALTERED,
+        watch_s=60,
+    ),
+    # --- repetition
+    Drill(
+        name="second-mirror",
+        sweeping=True,
+        verdict=Verdict.REPEATING,
+        cause=Cause.DUPLICATING,
+        then=Verdict.REPEATING,
+        watch_s=50,
+        canary=_QUICK,
+    ),
+    Drill(
+        name="way-back",
+        sweeping=True,
+        verdict=Verdict.REPEATING,
+        cause=Cause.LOOPING,
+        then=Verdict.REPEATING,
+        watch_s=60,
+        settings=_IDENTITY,
+    ),
+    # --- topics
+    Drill(name="recreate-source-topic", verdict=None, topic="page-views"),
+    Drill(name="recreate-source-topic", title="recreate-canary-topic", verdict=None, own=True),
+    Drill(name="recreate-stopped", verdict=None, own=True, watch_s=30),
+    Drill(name="recreate-target-topic", title="recreate-target-canary", verdict=None, own=True),
+    Drill(name="delete-source-topic", verdict=None, own=True),
+    Drill(
+        name="delete-target-topic", verdict=_STALLED, cause=Cause.TOPIC_MISSING, own=True, settings=_RARELY
+    ),
+    Drill(name="add-partitions", verdict=None, topic="page-views"),
+    Drill(name="add-partitions", title="add-canary-partitions", verdict=None, own=True),
+    Drill(
+        name="add-partitions",
+        title="add-unseen-partitions",
+        verdict=_STALLED,
+        cause=Cause.PARTITION_MISSING,
+        own=True,
+        settings=_NEVER,
+        canary=_QUICK,
+        watch_s=45,
+        then=_STALLED,
+    ),
+    Drill(
+        name="reject-large",
+        verdict=_STALLED,
+        cause=Cause.RECORD_REJECTED,
+        own=True,
+        settings=_OWN_SETTINGS,
+    ),
+    Drill(name="too-few-in-sync", verdict=None, own=True),
+    Drill(name="stamp-anew", verdict=None, own=True),
+    Drill(name="source-refuses", verdict=Verdict.UNKNOWN, own=True),
+    # --- the connection to the source, through a proxy
+    Drill(name="cut-source", verdict=_STALLED, cause=Cause.MIRROR_DOWN, settings=PROXIED),
+    Drill(name="slow-link", verdict=Verdict.LATE, settings=PROXIED, watch_s=60),
+    # --- others in the canary's topic
+    Drill(name="neighbour", verdict=None, own=True, counted="foreign", watch_s=45),
+    Drill(name="strangers-at-source", verdict=None, own=True),
+    Drill(name="strangers-at-target", verdict=None, own=True),
+)
+
+BY_LABEL = {one.label: one for one in DRILLS}

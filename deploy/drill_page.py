@@ -1,0 +1,105 @@
+"""The page docs/drills.md, out of the results of drills."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from deploy.drill_list import DRILLS
+from deploy.local.faults import BY_NAME
+from fleet.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deploy.drill_list import Drill
+    from deploy.drill_runs import Result
+
+_USUAL = {"expected", "settled", "good", "concluded", "delivered", "in_flight"}
+_HEAD = (
+    "| drill | fault | expected | said | cause | seconds | came back (s) | books beside good | right |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def table(results: Mapping[str, Result]) -> str:
+    """Return the table of every drill that has a result, in the order of the list."""
+    return "\n".join([_HEAD, *_rows(results)])
+
+
+def _rows(results: Mapping[str, Result]) -> Iterator[str]:
+    for drill in DRILLS:
+        result = results.get(drill.label)
+        if result is not None:
+            yield _row(drill, result)
+
+
+def _row(drill: Drill, result: Result) -> str:
+    hit = result.hit(drill)
+    if hit is None:  # the worst that was said, where silence was expected
+        said = [one for one in result.said if one[1] != Verdict.HEALTHY]
+        hit = min(said, key=lambda one: Verdict(one[1]).severity, default=None)
+    told = (hit[1], hit[2] or "", f"{hit[0]:.1f}") if hit else ("silence", "", "")
+    healed = f"{result.healed_s:.1f}" if result.healed_s is not None else "not within 60"
+    if drill.then != Verdict.HEALTHY:
+        healed += f" ({drill.then})"
+    books = ", ".join(
+        f"{name} {count}" for name, count in result.books.items() if count and name not in _USUAL
+    )
+    wrong = result.wrong(drill)
+    cells = [
+        f"`{drill.label}`",
+        BY_NAME[drill.name].sentence,
+        " ".join(filter(None, [drill.verdict or "no alarm", drill.cause])),
+        *told,
+        healed,
+        books,
+        (f"**no**: {wrong}" if wrong else "yes") + (f" ({result.note})" if result.note else ""),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def page(results: Mapping[str, Result]) -> str:
+    """Return the whole page."""
+    version = os.environ.get("MIRRORWATCH_KAFKA", "4.3.0")
+    days = sorted({one.day for one in results.values()})
+    made = days[0] if len(set(days)) == 1 else f"{days[0]} to {days[-1]}"
+    return f"""# Drills
+
+Each fault below was made to happen by another process on two real Kafka {version} brokers and a dedicated
+MirrorMaker 2 with two tasks (offset flush 1 s, refresh of topics 2 s unless the fault is about it), with
+traffic of 390 records a second and a canary of one probe a second and partition, a threshold of 5 s and a
+horizon of 60 s (10 s in
+{_quick()}).
+The service was asked ten times a second what it makes of the flow. 'Seconds' count from the order to
+begin the fault to the first time that the verdict and cause were told, so the time that the fault itself
+takes is among them. 'Came back' counts from the order to mend it until the verdict was healthy, or the one in
+brackets: what was lost, changed or repeated holds for a quarter of an hour. Made by `make drills` on {made}.
+
+{table(results)}
+
+A row is right only if nothing else was said either: no other alarm, no cause but the expected one and
+`unexplained` before it, and where no alarm is expected no probe called lost. A row with a remark in brackets
+is of an earlier run.
+
+What the verdict was on the way: a restart or an outage is `stalled` only while the silence lasts. To the
+canary a failed or paused connector looks like a mirror that stands: which of them it is, the mirror's own
+states tell, and those are not read yet. A target that stamps its own time changes no byte that the canary
+compares: that is for the audit. Records that were routed into another topic are missing to a canary that
+reads its own. A quota on the mirror holds it back in bursts of some seconds: between them nothing comes,
+which is `stalled`, and its cause is told as if the mirror stood by itself, because quotas of its clients are
+not read yet. A source topic that is re-created under a stopped mirror ends the warm-up of the flow: what the
+mirror then skips of the new topic was sent as warm-up, stands in the books as that, and is for the inventory
+to tell.
+
+{_missing(results)}"""
+
+
+def _quick() -> str:
+    names = [f"`{one.label}`" for one in DRILLS if one.canary]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _missing(results: Mapping[str, Result]) -> str:
+    missing = [f"`{one.label}`" for one in DRILLS if one.label not in results]
+    return f"Listed, and not run for this page: {', '.join(missing)}.\n" if missing else ""

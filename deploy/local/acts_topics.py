@@ -1,0 +1,112 @@
+"""The acts that change topics, quotas and the mirror's own records, as an operator or a stranger would."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Producer
+
+from deploy.local import acts, strangers, topics
+from deploy.local.jars import kafka_version
+from deploy.local.java import java_command
+from deploy.local.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deploy.local.stage import Stage
+
+_ADMIN_S = 60.0
+_SOME = 20_000
+
+
+def alter(alias: str, settings: Mapping[str, str | None], prefix: str = "") -> Callable[[Stage, str], None]:
+    """Set settings of the topic on A or B, or take them away; `prefix` stands before its name there."""
+    return lambda stage, topic: topics.alter_config(stage.client(alias), prefix + topic, settings)
+
+
+def in_turn(*steps: Callable[[Stage, str], None]) -> Callable[[Stage, str], None]:
+    """Do one act after the other."""
+
+    def act(stage: Stage, topic: str) -> None:
+        for step in steps:
+            step(stage, topic)
+
+    return act
+
+
+def delete(alias: str, prefix: str = "") -> Callable[[Stage, str], None]:
+    """Delete the topic on A or B."""
+    return lambda stage, topic: topics.delete_topic(stage.client(alias), prefix + topic)
+
+
+def recreate_while_stopped(stage: Stage, topic: str) -> None:
+    """Stop the mirror, re-create the source's topic, let it grow longer than it was, start the mirror."""
+    client = stage.client("A")
+    before = topics.log_end(client, topic)
+    stage.end("mirror", signal.SIGTERM)
+    topics.recreate_topic(client, topic)
+    wait_until(lambda: topics.log_end(client, topic) > before + 6, deadline_s=120, what=f"Growth of {topic}")
+    stage.start("mirror")
+
+
+def write_strange(alias: str, prefix: str = "") -> Callable[[Stage, str], None]:
+    """Write random, truncated, oversized and hostile records into the topic on A or B."""
+
+    def act(stage: Stage, topic: str) -> None:
+        client, name = stage.client(alias), prefix + topic
+        strangers.write(client, name, count=_SOME, partitions=topics.partition_count(client, name))
+
+    return act
+
+
+def set_state(state: str) -> Callable[[Stage, str], None]:
+    """Tell the mirror's herder that its connector is to be STARTED or PAUSED, as Connect's REST API would.
+
+    A dedicated MirrorMaker serves no such call; the record that it would write can be written by anybody.
+    """
+
+    def act(stage: Stage, _topic: str) -> None:
+        producer = Producer({**stage.client("B"), "log_level": 0})
+        value = f'{{"state":"{state}","state.v2":"{state}"}}'
+        producer.produce("mm2-configs.A.internal", value, "target-state-MirrorSourceConnector", 0)
+        if producer.flush(20) > 0:
+            raise TimeoutError("the mirror's configs topic did not take its new state within 20 s")
+
+    return act
+
+
+def forget_offsets(stage: Stage, topic: str) -> None:
+    """Stop the mirror, take away where it had got to, and start it: it copies everything once more."""
+    stage.end("mirror", signal.SIGTERM)
+    topics.delete_topic(stage.client("B"), "mm2-offsets.A.internal")  # the mirror makes it again
+    acts.start("mirror")(stage, topic)
+
+
+def quota(alias: str, bytes_per_s: int | None) -> Callable[[Stage, str], None]:
+    """Limit what each client may produce to A or B, or take the limit away."""
+    change = ["--delete-config", "producer_byte_rate"]
+    if bytes_per_s is not None:
+        change = ["--add-config", f"producer_byte_rate={bytes_per_s}"]
+
+    def act(stage: Stage, _topic: str) -> None:
+        server = stage.client(alias)["bootstrap.servers"]
+        place = ["--entity-type", "clients", "--entity-default"]
+        arguments = ["--bootstrap-server", server, "--alter", *change, *place]
+        command = java_command(
+            kafka_version(), Path(stage.folder), "kafka.admin.ConfigCommand", *arguments, heap_mb=128
+        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_ADMIN_S, check=False)
+        if done.returncode != 0:
+            raise OSError(f"the quota was not taken: {(done.stdout + done.stderr)[-500:]}")
+
+    return act
+
+
+def fail_partition(stage: Stage, topic: str) -> None:
+    """Have the mirror fail on the records of partition 1: only the task that carries it."""
+    stage.switch.on("fail", topics=re.escape(topic), partition=1)

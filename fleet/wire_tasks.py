@@ -1,0 +1,99 @@
+"""What a worker's configuration topic says of the mirror's tasks: which partitions of one topic each carries.
+
+Connect writes JSON under plain text keys (KafkaConfigBackingStore). Of a mirror, as seen on 3.9.2 and 4.3.0:
+
+    task-MirrorSourceConnector-1       {"properties": {"task.assigned.partitions": "t-0,t-2,u-1", ...}}
+    commit-MirrorSourceConnector       {"tasks": 2}
+    connector-MirrorSourceConnector    null once the connector is taken away
+
+What tasks are to do holds once a commit follows it, which also says how many of them there are; a task of a
+higher number is left over from before.
+
+The same records hold passwords and session keys. So one property is read and all others are dropped here: no
+value, no sentence and no chained error carries anything else out of this module.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from fleet.errors import MalformedError
+
+CONNECTOR = "MirrorSourceConnector"
+MAX_VALUE_BYTES = 16 << 20  # a task may carry a hundred thousand partitions
+MAX_TASKS = 100_000
+
+_TASK = f"task-{CONNECTOR}-".encode()
+_COMMIT = f"commit-{CONNECTOR}".encode()
+_REMOVED = f"connector-{CONNECTOR}".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGiven:
+    """The partitions of the topic that this task is to carry, once a commit follows."""
+
+    task: int
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TasksCommitted:
+    """What was given to the tasks below this number holds from here on; 0 where there are none any more."""
+
+    tasks: int
+
+
+def decode_task(key: bytes | None, value: bytes | None, *, topic: str) -> TaskGiven | TasksCommitted | None:
+    """Read one record of a configuration topic; None for what is not about the mirror's source tasks.
+
+    `topic` is the source's name of the only topic whose partitions are kept. Raises MalformedError.
+    """
+    if key is None:
+        return None
+    if key == _REMOVED:
+        return TasksCommitted(0) if value is None else None
+    if key == _COMMIT:
+        return TasksCommitted(_tasks(value))
+    if not key.startswith(_TASK) or value is None:
+        return None
+    number = key[len(_TASK) :]
+    if not number.isdigit() or int(number[:12]) >= MAX_TASKS:
+        raise MalformedError("The key of a task's configuration does not end in the number of a task.")
+    properties = _object(value).get("properties")
+    if not isinstance(properties, dict):
+        raise MalformedError("The configuration of a task has no properties.")
+    said = properties.get("task.assigned.partitions", "")
+    if not isinstance(said, str):
+        raise MalformedError("The partitions in the configuration of a task are no text.")
+    return TaskGiven(int(number), _partitions(said, topic))
+
+
+def _partitions(said: str, topic: str) -> tuple[int, ...]:
+    """Return the partitions of this topic in a list such as `t-0,t-2,u-1`; a name may hold a `-` itself."""
+    found = set()
+    for each in said.split(","):
+        name, _, number = each.rpartition("-")
+        if name == topic and number.isascii() and number.isdigit() and len(number) <= 10:
+            found.add(int(number))
+    return tuple(sorted(found))
+
+
+def _tasks(value: bytes | None) -> int:
+    tasks = 0 if value is None else _object(value).get("tasks")
+    if isinstance(tasks, bool) or not isinstance(tasks, int) or not 0 <= tasks <= MAX_TASKS:
+        raise MalformedError("The commit of the tasks' configurations does not say how many tasks there are.")
+    return tasks
+
+
+def _object(value: bytes) -> dict[str, object]:
+    if len(value) > MAX_VALUE_BYTES:
+        raise MalformedError(f"The configuration of a task is longer than {MAX_VALUE_BYTES} bytes.")
+    try:
+        content = json.loads(value.decode("utf-8"))
+    except (ValueError, RecursionError):
+        # Not chained: the parser's error carries the whole document, passwords included.
+        raise MalformedError("The configuration of a task is not JSON.") from None
+    if not isinstance(content, dict):
+        raise MalformedError("The configuration of a task is no JSON object.")
+    return content

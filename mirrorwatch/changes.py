@@ -1,0 +1,112 @@
+"""What a configuration that was read anew changes of the one that runs. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from canary.flows import CanaryFlow
+    from mirrorwatch.configuration import Configuration
+
+# What a running service cannot change: by its key, how to find it.
+FIXED: tuple[tuple[str, Callable[[Configuration], object]], ...] = (
+    ("canary.mode", lambda config: config.canary.mode),
+    ("canary.topic", lambda config: config.canary.topic),
+    ("http.listen", lambda config: config.http.listen),
+    ("http.web_config_file", lambda config: config.http.web_config_file),
+    ("store.keep", lambda config: config.store.keep),
+    ("store.replica", lambda config: config.store.replica),
+    ("store.url", lambda config: config.store.url),
+)
+# Keys of the canary that change no flow by themselves: a threshold shows in the flows that have it.
+_OF_NO_FLOW = {"mode", "topic", "threshold", "grow", "max_partitions", "per_partition"}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What there is to do; whatever is not named goes on untouched.
+
+    A flow that changed stands in both `ended` and `begun`. `opened`, `closed` and `renewed` are clusters;
+    `renewed` ones have other client settings. `anew` tells that every flow begins anew, at another pace.
+    """
+
+    ended: tuple[str, ...] = ()
+    begun: tuple[CanaryFlow, ...] = ()
+    opened: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+    renewed: tuple[str, ...] = ()
+    anew: bool = False
+    settings: tuple[str, ...] = ()  # keys that take effect at once and touch no flow
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return each change in a sentence; one that says so where there is none."""
+        begun = {flow.name for flow in self.begun}
+        told = [f"{name} is dropped" for name in self.ended if name not in begun]
+        told += [f"{name} begins anew with other settings" for name in self.ended if name in begun]
+        told += [f"{flow.name} is added" for flow in self.begun if flow.name not in self.ended]
+        told += [f"the cluster {alias} is added" for alias in self.opened]
+        told += [f"the cluster {alias} is left" for alias in self.closed]
+        told += [f"the clients of {alias} are made anew" for alias in self.renewed]
+        told += [f"{key} has changed" for key in self.settings]
+        return tuple(told) or ("nothing has changed",)
+
+
+def what_changes(old: Configuration, new: Configuration) -> Changes:
+    """Compare what runs with what is to run, whose fixed keys are those of `old`."""
+    before = {flow.name: flow for flow in old.canary_flows}
+    after = {flow.name: flow for flow in new.canary_flows}
+    anew = any(
+        getattr(old.canary, key) != getattr(new.canary, key)
+        for key in type(new.canary).model_fields
+        if key not in _OF_NO_FLOW
+    )
+    same = set() if anew else {name for name, flow in after.items() if before.get(name) == flow}
+    kept = old.clients.keys() & new.clients.keys()
+    return Changes(
+        ended=tuple(name for name in before if name not in same),
+        begun=tuple(flow for name, flow in after.items() if name not in same),
+        opened=tuple(alias for alias in new.clients if alias not in kept),
+        closed=tuple(alias for alias in old.clients if alias not in kept),
+        renewed=tuple(
+            alias
+            for alias in new.clients
+            if alias in kept and new.clients[alias].librdkafka != old.clients[alias].librdkafka
+        ),
+        anew=anew,
+        settings=_settings(old, new),
+    )
+
+
+def at_the_next_start(running: Configuration, asked: Configuration) -> tuple[str, ...]:
+    """Return a sentence for each key that differs and that a running service cannot change."""
+    return tuple(f"{key} takes effect at the next start" for key, of in FIXED if of(running) != of(asked))
+
+
+def in_effect(running: Configuration, new: Configuration) -> Configuration:
+    """Return the new configuration with what the running one cannot change as it is there.
+
+    The canary's topic and mode have to be those already, since its flows follow from them.
+    """
+    kept = {"listen": running.http.listen, "web_config_file": running.http.web_config_file}
+    return replace(
+        new,
+        http=new.http.model_copy(update=kept),
+        store=new.store.model_copy(update={"url": running.store.url}),
+        web_config=running.web_config,
+    )
+
+
+def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
+    found = [
+        f"canary.{key}"
+        for key in ("grow", "max_partitions", "per_partition")
+        if getattr(old.canary, key) != getattr(new.canary, key)
+    ]
+    found += [
+        f"http.{key}" for key in ("tokens", "reload") if getattr(old.http, key) != getattr(new.http, key)
+    ]
+    return tuple(found)

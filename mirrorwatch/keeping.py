@@ -1,0 +1,92 @@
+"""Each cluster's site kept at work under supervision; clusters come and go while the service runs."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+from runtime.supervision import Phase, State, supervise
+
+if TYPE_CHECKING:
+    from canary.report import Reporter
+    from canary.site import Site, SiteListener
+    from runtime.clock import WaitingClock
+
+CLOSE_S = 20.0
+
+
+class SiteKeeper:
+    """Begins and ends the work of sites, within `group`.
+
+    `states` is what the supervisor told last of each, and since when (epoch s); `tried` are those that were
+    reached, or failed, at least once.
+    """
+
+    def __init__(self, *, clock: WaitingClock, reporter: Reporter) -> None:
+        self.states: dict[str, tuple[State, float]] = {}
+        self.tried: set[str] = set()
+        self._clock = clock
+        self._reporter = reporter
+        self._work: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
+
+    def begin(self, site: Site, listener: SiteListener, group: asyncio.TaskGroup) -> None:
+        """Keep this site at work until it is told to end."""
+        closing = asyncio.Event()
+        task = group.create_task(self._keep(site, listener, closing), name=f"site {site.alias}")
+        self._work[site.alias] = (task, closing)
+
+    def note_reached(self, alias: str) -> None:
+        """Note that a cluster answers."""
+        self.tried.add(alias)
+        self._reporter.settled(alias)
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self.states = {alias: (state, since_at + by_s) for alias, (state, since_at) in self.states.items()}
+
+    async def end(self, alias: str) -> None:
+        """Let a site finish what it asks its cluster, for a while, and know nothing of it any more."""
+        task, closing = self._work[alias]
+        closing.set()
+        await _ended(task)
+        del self._work[alias]
+        self.states.pop(alias, None)
+        self.tried.discard(alias)
+
+    def close(self) -> None:
+        """Have every site come to its end."""
+        for _, closing in self._work.values():
+            closing.set()
+
+    async def end_all(self) -> None:
+        """Wait for that, for a while."""
+        self.close()
+        await asyncio.gather(*(_ended(task) for task, _ in self._work.values()))
+
+    async def _keep(self, site: Site, listener: SiteListener, closing: asyncio.Event) -> None:
+        alias = site.alias
+
+        def tell(state: State) -> None:
+            before = self.states.get(alias)
+            failed = state.phase in (Phase.DOWN, Phase.REFUSED)
+            if before is not None and state.phase is Phase.RUNNING and state.failures:
+                return  # one more try: until it succeeds, all that is known is why the last one failed
+            known = before is not None and before[0].phase is state.phase
+            since_at = before[1] if known and before is not None else self._clock.wall_s()
+            self.states[alias] = (state, since_at)
+            if failed:
+                self.tried.add(alias)
+                self._reporter.problem(alias, state.sentence)
+
+        async def work() -> None:
+            await site.run(listener, closing)
+
+        await supervise(
+            alias, work, clock=self._clock, random=random.SystemRandom(), on_state=tell, stopping=closing
+        )
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    await asyncio.wait([task], timeout=CLOSE_S)
+    task.cancel()

@@ -1,0 +1,79 @@
+"""The prober's latches and those of the store, kept the same: in this process and in others on the store."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from canary.latches import Latch, exchange_latches, latches_of, lift_latch
+from fleet.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from canary.prober import Prober
+    from canary.report import Reporter
+    from runtime.clock import WaitingClock
+    from runtime.store import Store
+
+LOOK_S = 5.0  # between two looks at what other processes have latched and lifted
+WHERE = "store: latches"
+
+
+class Latching:
+    """Writes each latch as soon as it falls, takes over those of others, and lifts one when told to."""
+
+    def __init__(self, store: Store, *, clock: WaitingClock, reporter: Reporter) -> None:
+        self._store = store
+        self._clock = clock
+        self._reporter = reporter
+        self._unwritten: dict[tuple[str, str], Latch] = {}
+        self._fallen = asyncio.Event()
+        self._turn = asyncio.Lock()
+
+    async def read(self) -> dict[tuple[str, str], Latch]:
+        """Return the latches of the store; raises UnavailableError."""
+        return await self._store.read(latches_of)
+
+    def note(self, latch: Latch) -> None:
+        """Take in that this latch fell, to be written soon."""
+        self._unwritten[latch.key] = latch
+        self._fallen.set()
+
+    async def keep(self, prober: Prober) -> None:
+        """Keep prober and store the same, until cancelled."""
+        while True:
+            self._fallen.clear()
+            await self.look(prober)
+            await self._clock.wait(self._fallen, timeout_s=LOOK_S)
+
+    async def look(self, prober: Prober) -> None:
+        """Write what fell here, then have the prober hold what the store holds."""
+        async with self._turn:
+            writing = dict(self._unwritten)
+            try:
+                if writing:
+                    found = await self._store.write(partial(exchange_latches, latches=writing))
+                else:
+                    found = await self._store.read(latches_of)
+            except UnavailableError as error:
+                self._reporter.problem(WHERE, str(error))
+                return
+            self._reporter.settled(WHERE)
+            for key in writing:
+                del self._unwritten[key]
+            prober.roster.hold_latches(found | self._unwritten)
+
+    async def lift(self, prober: Prober, source: str, topic: str) -> Latch | None:
+        """Have probes be sent again, and return what held them back; None where nothing did.
+
+        Raises UnavailableError where the store does not take it; then the latch stays.
+        """
+        async with self._turn:
+            latch = prober.roster.latches.get((source, topic))
+            if latch is None:
+                return None
+            await self._store.write(partial(lift_latch, source=source, topic=topic))
+            self._unwritten.pop((source, topic), None)
+            latches = prober.roster.latches
+            prober.roster.hold_latches({key: one for key, one in latches.items() if key != latch.key})
+            return latch

@@ -1,0 +1,86 @@
+"""Draw up the numbers behind `/metrics`, each flow's partitions walked once.
+
+All of it is copied: it is rendered beside the event loop, which goes on counting meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from canary.watch import Instant
+from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.unreached import counted_by_side, unreached_of
+from mirrorwatch.viewing import cluster_state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from canary.flows import WatchedFlow
+    from canary.prober import Prober
+    from canary.site import Site
+    from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.configuration import Configuration
+    from runtime.clock import Clock
+    from runtime.supervision import State
+
+
+def service_numbers(
+    config: Configuration,
+    prober: Prober,
+    *,
+    version: str,
+    clock: Clock,
+    verdicts: Mapping[str, FlowVerdict],
+    states: Mapping[str, tuple[State, float]],
+    store_errors: Mapping[str, int],
+) -> ServiceNumbers:
+    """Return everything at this instant; a flow that was not judged yet is left out."""
+    now = Instant(clock.monotonic_ns(), clock.wall_s())
+    return ServiceNumbers(
+        version,
+        prober.doubts.loop_delay.copy(),
+        dict(store_errors),
+        tuple(_cluster(site, states.get(alias), now.at) for alias, site in prober.sites.items()),
+        tuple(
+            _flow(config, prober, held, verdicts[name], now)
+            for name, held in prober.flows.items()
+            if name in verdicts
+        ),
+    )
+
+
+def _cluster(site: Site, told: tuple[State, float] | None, now_at: float) -> ClusterNumbers:
+    state, _, _ = cluster_state(site, told, now_at)
+    return ClusterNumbers(
+        site.alias,
+        state == "up",
+        dict(site.counts.last_success_at),
+        dict(site.counts.errors),
+        dict(site.control.counts),
+        {collector: throttle.total_s for collector, throttle in site.throttles.items()},
+        site.counts.strangers,
+    )
+
+
+def _flow(
+    config: Configuration, prober: Prober, held: WatchedFlow, verdict: FlowVerdict, now: Instant
+) -> FlowNumbers:
+    flow, watch = held.flow, held.watch
+    glance = watch.glance(now.ns)
+    arrival_ns = glance.last_arrival_ns
+    return FlowNumbers(
+        labels=(flow.name, flow.source, flow.target),
+        policy=config.topology.flow(flow.name).policy.kind.value,
+        verdict=verdict.verdict,
+        cause=verdict.cause,
+        books=watch.books.as_dict(),
+        histograms={stage.value: one.copy() for stage, one in watch.histograms.items()},
+        threshold_s=flow.threshold_s,
+        interval_s=watch.interval_s,
+        recovery_point_age_s=glance.recovery_point_age_s,
+        last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
+        heartbeat_age_s=prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at),
+        unreached=counted_by_side(unreached_of(prober, flow.name)),
+        partition_outcomes=dict(watch.partition_outcomes) if config.canary.per_partition else None,
+        partitions=glance.partitions,
+    )

@@ -1,0 +1,94 @@
+"""Which process wrote something, told so that another one on the same machine can see whether it still runs.
+
+A process id alone is given out again and again, and means another process in another container: beside it
+stand the boot of the machine, the namespace of process ids, and when the process began (proc(5), field 22).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """One process on one machine since its last boot; what cannot be found out is empty."""
+
+    boot: str
+    namespace: str
+    pid: int
+    began: str
+
+    def text(self) -> str:
+        """Return it as one line for the store."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+
+def this_process() -> ProcessIdentity:
+    """Return the identity of the process that asks."""
+    pid = os.getpid()
+    return ProcessIdentity(_boot(), _namespace(), pid, _began(pid) or "")
+
+
+def is_gone(text: str) -> bool | None:
+    """Tell whether the process of this line has ended; None where that cannot be told from here."""
+    told = _read_line(text)
+    if told is None or not told.began or (told.boot, told.namespace) != (_boot(), _namespace()):
+        return None
+    began = _began(told.pid)
+    if began is None:
+        return None
+    return began != told.began
+
+
+def on_this_machine(text: str) -> bool:
+    """Tell whether the process of this line surely had the same clock: it ran here since the last boot."""
+    told = _read_line(text)
+    return told is not None and told.boot == _boot()
+
+
+def _read_line(text: str) -> ProcessIdentity | None:
+    try:
+        told = ProcessIdentity(**json.loads(text))
+    except (ValueError, TypeError):
+        return None
+    return told if told.boot and told.namespace else None
+
+
+def _boot() -> str:
+    return _read(Path("/proc/sys/kernel/random/boot_id"))
+
+
+def _namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _began(pid: int) -> str | None:
+    """Return when a process began, in ticks since the boot; empty where it is dead, None where it is hidden.
+
+    A mount option hides the processes of other users as if they were not there: then even the first is not.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except FileNotFoundError:
+        return "" if Path("/proc/1").exists() else None
+    except ProcessLookupError:
+        return ""
+    except OSError:
+        return None
+    after_name = stat.rpartition(")")[2].split()
+    if len(after_name) < 20 or after_name[0] in "ZX":
+        return ""
+    return after_name[19]
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,145 @@
+"""Processes that are killed and begun again on one store, between two logs that outlive them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from canary.books import Mark, Outcome
+from canary.events import (
+    Acked,
+    Adopted,
+    Concluded,
+    Coverage,
+    Marked,
+    Scheduled,
+    SeenAtSource,
+    SeenAtTarget,
+    Sent,
+    SourceRead,
+    TargetRead,
+)
+from canary.minutes import COLUMNS
+from canary.stamp import Intact, Stamp
+from canary.tracker import Tracker
+from canary.tracking import TrackerPolicy
+from tests.canary.pretend_link import INSTALLATION, TOPIC, TOPIC_ID, S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+THRESHOLD_S, HORIZON_S = 3, 10
+START_MS = 1_700_000_000_000
+Name = tuple[str, int]  # incarnation, sequence
+
+
+@dataclass
+class Kept:
+    """What stands in the store."""
+
+    rows: dict[tuple[str, str, int], tuple[int, ...]] = field(default_factory=dict)
+    coverages: dict[str, Coverage] = field(default_factory=dict)  # of the one partition, by incarnation
+    closed: set[str] = field(default_factory=set)
+
+    def total(self, column: str) -> int:
+        index = COLUMNS.index(column)
+        return sum(row[index] for row in self.rows.values())
+
+
+@dataclass
+class World:
+    """One source partition, its mirror, and the target's; what a process does not finish stays so."""
+
+    lag_s: int = 0
+    dropped: frozenset[int] = frozenset()  # by source offset
+    frozen: frozenset[int] = frozenset()  # ticks at which the mirror stands
+    source: list[Stamp] = field(default_factory=list)
+    sent_at: list[int] = field(default_factory=list)
+    target: list[Stamp] = field(default_factory=list)
+    mirrored: int = 0
+    kept: Kept = field(default_factory=Kept)
+    said: dict[Name, list[str]] = field(default_factory=dict)
+    marks: Counter[str] = field(default_factory=Counter)
+    present: set[Name] = field(default_factory=set)
+
+    def mirror(self, tick: int) -> None:
+        while self.mirrored < len(self.source) and tick not in self.frozen:
+            if self.sent_at[self.mirrored] + self.lag_s > tick:
+                break
+            stamp = self.source[self.mirrored]
+            if self.mirrored not in self.dropped:
+                self.target.append(stamp)
+                self.present.add((stamp.incarnation, stamp.sequence))
+            self.mirrored += 1
+
+
+class Process:
+    """One incarnation at work; nothing of it survives but what it has put into the store."""
+
+    def __init__(self, world: World, number: int, tick: int, heirs_of: Iterable[str]) -> None:
+        self.world, self.incarnation = world, f"{number:016x}"
+        policy = TrackerPolicy(INSTALLATION, self.incarnation, THRESHOLD_S * S, HORIZON_S * S, 0)
+        self.tracker = Tracker(policy, carried=[(TOPIC_ID, 0)], source_topic=TOPIC)
+        self.sequence = 0
+        self.source_at, self.target_at = len(world.source), len(world.target)
+        self.births = tick
+        for incarnation in heirs_of:
+            self.adopt(incarnation, tick)
+
+    def adopt(self, incarnation: str, tick: int) -> None:
+        coverage = self.world.kept.coverages.get(incarnation)
+        coverages = () if coverage is None else (coverage,)
+        self.tell(Adopted(incarnation, coverages, tick * S))
+        self.source_at = min(self.source_at, coverage.source_from if coverage else 0)
+        self.target_at = min(self.target_at, coverage.target_from if coverage else 0)
+
+    def tell(self, *events: object) -> None:
+        for event in events:
+            self._hear(self.tracker.handle(event))
+
+    def send(self, tick: int, *, stored: bool, acked: bool) -> None:
+        """Send one probe; unless stored, it died on the way to the source."""
+        at, name = tick * S, (TOPIC_ID, 0, self.sequence)
+        due_ms = START_MS + tick * 1000
+        self.tell(Scheduled(*name, at, due_ms), Sent(*name, at))
+        stamp = Stamp(INSTALLATION, self.incarnation, self.sequence, TOPIC_ID, TOPIC, 0, due_ms)
+        self.sequence += 1
+        if stored:
+            self.world.source.append(stamp)
+            self.world.sent_at.append(tick)
+            if acked:
+                self.tell(Acked(*name, len(self.world.source) - 1, at))
+
+    def read(self, tick: int, *, at_most: int) -> None:
+        """Let both taps read so many records each, and tell where they stand."""
+        world = self.world
+        for offset in range(self.source_at, min(len(world.source), self.source_at + at_most)):
+            self.tell(SeenAtSource(0, offset, Intact(world.source[offset]), tick * S))
+            self.source_at = offset + 1
+        self.tell(SourceRead(0, self.source_at, len(world.source)))
+        for offset in range(self.target_at, min(len(world.target), self.target_at + at_most)):
+            end = len(world.target)
+            self.tell(SeenAtTarget(0, offset, end, Intact(world.target[offset]), tick * S))
+            self.target_at = offset + 1
+        self.tell(TargetRead(0, self.target_at, len(world.target)))
+
+    def rest(self, tick: int) -> None:
+        self._hear(self.tracker.advance(tick * S))
+
+    def keep(self, tick: int) -> None:
+        """Put into the store what has changed, in one piece."""
+        shot = self.tracker.snapshot((START_MS + tick * 1000) // 60_000)
+        kept = self.world.kept
+        kept.rows |= {(self.incarnation, of, minute): row for (of, minute), row in shot.rows.items()}
+        kept.coverages |= {coverage.incarnation: coverage for coverage in shot.coverages}
+        kept.closed |= set(shot.finished)
+
+    def _hear(self, outputs: list[object]) -> None:
+        assert self.tracker.books.discrepancies() == []
+        for output in outputs:
+            if isinstance(output, Concluded) and output.outcome is Outcome.LOST:
+                assert output.source_offset in self.world.dropped
+            elif isinstance(output, Marked):
+                self.world.marks[output.mark.value] += output.count
+                assert output.mark not in (Mark.RETURNED, Mark.DUPLICATED, Mark.LOOPED, Mark.REORDERED)

@@ -1,0 +1,249 @@
+"""The canary's memory on a real store: nothing is lost by a store that fails, nothing is written twice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+
+import pytest
+
+from canary import bookkeeper
+from canary.bookkeeper import AGAIN_S, KEEP_S
+from canary.events import TopicReplaced
+from canary.saving import TakenOverError
+from tests.canary.desk import DEAD_HERE
+from tests.canary.pretend_link import TOPIC_ID
+from tests.eventually import eventually_async
+
+MINUTE = 1_800_000_000 // 60
+
+
+@contextlib.contextmanager
+def away(path):
+    """Let the store's file be somewhere else for a while: every write fails, and at once."""
+    elsewhere = path.with_suffix(".away")
+    path.rename(elsewhere)
+    yield
+    elsewhere.rename(path)
+
+
+@contextlib.contextmanager
+def held(path):
+    """Let another program hold the store for writing."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def test_what_was_kept_is_what_the_next_process_begins_with(desks):
+    one = await desks()
+    await one.begin()
+    for sequence in range(4):
+        one.send(sequence)
+    one.arrive(0)
+    one.arrive(1)
+    one.arrive(1)  # a second time
+    one.bookkeeper.note_carried("A->B", TOPIC_ID, 0)
+    assert await one.keep()
+    assert await one.rows("minute", "expected", "settled", "good") == [(MINUTE, 2, 2, 2)]
+    await one.change_lease(one.bookkeeper.incarnation, process=DEAD_HERE)
+
+    two = await desks()
+    heritage = (await two.begin())["A->B"]
+    (left,) = heritage.left.values()
+    ((target_topic_id, coverage),) = left.coverages
+    assert heritage.left.keys() == {one.bookkeeper.incarnation}
+    assert left.begun_at == desks.clock.began_wall_s
+    assert target_topic_id == ""
+    assert coverage.covered == ((0, 1),)
+    assert coverage.absent == ()
+    assert (coverage.source_from, coverage.target_from) == (2, 3)
+    assert heritage.carried == {(TOPIC_ID, 0)}
+    assert [finding.kind.value for finding in heritage.findings] == ["duplicated"]
+    assert two.events == [
+        (
+            "going on with the probes of an earlier process",
+            {"incarnation": one.bookkeeper.incarnation, "replica": "here"},
+        )
+    ]
+
+
+async def test_rows_are_written_whole_and_of_each_writer_apart(desks):
+    one = await desks()
+    await one.begin()
+    one.send(0)
+    one.send(1)
+    one.arrive(0)
+    await one.keep()
+    await one.keep()
+    await one.change_lease(one.bookkeeper.incarnation, process=DEAD_HERE)
+    two = await desks(replica="there")
+    await two.begin()
+    two.send(0)
+    two.arrive(0)
+    two.find_on_source(one.bookkeeper.incarnation, 1)
+    await two.keep()
+    desks.clock.advance(9)
+    two.rest()  # its horizon
+    await two.keep()
+    await two.keep()
+    first, second = one.bookkeeper.incarnation, two.bookkeeper.incarnation
+    found = await two.rows("replica", "incarnation", "probes_of", "expected", "good", "overdue")
+    assert sorted(found) == sorted(
+        [
+            ("here", first, first, 1, 1, 0),
+            ("there", second, second, 1, 1, 0),
+            ("there", second, first, 1, 0, 1),
+        ]
+    )
+
+
+async def test_a_store_that_fails_keeps_nothing_back_for_ever(desks):
+    one = await desks()
+    await one.begin()
+    with away(desks.path):
+        for sequence in range(3):
+            one.send(sequence)
+            one.arrive(sequence)
+            one.arrive(sequence)
+            desks.clock.advance(60)
+            one.bookkeeper.note_carried("A->B", TOPIC_ID, sequence)
+            assert not await one.keep()
+        assert one.told == [(False, one.told[0][1])] * 3
+        assert one.problems == {"store": one.told[0][1]}
+        assert str(desks.path) in one.told[0][1]
+    one.send(3)
+    one.arrive(3)
+    assert await one.keep()
+    assert one.problems == {}
+    assert one.told[-1] == (True, "")
+    assert await one.rows("minute - 30000000", "good") == [(number, 1) for number in range(4)]
+    assert await one.select("select covered from canary_coverage") == [("[[0,3]]",)]
+    assert await one.select("select count(*), sum(count) from canary_findings") == [(3, 3)]
+    assert await one.select("select partition from canary_carried order by 1") == [(0,), (1,), (2,)]
+
+
+async def test_it_goes_on_every_second_and_less_often_while_the_store_fails(desks):
+    one = await desks()
+    await one.begin()
+    with away(desks.path):
+        keeping = asyncio.create_task(one.bookkeeper.keep(one.flows))
+        await eventually_async(lambda: len(one.told) >= 2, 20)
+        assert set(desks.clock.waits_s) == {AGAIN_S}
+    await eventually_async(lambda: one.told[-1][0], 20)
+    await eventually_async(lambda: desks.clock.waits_s[-1] == KEEP_S, 20)
+    keeping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await keeping
+
+
+async def test_a_write_that_is_cancelled_loses_nothing(desks):
+    one = await desks(limit_s=60.0)
+    await one.begin()
+    one.send(0)
+    one.arrive(0)
+    with held(desks.path):
+        keeping = asyncio.create_task(one.bookkeeper.keep(one.flows))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        keeping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await keeping
+        assert one.told == []
+    await one.bookkeeper.end(one.flows)
+    assert await one.rows("expected", "good") == [(1, 1)]
+    assert await one.select("select covered from canary_coverage") == [("[[0,0]]",)]
+    assert await one.select("select ended from canary_incarnations") == [(1,)]
+
+
+async def test_rows_that_wait_for_a_dead_store_are_bounded_and_the_newest_stay(desks, monkeypatch):
+    monkeypatch.setattr(bookkeeper, "MAX_ROWS", 3)
+    one = await desks()
+    await one.begin()
+    with away(desks.path):
+        for sequence in range(6):
+            one.send(sequence)
+            one.arrive(sequence)
+            assert not await one.keep()
+            desks.clock.advance(60)
+    one.send(6)
+    one.arrive(6)
+    assert await one.keep()
+    assert await one.rows("minute - 30000000", "good") == [(4, 1), (5, 1), (6, 1)]
+    assert await one.select("select covered from canary_coverage") == [("[[0,6]]",)]
+
+
+async def test_a_process_that_was_taken_over_writes_nothing_more(desks):
+    one = await desks()
+    await one.begin()
+    one.send(0)
+    one.arrive(0)
+    await one.keep()
+    await one.change_lease(one.bookkeeper.incarnation, process=DEAD_HERE)  # as a wrong guess would have it
+    two = await desks()
+    assert (await two.begin())["A->B"].left
+    one.send(1)
+    one.arrive(1)
+    with pytest.raises(
+        TakenOverError, match=r"has gone on with the probes of this one.*start mirrorwatch again"
+    ):
+        await one.keep()
+    with pytest.raises(TakenOverError):
+        await one.bookkeeper.end(one.flows)
+    assert await one.rows("incarnation", "good") == [(one.bookkeeper.incarnation, 1)]
+    assert await one.select("select covered from canary_coverage") == [("[[0,0]]",)]
+
+
+async def test_old_minutes_and_findings_are_deleted_and_nothing_else(desks):
+    one = await desks(minutes_s=10 * 60, findings_s=5 * 60)
+    await one.begin()
+    await one.keep()  # the first write tidies
+    for sequence in range(20):
+        one.send(sequence)
+        one.arrive(sequence)
+        one.arrive(sequence)
+        await one.keep()
+        desks.clock.advance(60)
+    assert len(await one.rows("minute")) == 20  # the next time is in an hour
+    desks.clock.advance(bookkeeper.TIDY_S - 20 * 60)
+    await one.keep()
+    assert len(await one.rows("minute")) == 20
+    desks.clock.now_ns -= int((bookkeeper.TIDY_S - 21 * 60) * 1e9)
+    two = await desks(minutes_s=10 * 60, findings_s=5 * 60)
+    await two.begin()
+    await two.keep()
+    now = int(desks.clock.wall_s())
+    assert await one.rows("minute") == [(minute,) for minute in range(now // 60 - 10, MINUTE + 20)]
+    oldest = await one.select("select min(found_at), count(*) from canary_findings")
+    assert oldest == [(now - 5 * 60, 4)]
+    assert await one.select("select covered from canary_coverage") == [("[[0,19]]",)]
+    assert len(await one.leases()) == 2
+
+
+async def test_what_was_taken_over_is_closed_once_every_flow_has_finished_with_it(desks):
+    one = await desks()
+    await one.begin("A->B", "A->C")
+    for flow in one.flows:
+        one.send(0, flow)
+    await one.keep()
+    await one.bookkeeper.end(one.flows)
+    two = await desks()
+    assert set(await two.begin("A->B", "A->C")) == {"A->B", "A->C"}
+    for flow in two.flows:
+        two.find_on_source(one.bookkeeper.incarnation, 0, flow)
+    two.read_source(1, "A->B")
+    desks.clock.advance(700)
+    two.rest()
+    await two.keep()
+    await two.keep()
+    assert one.bookkeeper.incarnation in await two.leases()  # A->C has not read the source to its end
+    two.read_source(1, "A->C")
+    for flow in two.flows:
+        two.flows[flow].watch.handle(TopicReplaced(TOPIC_ID, desks.clock.monotonic_ns()), two.now)
+    await two.keep()
+    await two.keep()
+    assert await two.select("select sum(overdue), sum(closed) from canary_minutes") == [(2, 2)]
+    assert one.bookkeeper.incarnation not in await two.leases()
+    assert (await (await desks()).begin()) == {}

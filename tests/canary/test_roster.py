@@ -1,0 +1,183 @@
+"""Flows and clusters that come and go while the prober runs, and the latch, over clusters that are played."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from canary.config import CanaryConfig
+from canary.flows import CanaryFlow
+from canary.heritage import FlowHeritage
+from canary.latches import Latch
+from fleet.evidence import CanaryState
+from runtime.kafka.admin import ClusterDescription, TopicDescription
+from runtime.kafka.sender import Delivered
+from tests.canary.test_topic_changes import PlayedAdmin, books, copy, look, scene, tick
+
+__all__ = ["scene"]  # the fixture of the prober over played clusters
+
+
+def flow(source, target):
+    name = f"{source}->{target}"
+    return CanaryFlow(name, source, target, "c", f"{source}.c", 5.0, 10.0, 1, exactly_once=False)
+
+
+def add_cluster(scene, alias, **topics):
+    scene.prober.roster.add_site(alias, SimpleNamespace())
+    return furnish(scene, alias, **topics)
+
+
+def furnish(scene, alias, **topics):
+    site = scene.prober.sites[alias]
+    site.admin, site.description = PlayedAdmin(), ClusterDescription("id", (1,))
+    for name, topic_id in topics.items():
+        site.admin.topics[name.replace("_", ".")] = TopicDescription(name.replace("_", "."), topic_id, (1,))
+    return site
+
+
+def deliver(scene, tags):
+    for offset, tag in enumerate(tags):
+        scene.senders[-1].sink(Delivered(tag, offset, scene.clock.now_ns))
+    scene.prober.drain()
+
+
+def of(scene, name):
+    found = scene.prober.flows[name].watch.books
+    assert found.discrepancies() == []
+    return found
+
+
+async def test_a_flow_that_is_added_counts_from_its_beginning_and_leaves_the_others_alone(scene):
+    await look(scene, "A", "B")
+    early = tick(scene) + tick(scene)
+    add_cluster(scene, "C", A_c="there")
+    scene.prober.roster.add(flow("A", "C"), FlowHeritage(frozenset({("one", 0)})))
+    await look(scene, "C", "A")
+    assert len(scene.senders) == 1  # nothing was interrupted
+    late = tick(scene)
+    deliver(scene, early + late)
+    for offset, tag in enumerate(early + late):
+        copy(scene, tag, offset, "B-tap-1")
+        copy(scene, tag, offset, scene.prober.sites["C"].reader.tap_name)
+    assert of(scene, "A->B").good == of(scene, "A->B").expected == len(early + late)
+    # What was sent before is no business of the new flow: no duplicate, nothing foreign, nothing expected.
+    assert of(scene, "A->C").expected == of(scene, "A->C").good == len(late)
+    assert of(scene, "A->C").duplicated == of(scene, "A->C").foreign == 0
+
+
+async def test_a_flow_that_is_dropped_ends_with_an_outcome_for_every_probe(scene):
+    await look(scene, "A", "B")
+    seen, unseen = tick(scene), tick(scene)
+    deliver(scene, seen)
+    held = scene.prober.roster.drop("A->B")
+    found = held.watch.books
+    assert (found.unknown, found.abandoned, found.in_flight) == (len(seen), len(unseen), 0)
+    assert found.discrepancies() == []
+    assert "A->B" not in scene.prober.flows
+    (idle,) = scene.prober.roster.take_idle()
+    assert scene.prober.probings == {}
+    deliver(scene, unseen)  # what comes now is nobody's
+    copy_of_late = SimpleNamespace(sequence=0, topic_id="one")
+    scene.prober.probings["A"] = idle
+    copy(scene, copy_of_late, 0, "B-tap-1")
+    assert held.watch.books.as_dict() == found.as_dict()
+    await idle.finish()
+    assert idle.fits(TopicDescription("c", "one", (1,)))  # and never begins again
+
+
+async def test_a_topic_that_is_wanted_no_more_is_read_no_more_and_known_anew_later(scene):
+    await look(scene, "A", "B")
+    scene.prober.roster.drop("A->B")
+    scene.prober.roster.take_idle()
+    await look(scene, "A", "B")
+    assert all(site.reader.positions == {} for site in scene.prober.sites.values())
+    assert all(site.topics.present == {} for site in scene.prober.sites.values())
+    assert all(tap.stopped for tap in scene.taps)
+    scene.prober.roster.add(flow("A", "B"), FlowHeritage(frozenset({("one", 0)})))
+    await look(scene, "A", "B")
+    assert {place for tap in scene.taps if not tap.stopped for place in tap.places} == {("c", 0), ("A.c", 0)}
+
+
+async def test_no_sequence_number_is_given_out_twice_when_a_source_comes_back(scene):
+    await look(scene, "A", "B")
+    first = tick(scene) + tick(scene)
+    scene.prober.roster.drop("A->B")
+    for idle in scene.prober.roster.take_idle():
+        await idle.finish()
+        await idle.stop()
+    scene.prober.roster.add(flow("A", "B"), FlowHeritage(frozenset({("one", 0)})))
+    await look(scene, "A", "B")
+    again = tick(scene)
+    assert min(tag.sequence for tag in again) == max(tag.sequence for tag in first) + 1
+    deliver(scene, again)
+    for offset, tag in enumerate(first + again):
+        copy(scene, tag, offset, scene.prober.sites["B"].reader.tap_name)
+    assert books(scene).good == books(scene).expected == len(again)
+
+
+async def test_other_clients_of_a_cluster_keep_counters_and_positions(scene):
+    await look(scene, "A", "B")
+    tags = tick(scene)
+    deliver(scene, tags)
+    copy(scene, tags[0], 0, "B-tap-1")
+    before = scene.prober.sites["B"]
+    before.counts.errors["tap"] = 7
+    await scene.prober.roster.leave("B")
+    assert scene.taps[-1].stopped
+    scene.prober.roster.add_site("B", SimpleNamespace())
+    furnish(scene, "B", A_c="there")
+    await look(scene, "B")
+    assert scene.taps[-1].places == {("A.c", 0): 1}
+    assert scene.prober.sites["B"].counts.errors["tap"] == 7
+    await scene.prober.roster.leave("A")
+    assert scene.senders[0].ended
+    assert scene.prober.state("A->B") == (CanaryState.WAITING, "the client settings of A are being changed")
+    scene.prober.roster.add_site("A", SimpleNamespace())
+    furnish(scene, "A", c="one")
+    await look(scene, "A")
+    more = tick(scene)
+    assert min(tag.sequence for tag in more) == tags[-1].sequence + 1
+    assert books(scene).expected == len(tags + more)
+
+
+async def test_a_probe_that_comes_back_stops_everything_to_its_source(scene):
+    fallen = []
+    scene.prober.roster._on_latched = fallen.append
+    await look(scene, "A", "B")
+    tags = tick(scene) + tick(scene)
+    deliver(scene, tags)
+    copy(scene, tags[0], 0, "A-tap-1-lazy", topic="c")
+    copy(scene, tags[1], 1, "A-tap-1-lazy", topic="c")
+    assert not fallen
+    copy(scene, tags[0], 2, "A-tap-1-lazy", topic="c")
+    copy(scene, tags[1], 3, "A-tap-1-lazy", topic="c")
+    sentence = (
+        "probe 0 of partition 0 came back to where it began; it stands in the source's log again, at offset 2"
+    )
+    assert fallen == [Latch("A", "c", "one", scene.clock.wall_s(), sentence)]
+    state, said = scene.prober.state("A->B")
+    assert state is CanaryState.LATCHED
+    assert sentence in said
+    skipped = books(scene).skipped
+    assert tick(scene) == tick(scene) == []
+    assert books(scene).skipped == skipped + 2
+    # A topic made anew lifts nothing.
+    scene.prober.sites["A"].admin.topics["c"] = TopicDescription("c", "two", (1,))
+    await look(scene, "A")
+    assert tick(scene) == []
+    assert "is gone, another c has taken its place" in scene.prober.state("A->B")[1]
+    assert [one.kind for one in scene.prober.evidence("A->B").canary.findings] == ["looped"]
+    scene.prober.roster.hold_latches({})
+    assert tick(scene)
+    assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
+    assert scene.prober.evidence("A->B").canary.findings == ()
+
+
+async def test_a_latch_is_there_before_the_first_probe(scene):
+    scene.prober.roster.drop("A->B")
+    scene.prober.roster.take_idle()
+    scene.prober.roster.hold_latches({("A", "c"): Latch("A", "c", "one", 5.0, "it came back")})
+    scene.prober.roster.use(CanaryConfig(topic="c"))
+    scene.prober.roster.add(flow("A", "B"), FlowHeritage())
+    await look(scene, "A", "B")
+    assert tick(scene) == []
+    assert books(scene).skipped == books(scene).expected > 0

@@ -1,0 +1,96 @@
+"""What a target's topic refuses by its settings is known soon after probes begin to wait, and forgotten after."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from canary.config import CanaryConfig
+from canary.topic_care import HASTE_S, SETTINGS_S, TopicCare
+from runtime.kafka.admin import TopicDescription
+from tests.runtime.fake_clock import FakeClock
+
+COPY = "A.mirrorwatch-canary"
+PLACE = ("B", COPY)
+
+
+class Scene:
+    """Cluster B with the copies of one flow; nothing is probed from it."""
+
+    def __init__(self):
+        self.settings = {}
+        self.asked = 0
+        self.clock = FakeClock()
+        self.present = {COPY: TopicDescription(COPY, "id", (1, 1), (1, 1))}
+        self.site = SimpleNamespace(
+            alias="B",
+            wanted={COPY},
+            topics=SimpleNamespace(present=self.present),
+            admin=SimpleNamespace(
+                describe_topic_config=self.describe_topic_config,
+                describe_topics=self.describe_topics,
+                describe_cluster=self.describe_cluster,
+            ),
+            description=None,
+        )
+        roster = SimpleNamespace(
+            config=CanaryConfig(),
+            sites={"B": self.site},
+            probings={},
+            dispatch=SimpleNamespace(running={}, by_source={}),
+        )
+        reporter = SimpleNamespace(
+            problem=lambda *_: None, settled=lambda *_: None, event=lambda *_, **__: None
+        )
+        self.care = TopicCare(roster, clock=self.clock, reporter=reporter)
+
+    async def describe_topic_config(self, _name):
+        self.asked += 1
+        return self.settings
+
+    async def describe_cluster(self):
+        return None
+
+    async def describe_topics(self, names):
+        return dict.fromkeys(names)
+
+    def look(self, after_s=0.0):
+        self.clock.advance(after_s)
+        asyncio.run(self.care.look(self.site))
+        return self.care.refusals.get(PLACE)
+
+
+def test_what_refuses_copies_is_known_once_probes_wait():
+    scene = Scene()
+    assert scene.look() is None
+    scene.settings = {"max.message.bytes": "200"}
+    assert scene.look(HASTE_S + 1) is None  # nobody waits: the settings are read every few minutes only
+    scene.care.hasten(*PLACE)
+    sentence, seen_at = scene.look()
+    assert "takes no more than 200 bytes at once (max.message.bytes)" in sentence
+    assert seen_at == scene.clock.wall_s()
+    scene.settings = {}
+    scene.care.hasten(*PLACE)
+    scene.look(HASTE_S)
+    assert scene.care.refusals[PLACE] == ("", seen_at)  # when it was last seen stays known
+    del scene.present[COPY]
+    assert scene.look() is None
+
+
+def test_waiting_probes_have_the_settings_read_no_oftener_than_that():
+    scene = Scene()
+    for _ in range(10):
+        scene.care.hasten(*PLACE)
+        scene.look(1.0)
+    assert scene.asked == 1 + 9 // (int(HASTE_S))
+    scene.look(SETTINGS_S)
+    assert scene.asked == 2 + 9 // int(HASTE_S)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"cleanup.policy": "compact"}, {"min.insync.replicas": "2"}, {"retention.ms": "1000"}, {}]
+)
+def test_what_takes_every_copy_is_no_refusal(settings):
+    scene = Scene()
+    scene.settings = settings
+    assert scene.look() is None

@@ -1,0 +1,89 @@
+"""Every fault of the register is drilled or has a reason not to be, and a drill is right only where it is."""
+
+import pytest
+
+from deploy.drill_list import BY_LABEL, DRILLS, Drill
+from deploy.drill_page import page
+from deploy.drill_runs import Result, as_line, from_line
+from deploy.drills import groups
+from deploy.local.faults import BY_NAME, FAULTS
+from fleet.vocabulary import Cause, Verdict
+
+NOT_DRILLED = {
+    "drop-tombstones": "a canary has no tombstones",
+    "retime-some": "a canary compares no timestamps",
+}
+STALL = Drill(name="freeze-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN)
+BENIGN = Drill(name="restart-mirror", verdict=None)
+LATE = Drill(name="quota", verdict=Verdict.LATE)
+WELL = (0.0, "healthy", None)
+
+
+def test_every_fault_is_drilled_or_has_a_reason_not_to_be():
+    drilled = {one.name for one in DRILLS}
+    assert drilled | set(NOT_DRILLED) == set(BY_NAME)
+    assert not drilled & set(NOT_DRILLED)
+    assert len(BY_LABEL) == len(DRILLS)
+    assert len(BY_NAME) == len(FAULTS)
+
+
+def test_drills_that_share_a_service_leave_no_verdict_that_holds():
+    for one in DRILLS:
+        if not one.alone:
+            assert one.then is Verdict.HEALTHY
+            assert not one.canary
+
+
+def test_groups_keep_every_drill_once():
+    grouped = [one for group in groups(DRILLS) for one in group]
+    assert sorted(one.label for one in grouped) == sorted(BY_LABEL)
+    assert all(len({tuple(one.settings.items()) for one in group}) == 1 for group in groups(DRILLS))
+
+
+@pytest.mark.parametrize(
+    ("drill", "result", "wrong"),
+    [
+        (STALL, [WELL, (5.6, "stalled", "mirror_down")], ""),
+        (STALL, [WELL, (5.2, "stalled", "unexplained"), (5.6, "stalled", "mirror_down")], ""),
+        (
+            STALL,
+            [WELL, (5.2, "stalled", "target_down"), (5.6, "stalled", "mirror_down")],
+            "target_down was said",
+        ),
+        (STALL, [WELL, (5.6, "stalled", "mirror_down"), (12.0, "stalled", "target_down")], ""),
+        (STALL, [WELL, (5.6, "stalled", "target_down")], "the expected was not said"),
+        (STALL, [WELL, (5.6, "stalled", "mirror_down"), (9.0, "losing", "filtered")], "losing was said"),
+        (LATE, [WELL, (5.2, "stalled", "unexplained"), (6.0, "late", "unexplained")], ""),
+        (LATE, [WELL, (5.2, "stalled", "task_stuck"), (6.0, "late", "unexplained")], "task_stuck was said"),
+        (LATE, [WELL, (6.0, "late", "unexplained"), (12.0, "stalled", "mirror_down")], ""),
+        (BENIGN, [WELL], ""),
+        (BENIGN, [WELL, (6.0, "stalled", "source_down"), (8.0, "healthy", None)], ""),
+        (BENIGN, [WELL, (6.0, "repeating", "duplicating")], "repeating was said"),
+    ],
+)
+def test_what_makes_a_row_right(drill, result, wrong):
+    assert Result("x", said=result, mended_s=10.0, healed_s=1.0).wrong(drill) == wrong
+
+
+def test_a_flow_that_does_not_come_back_and_a_probe_called_lost_are_wrong():
+    assert Result("x", said=[WELL]).wrong(BENIGN) == "the flow did not come back"
+    assert (
+        Result("x", said=[WELL], healed_s=1.0, books={"lost": 1}).wrong(BENIGN) == "probes were called lost"
+    )
+
+
+def test_a_fault_that_left_no_trace_in_the_books_did_not_happen():
+    neighbour = Drill(name="neighbour", verdict=None, counted="foreign")
+    assert Result("x", said=[WELL], healed_s=1.0).wrong(neighbour) == "nothing was counted as foreign"
+    assert Result("x", said=[WELL], healed_s=1.0, books={"foreign": 9}).wrong(neighbour) == ""
+
+
+def test_results_are_kept_and_written_down():
+    result = Result(
+        "freeze-mirror", [(5.6, "stalled", "mirror_down")], "It stands.", 9.0, 0.5, {"late": 7}, "2026-01-02"
+    )
+    assert from_line(as_line(result)) == result
+    text = page({"freeze-mirror": result})
+    assert "| stalled | mirror_down | 5.6 | 0.5 | late 7 | yes |" in text
+    assert "not run for this page: `restart-mirror`" in text
+    assert "2026-01-02" in text
