@@ -105,6 +105,12 @@ def mirror(_mirrors: Mirrors) -> Iterator[Mirrors]:
 
 
 @pytest.fixture
+def no_mirror(_mirrors: Mirrors) -> None:
+    """See that no mirror of an earlier test copies what this test's own copier is to copy."""
+    _mirrors.stop()
+
+
+@pytest.fixture
 def topic_name(request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Give a function that makes a topic name of this test's own out of a short word."""
     digest = hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:10]

@@ -1,11 +1,18 @@
-"""The canary's producer: each record is sent once, and its report is stamped on the thread that gets it."""
+"""The canary's producer: each record is sent once, and its report is stamped on the thread that gets it.
+
+librdkafka's own time-out of a record would break that promise: it begins a new epoch of the producer then,
+and what had been under way beside that record is sent again under it, which the broker takes for new. So
+nothing times out in the client. Where the oldest report is missing for too long, the whole client is given
+up with all that it holds, unsent and unanswered, and another one takes its place.
+"""
 
 from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -36,8 +43,7 @@ _NOT_WRITTEN = frozenset(
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
         KafkaError.TOPIC_EXCEPTION,
         KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._PURGE_QUEUE,  # noqa: SLF001 - the client's names for its own errors
-        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 - the client's names for its own errors
         KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
     }
 )
@@ -74,8 +80,20 @@ class SenderFault:
 Report = Delivered | NotDelivered | SenderFault
 
 
+@dataclass(slots=True)
+class _Client:
+    """A producer, and what it was given and has not reported: tag and monotonic ns, oldest first."""
+
+    producer: Any
+    under_way: dict[int, tuple[object, int]] = field(default_factory=dict)
+
+
 class Sender:
-    """An idempotent producer with a thread of its own for its reports; `sink` is called on that thread."""
+    """An idempotent producer with a thread of its own for its reports; `sink` is called on that thread.
+
+    Every record that `send` took is reported once: where its cluster hangs, in doubt, soon after
+    `message_timeout_s`, with all that was sent since.
+    """
 
     def __init__(
         self,
@@ -97,7 +115,9 @@ class Sender:
         self._name = name
         self._message_timeout_s = message_timeout_s
         self._throttled = throttled
-        self._producer: Any = None
+        self._client: _Client | None = None
+        self._numbers = count()
+        self._lock = threading.Lock()  # around what the sending thread and ours both change
         self.broken = False  # the client has met an error after which it sends nothing more
         self._thread = threading.Thread(target=self._run, name=f"sender-{name}", daemon=True)
 
@@ -106,23 +126,8 @@ class Sender:
 
         Raises our own error where the client does not accept its settings.
         """
-        config: dict[str, Any] = {
-            **self._settings.librdkafka,
-            "client.id": f"mirrorwatch-{self._name}",
-            "enable.idempotence": True,
-            "linger.ms": 0,
-            "message.timeout.ms": int(self._message_timeout_s * 1000),
-            "queue.buffering.max.messages": 100_000,
-            "queue.buffering.max.kbytes": 65_536,
-            "reconnect.backoff.ms": 100,
-            "reconnect.backoff.max.ms": 1000,
-            "allow.auto.create.topics": False,  # a deleted topic must not come back with a broker's defaults
-            "error_cb": self._symptoms.hear_error,
-        }
-        if self._throttled is not None:
-            config["throttle_cb"] = self._throttled
         try:
-            self._producer = Producer(config, logger=listening_logger(self._symptoms))
+            self._client = self._make()
         except KafkaException as error:
             raise explain(error.args[0], cluster=self._cluster, doing="making a producer") from error
         self._thread.start()
@@ -138,25 +143,32 @@ class Sender:
         tag: object,
     ) -> bool:
         """Hand a record over; false where the queue is full or the client is closed: it was not sent."""
-        producer = self._producer
-        if producer is None or self._ending.is_set():
-            return False
-        try:
-            producer.produce(
-                topic,
-                partition=partition,
-                key=key,
-                value=value,
-                headers=list(headers),
-                on_delivery=partial(self._report, tag),
-            )
-        except BufferError:
-            return False
-        except KafkaException as error:
-            if error.args[0].code() == KafkaError._FATAL:  # noqa: SLF001 - the client's name for it
-                self._break(error.args[0])
-            return False
-        return True
+        with self._lock:  # or a client could be given up between these lines
+            client = self._client
+            if client is None or self._ending.is_set():
+                return False
+            number = next(self._numbers)
+            client.under_way[number] = tag, self._clock.monotonic_ns()
+            try:
+                client.producer.produce(
+                    topic,
+                    partition=partition,
+                    key=key,
+                    value=value,
+                    headers=list(headers),
+                    on_delivery=partial(self._report, client, number),
+                )
+            except BufferError:
+                del client.under_way[number]
+                return False
+            except KafkaException as error:
+                del client.under_way[number]
+                failure = error.args[0]
+            else:
+                return True
+        if failure.code() == KafkaError._FATAL:  # noqa: SLF001 - the client's name for it
+            self._break(failure)
+        return False
 
     def stop(self) -> None:
         """Ask the thread to end; what is still queued is given up."""
@@ -171,24 +183,68 @@ class Sender:
 
     def flush(self, timeout_s: float) -> int:
         """Wait for what was sent to be reported; return how many records still are not."""
-        producer = self._producer
-        try:
-            return int(producer.flush(timeout_s)) if producer is not None else 0
-        except KafkaException:
-            return len(producer)
+        client = self._client
+        if client is None:
+            return 0
+        with suppress(KafkaException):
+            client.producer.flush(timeout_s)
+        return len(client.under_way)
+
+    def _make(self) -> _Client:
+        config: dict[str, Any] = {
+            **self._settings.librdkafka,
+            "client.id": f"mirrorwatch-{self._name}",
+            "enable.idempotence": True,
+            "linger.ms": 0,
+            "message.timeout.ms": 0,  # never, see above
+            "queue.buffering.max.messages": 100_000,
+            "queue.buffering.max.kbytes": 65_536,
+            "reconnect.backoff.ms": 100,
+            "reconnect.backoff.max.ms": 1000,
+            "allow.auto.create.topics": False,  # a deleted topic must not come back with a broker's defaults
+            "error_cb": self._symptoms.hear_error,
+        }
+        if self._throttled is not None:
+            config["throttle_cb"] = self._throttled
+        return _Client(Producer(config, logger=listening_logger(self._symptoms)))
 
     def _run(self) -> None:
-        producer = self._producer
         while not self._ending.is_set():
+            client = self._client
+            assert client is not None
             try:
-                producer.poll(POLL_S)
+                client.producer.poll(POLL_S)
+                if self._hangs(client):
+                    self._replace(client)
             except KafkaException as error:  # the client's way to tell of what ends it
                 self._break(error.args[0])
                 self._ending.wait(POLL_S)
+        with self._lock:  # so that the last client ends here, and not on the thread of whoever drops us
+            client, self._client = self._client, None
+        assert client is not None
+        self._give_up(client)
+
+    def _hangs(self, client: _Client) -> bool:
+        """Tell whether the oldest record has waited for its report for too long."""
+        with self._lock:
+            _, sent_ns = next(iter(client.under_way.values()), (None, None))
+        waited_ns = 0 if sent_ns is None else self._clock.monotonic_ns() - sent_ns
+        return waited_ns >= self._message_timeout_s * 1e9
+
+    def _replace(self, client: _Client) -> None:
+        """Send by another client from now on, and report all that this one holds."""
+        fresh = self._make()
+        with self._lock:
+            self._client = fresh
+        self._give_up(client)
+
+    def _give_up(self, client: _Client) -> None:
+        """Have the client report all that it holds: nothing of it is sent once more."""
         with suppress(KafkaException):
-            producer.purge()
-            producer.flush(_LAST_REPORTS_S)
-        self._producer = None  # so that the client ends here, and not on the thread of whoever drops us
+            client.producer.purge()
+            client.producer.flush(_LAST_REPORTS_S)
+        for number in tuple(client.under_way):  # of which the client itself says nothing
+            self._report(client, number, KafkaError(KafkaError._PURGE_INFLIGHT), None)  # noqa: SLF001
 
     def _break(self, error: Any) -> None:
         """Tell once that this producer is of no more use."""
@@ -199,17 +255,26 @@ class Sender:
             )
             self._sink(SenderFault(self._cluster, failure, self._clock.monotonic_ns()))
 
-    def _report(self, tag: object, error: Any, message: Any) -> None:
+    def _report(self, client: _Client, number: int, error: Any, message: Any) -> None:
         at_ns = self._clock.monotonic_ns()
+        with self._lock:
+            tag, sent_ns = client.under_way.pop(number, (None, None))
+        if sent_ns is None:
+            return  # another thread was quicker
         if error is None:
             self._symptoms.clear()
             self._sink(Delivered(tag, message.offset(), at_ns))
             return
+        given_up = error.code() in _GIVEN_UP
+        ended = given_up and self._ending.is_set()
         failure = explain(
-            error, cluster=self._cluster, doing=f"producing to {message.topic()}", symptoms=self._symptoms
+            # Given up because no report came in time, which the client has another name for.
+            KafkaError(KafkaError._MSG_TIMED_OUT) if given_up and not ended else error,  # noqa: SLF001
+            cluster=self._cluster,
+            doing="producing to the canary's topic",
+            symptoms=self._symptoms,
         )
         if error.fatal():
             self._break(error)
         in_doubt = error.code() not in _NOT_WRITTEN
-        ended = error.code() in _GIVEN_UP
         self._sink(NotDelivered(tag, failure, in_doubt=in_doubt, ended=ended, at_ns=at_ns))

@@ -88,7 +88,7 @@ class Copier:
 
 
 @pytest.fixture
-def watched(kafka_pair, topic_name, tmp_path):
+def watched(kafka_pair, no_mirror, topic_name, tmp_path):
     topic = topic_name("canary")
     clusters = {alias: broker.client_properties() for alias, broker in kafka_pair.brokers.items()}
     flows = {"A->B": {"topics": topic}}

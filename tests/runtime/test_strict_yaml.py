@@ -114,7 +114,7 @@ def test_any_text_gives_a_document_or_a_sentence(text):
     except ConfigurationError as error:
         refused = error
     else:
-        assert document.data
+        assert isinstance(document.data, dict)
         assert all(document.line_of((key,)) for key in document.data)
         return
     assert str(refused).startswith("f")

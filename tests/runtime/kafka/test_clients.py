@@ -80,6 +80,24 @@ def test_what_is_given_up_at_the_end_is_reported_as_that():
     assert one.flush(0.1) == 0
 
 
+def test_what_is_not_reported_in_time_is_given_up_and_the_next_goes_to_another_client():
+    said = []
+    one = sender(AWAY, said.append, timeout_s=0.3)
+    one.start()
+    for number in range(3):
+        assert one.send("t", 0, key=b"k", value=b"v", headers=(), tag=number)
+    eventually(lambda: len(said) == 3, 10)
+    assert one.send("t", 0, key=b"k", value=b"v", headers=(), tag=3)
+    eventually(lambda: len(said) == 4, 10)
+    assert [(report.tag, report.in_doubt, report.ended) for report in said] == [
+        (number, True, False) for number in range(4)
+    ]
+    assert all("127.0.0.1:1" in str(report.error) for report in said)
+    one.stop()
+    assert one.join(10.0)
+    assert len(said) == 4
+
+
 async def test_a_round_trip_under_way_gives_up_when_it_is_closed():
     trip = RoundTrip(AWAY, cluster="A", topic="t", clock=SystemClock())
     await trip.open(from_offset=0)
