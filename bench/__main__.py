@@ -10,19 +10,14 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench import canary_timing, fleet, hostile, kills, rolling, tracker, year
+from bench import canary_timing, detection, fleet, hostile, kills, rolling, tracker, year
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 NAMES = ("tracker", "canary")
-LONG = (
-    "fleet",
-    "rolling",
-    "hostile",
-    "kills",
-    "year",
-)  # run once, and only where it is named: it takes as long as it is told to
+# Run once, and only where it is named: it takes as long as it is told to.
+LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year")
 
 
 def main() -> None:
@@ -74,6 +69,7 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "canary": lambda: canary_timing.measure(
             rate=chosen.rate, seconds=chosen.seconds, warmup=chosen.warmup
         ),
+        "detection": detection.measure,
         "fleet": lambda: fleet.measure(seconds=chosen.seconds),
         "rolling": lambda: rolling.measure(minutes=chosen.minutes),
         "hostile": hostile.measure,

@@ -1,13 +1,14 @@
 """How exactly the canary stamps, against plain loops in processes of their own, and what that costs.
 
-Two brokers and a real mirror in both directions, `rate` probes a second over the two flows. Three instants
-are compared, each with two plain witnesses on the same clock, which differ from each other by what no
-measurement gets below on this machine:
+Two brokers and a real mirror in both directions, `rate` probes a second over the two flows; one task a flow,
+since the service is measured and not the mirror. Three instants are compared, each with two plain witnesses
+on the same clock, which differ from each other by what no measurement gets below on this machine:
 
 - arrivals: the signed difference service minus reader for each record of A->B, to each of two readers;
 - queueing, t0'-t0: the service's own, beside that of two loops that sleep to a schedule and stamp;
-- acknowledgements, t1-t0': the service's own, beside that of the same two loops' producers. One record has
-  one producer, so that only distributions can be compared.
+- acknowledgements, t1-t0': the service's own, beside that of the same two loops' producers, which send to a
+  topic that is mirrored too, each to one partition as often as the service does. One record has one producer,
+  so that only distributions can be compared.
 """
 
 from __future__ import annotations
@@ -22,18 +23,15 @@ from array import array
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka.admin import AdminClient, NewTopic
-
 from bench.processes import cpu_s, machine_s, pss_mb, thread_cpu_s, tree
 from deploy.local.pair import Pair
 from deploy.local.ports import free_port
-from deploy.local.topics import partition_count
+from deploy.local.topics import create_topic, partition_count
 from deploy.local.waiting import wait_until
 
 PARTITIONS = 5  # so that 1,000 probes a second over two flows are one every 10 ms, the least interval
-TOPIC = "A.mirrorwatch-canary"
-PLAIN_TOPIC = "__plain-sender"  # mirrored by nobody
-PLAIN_INTERVAL_MS = 10.0
+SOURCE_TOPIC, TOPIC = "mirrorwatch-canary", "A.mirrorwatch-canary"
+PLAIN_TOPIC = "plain-sender"
 SETTLE_S = 6.0
 
 
@@ -49,8 +47,7 @@ def measure(*, rate: int, seconds: float, warmup: float = 0.0) -> dict[str, Any]
     try:
         with tempfile.TemporaryDirectory(prefix="mirrorwatch-bench-") as name:
             folder = Path(name)
-            settings = {"tasks.max": str(PARTITIONS)}
-            with Pair(folder / "pair", flows=("A->B", "B->A"), settings=settings) as pair:
+            with Pair(folder / "pair", flows=("A->B", "B->A"), settings={"tasks.max": "1"}) as pair:
                 return _measure(pair, folder, rate, seconds, warmup)
     finally:
         os.environ.pop("_JAVA_OPTIONS", None)
@@ -60,14 +57,18 @@ def measure(*, rate: int, seconds: float, warmup: float = 0.0) -> dict[str, Any]
 
 def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float) -> dict[str, Any]:
     assert pair.mirror is not None
-    service = _start_service(pair, folder, rate)
+    for broker in (pair.a, pair.b):
+        for topic in (SOURCE_TOPIC, PLAIN_TOPIC):
+            create_topic(broker.client_properties(), topic, partitions=PARTITIONS)
+    interval_ms = round(2 * PARTITIONS * 1000 / rate)
+    service = _start_service(pair, folder, interval_ms)
     try:
         client = pair.b.client_properties()
         wait_until(
             lambda: partition_count(client, TOPIC) == PARTITIONS, deadline_s=60, what="The mirrored topic"
         )
         time.sleep(SETTLE_S + warmup)
-        witnesses = _start_witnesses(pair, folder, seconds + 3)
+        witnesses = _start_witnesses(pair, folder, seconds + 3, interval_ms)
         time.sleep(2)
         stack = [pair.a.pid, pair.b.pid, pair.mirror.pid]
         threads_s = thread_cpu_s(tree(service.pid))
@@ -99,10 +100,9 @@ def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float)
     }
 
 
-def _start_service(pair: Pair, folder: Path, rate: int) -> subprocess.Popen[bytes]:
+def _start_service(pair: Pair, folder: Path, interval_ms: int) -> subprocess.Popen[bytes]:
     assert pair.mirror is not None
     config = folder / "mirrorwatch.yaml"
-    interval_ms = round(2 * PARTITIONS * 1000 / rate)
     config.write_text(
         f'mm2: "{pair.mirror.properties_file}"\nmirror_version: "4.3"\n'
         f'canary: {{interval: {interval_ms}ms}}\nhttp: {{listen: "127.0.0.1:{free_port()}"}}\n',
@@ -112,25 +112,24 @@ def _start_service(pair: Pair, folder: Path, rate: int) -> subprocess.Popen[byte
     return _python("bench.recorded_service", str(config), str(folder / "service"))
 
 
-def _start_witnesses(pair: Pair, folder: Path, seconds: float) -> list[subprocess.Popen[bytes]]:
+def _start_witnesses(
+    pair: Pair, folder: Path, seconds: float, interval_ms: int
+) -> list[subprocess.Popen[bytes]]:
     source, target = pair.a.client_properties(), pair.b.client_properties()
-    topic = NewTopic(PLAIN_TOPIC, num_partitions=PARTITIONS, replication_factor=1)
-    admin = AdminClient({**source})
-    admin.create_topics([topic])[PLAIN_TOPIC].result(timeout=30)
     found = []
-    for number in ("1", "2"):
+    for number in range(2):
         found.append(
             _python(
                 "bench.plain_reader",
                 *(target["bootstrap.servers"], TOPIC, str(PARTITIONS), str(seconds)),
-                str(folder / f"reader-{number}"),
+                str(folder / f"reader-{number + 1}"),
             )
         )
         found.append(
             _python(
                 "bench.plain_sender",
-                *(source["bootstrap.servers"], PLAIN_TOPIC, str(PARTITIONS), str(PLAIN_INTERVAL_MS)),
-                *(str(seconds), str(folder / f"sender-{number}")),
+                *(source["bootstrap.servers"], PLAIN_TOPIC, str(number), str(interval_ms), str(seconds)),
+                str(folder / f"sender-{number + 1}"),
             )
         )
     return found

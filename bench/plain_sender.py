@@ -1,8 +1,8 @@
 """A plain loop that sleeps to a schedule, stamps and produces: the independent witness of sending.
 
-    python -m bench.plain_sender BOOTSTRAP TOPIC PARTITIONS INTERVAL_MS SECONDS FILE
+    python -m bench.plain_sender BOOTSTRAP TOPIC PARTITION INTERVAL_MS SECONDS FILE
 
-One record every INTERVAL_MS, partition by partition; a second thread polls for the reports and stamps them.
+One record every INTERVAL_MS; a second thread polls for the reports and stamps them.
 Writes (due, sent, acknowledged) of each record as three 64-bit integers, monotonic ns.
 """
 
@@ -21,7 +21,7 @@ from confluent_kafka import Producer
 
 def main() -> None:
     """Send to the end of the given time, then write what was stamped."""
-    bootstrap, topic, partitions, interval_ms, seconds, file = sys.argv[1:7]
+    bootstrap, topic, partition, interval_ms, seconds, file = sys.argv[1:7]
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 0})
     rows = array("q")
     over = threading.Event()
@@ -48,7 +48,7 @@ def main() -> None:
         producer.produce(
             topic,
             b"x" * 300,
-            partition=number % int(partitions),
+            partition=int(partition),
             on_delivery=partial(report, due_ns, sent_ns),
         )
     producer.flush(10)
