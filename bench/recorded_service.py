@@ -23,7 +23,7 @@ from runtime import logs
 from runtime.shutdown import Shutdown
 
 if TYPE_CHECKING:
-    from canary.sending import Attempt
+    from canary.plan import Attempt
     from runtime.kafka.sender import Delivered
     from runtime.kafka.tap import TappedRecord
 

@@ -17,9 +17,9 @@ from canary.events import (
     TargetGap,
     TargetRead,
 )
+from canary.plan import Attempt
 from canary.probing import Tag
 from canary.reader import alias_of
-from canary.sending import Attempt
 from canary.stamp import Intact, Reading, Stranger, decode
 from canary.strangers import Strangers
 from fleet.errors import RefusedError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,21 @@ class Tick:
 
     partition: int
     at_ns: int
+
+
+class Attempt(NamedTuple):
+    """A tick was handled: probe `sequence` was due at `at_ns`, and `sent_ns` is None where it was skipped.
+
+    `due_at_ms` is the scheduled instant on the wall clock.
+    """
+
+    alias: str
+    topic_id: str
+    partition: int
+    sequence: int
+    at_ns: int
+    due_at_ms: int
+    sent_ns: int | None
 
 
 class Schedule:

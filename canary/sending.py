@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from canary.plan import Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,21 +21,6 @@ if TYPE_CHECKING:
 LATE_TICK_S = 1.0  # a tick that is handled later than this after it was due is not sent any more
 NAP_S = 0.05  # the longest sleep that nothing can end
 SET_CLOCK_MS = 500.0  # the wall clock moving by more against the monotonic one was set
-
-
-class Attempt(NamedTuple):
-    """A tick was handled: probe `sequence` was due at `at_ns`, and `sent_ns` is None where it was skipped.
-
-    `due_at_ms` is the scheduled instant on the wall clock.
-    """
-
-    alias: str
-    topic_id: str
-    partition: int
-    sequence: int
-    at_ns: int
-    due_at_ms: int
-    sent_ns: int | None
 
 
 class Sending:

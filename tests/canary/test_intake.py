@@ -8,10 +8,10 @@ import pytest
 
 from canary.events import Acked, Refused, Scheduled, Sent, Skipped
 from canary.intake import Intake
+from canary.plan import Attempt
 from canary.probing import Tag
 from canary.reader import Reader, alias_of
 from canary.report import CollectorCounts
-from canary.sending import Attempt
 from canary.stamp import Stamp, encode
 from canary.watch import Instant
 from fleet.errors import RefusedError, UnavailableError

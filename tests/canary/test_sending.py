@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from canary.inbox import Inbox
-from canary.plan import Schedule
-from canary.sending import Attempt, Sending
+from canary.plan import Attempt, Schedule
+from canary.sending import Sending
 from runtime.clock import SystemClock
 from tests.runtime.fake_clock import FakeClock
 
