@@ -172,6 +172,8 @@ class Prober:
                     change.old.topic_id, now_ns, change.new.topic_id if change.new else ""
                 )
                 self._dispatch.tell_source(site.alias, replaced)
+                for held in self._dispatch.by_source[site.alias]:
+                    held.watch.log_starts.clear()
             self._dispatch.tell_target(site.alias, change.name, TargetReplaced(now_ns))
 
     async def _beginnings(self, site: Site, change: TopicChange) -> Beginnings:
@@ -212,9 +214,11 @@ class Prober:
             self._reporter.event(
                 "probing", kafka_cluster=site.alias, topic=topic, partitions=described.partitions
             )
-        starts = await site.admin.start_offsets(topic, range(described.partitions))
+        asked = site.leaders.answering(described, self._clock.monotonic_ns())
+        starts = await site.admin.start_offsets(topic, asked, partial=True)
         for held in self._dispatch.by_source.get(site.alias, ()):
-            held.watch.log_starts, held.watch.interval_s = starts, interval_s
+            held.watch.log_starts.update(starts)
+            held.watch.interval_s = interval_s
 
     async def _compare_ends(self, site: Site) -> None:
         """Tell how far the taps are from the ends of what flows write to this cluster, and of what we do."""
@@ -225,7 +229,9 @@ class Prober:
             present = site.topics.present.get(name)
             if present is None:
                 continue
-            ends = await site.admin.end_offsets(name, range(present.partitions))
+            asked = site.leaders.answering(present, self._clock.monotonic_ns())
+            ends = await site.admin.end_offsets(name, asked, partial=True)
+            site.leaders.note(present, asked, ends, self._clock.monotonic_ns())
             for number, end in ends.items():
                 position = site.reader.positions.get((name, number), -1)
                 self.doubts.compare(site.alias, name, number, position=position, end=end)

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from canary.control import ControlProbes, ControlState
+from canary.leaders import Leaders
 from canary.own_topics import OwnTopics
 from canary.reader import Reader
 from canary.report import CollectorCounts, Reporter
@@ -68,6 +69,7 @@ class Site:
         self.description: ClusterDescription | None = None
         self.reached = False  # since the present run began
         self.topics = TopicBook()
+        self.leaders = Leaders()
         self.refused: dict[str, str] = {}  # topics that we may not look at, and what the cluster said
         self.reader = Reader(settings, alias=alias, clock=clock, inbox=inbox)
         self.throttles = {"tap": self.reader.throttle, "sender": Throttle(clock)}
@@ -102,6 +104,11 @@ class Site:
         """Return how many brokers the cluster has, 1 as long as that is not known."""
         return len(self.description.brokers) if self.description is not None else 1
 
+    @property
+    def unreached(self) -> str:
+        """Return why the cluster was not reached, where that was tried and did not succeed; else nothing."""
+        return self.control.sentence if not self.reached and self.control.since_at else ""
+
     def take_over(self, before: Site) -> None:
         """Go on where another site of this cluster has ended: its counters, its topics, what it read."""
         self.topics, self.wanted, self.refused = before.topics, before.wanted, before.refused
@@ -125,6 +132,7 @@ class Site:
     def looked(self, topic: str) -> tuple[int, str]:
         """Return when (monotonic ns) a topic was last looked at, and what the last look said if it failed.
 
+        Where the cluster was not reached there was no look, and what it said is why.
         While the cluster is down nobody can look: that time does not count.
         """
         now_ns = self._clock.monotonic_ns()
@@ -132,7 +140,7 @@ class Site:
         if self.control.last_failed_at is not None:
             failed_s = self._clock.wall_s() - self.control.last_failed_at
             looked_ns = max(looked_ns, now_ns - int(failed_s * 1e9))
-        return looked_ns, self._look_errors.get(topic, "")
+        return looked_ns, self._look_errors.get(topic) or self.unreached
 
     def move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
 from fleet.errors import RefusedError, UnavailableError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from runtime.kafka.translation import ClientSettings
 
+_PARTIAL_S = 2.0  # what can be had later is not waited for longer
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 CHUNK = 500  # partitions in one request for offsets
 MAX_TOPICS = 100_000  # names in one list
@@ -164,13 +165,20 @@ class ClusterAdmin:
         future = self._client.create_partitions([new], request_timeout=self._timeout_s)[name]
         await self._ask(future, f"adding partitions to the topic {name}")
 
-    async def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """Return the offset behind the last record of each partition."""
-        return await self._offsets(topic, partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+    async def end_offsets(
+        self, topic: str, partitions: Iterable[int], *, partial: bool = False
+    ) -> dict[int, int]:
+        """Return the offset behind the last record of each partition.
 
-    async def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """Return the offset of the oldest record that each partition still holds."""
-        return await self._offsets(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        `partial`: without those whose leader does not answer soon, for which UnavailableError is raised else.
+        """
+        return await self._offsets(topic, partitions, OffsetSpec.latest(), partial=partial)  # type: ignore[no-untyped-call]
+
+    async def start_offsets(
+        self, topic: str, partitions: Iterable[int], *, partial: bool = False
+    ) -> dict[int, int]:
+        """Return the offset of the oldest record that each partition holds; `partial` as for the ends."""
+        return await self._offsets(topic, partitions, OffsetSpec.earliest(), partial=partial)  # type: ignore[no-untyped-call]
 
     async def offsets_since(self, topic: str, partitions: Iterable[int], *, at_ms: int) -> dict[int, int]:
         """Return the offset of the first record stamped at or after this epoch ms, else the end."""
@@ -180,16 +188,31 @@ class ClusterAdmin:
         found = await self._offsets(topic, wanted, OffsetSpec.for_timestamp(at_ms))
         return ends | {partition: offset for partition, offset in found.items() if offset >= 0}
 
-    async def _offsets(self, topic: str, partitions: Iterable[int], spec: Any) -> dict[int, int]:
+    async def _offsets(
+        self, topic: str, partitions: Iterable[int], spec: Any, *, partial: bool = False
+    ) -> dict[int, int]:
+        timeout_s = min(_PARTIAL_S, self._timeout_s) if partial else self._timeout_s
         wanted = list(partitions)
         found: dict[int, int] = {}
         for start in range(0, len(wanted), CHUNK):
             chunk = {TopicPartition(topic, number): spec for number in wanted[start : start + CHUNK]}
-            futures = self._client.list_offsets(chunk, request_timeout=self._timeout_s)
-            for place, future in futures.items():
-                result = await self._ask(future, f"reading the offsets of {topic}")
-                found[place.partition] = int(result.offset)
+            for place, future in self._client.list_offsets(chunk, request_timeout=timeout_s).items():
+                try:
+                    found[place.partition] = await self._told(future, place, timeout_s)
+                except UnavailableError:
+                    if not partial:
+                        raise
         return found
+
+    async def _told(self, future: Any, place: Any, timeout_s: float) -> int:
+        doing = f"reading the offsets of {place.topic}"
+        offset = int((await self._ask(future, doing)).offset)
+        if offset == OFFSET_INVALID:  # the client has no error for a leader that says nothing
+            raise UnavailableError(
+                f"cluster {self._cluster}: {doing}: the leader of partition {place.partition} said nothing"
+                f" within {timeout_s:g} s; see whether that broker is up"
+            )
+        return offset
 
     async def _ask(self, future: Any, doing: str) -> Any:
         try:

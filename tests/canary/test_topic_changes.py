@@ -14,7 +14,9 @@ from canary.prober import Prober
 from canary.sending import Sending
 from canary.stamp import Stamp, encode
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
-from fleet.evidence import CanaryState
+from fleet.evidence import CanaryState, Control
+from fleet.judgement import judge
+from fleet.vocabulary import Verdict
 from runtime.kafka.admin import ClusterDescription, TopicDescription
 from runtime.kafka.sender import Delivered
 from runtime.kafka.tap import TapFault, TappedRecord
@@ -90,11 +92,11 @@ class PlayedAdmin:
         self.fail("since")
         return {number: self.ends.get((topic, number), 0) for number in partitions}
 
-    async def end_offsets(self, topic, partitions):
+    async def end_offsets(self, topic, partitions, **_partial):
         self.fail("ends")
         return {number: self.ends.get((topic, number), 0) for number in partitions}
 
-    async def start_offsets(self, _topic, partitions):
+    async def start_offsets(self, _topic, partitions, **_partial):
         return dict.fromkeys(partitions, 0)
 
     async def create_topic(self, request):
@@ -227,6 +229,16 @@ async def test_a_topic_that_may_not_be_seen_is_why_nothing_is_sent(scene):
     admin.describe_topics = seen
     await look(scene, "A")
     assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
+
+
+async def test_a_source_that_lets_nobody_in_is_why_nothing_is_sent(scene):
+    control = scene.prober.sites["A"].control
+    control.become(Control.UNKNOWN, "A refused the name or password of mirrorwatch", 5.0)
+    said = (CanaryState.WAITING, "A refused the name or password of mirrorwatch")
+    assert scene.prober.state("A->B") == said
+    judged = judge(scene.prober.evidence("A->B"), now_at=scene.clock.wall_s())
+    assert (judged.verdict, judged.cause) == (Verdict.UNKNOWN, None)
+    assert judged.sentence == f"No probes of A->B are sent: {said[1]}."
 
 
 async def test_a_topic_that_is_gone_is_made_again_and_says_so_meanwhile(scene):

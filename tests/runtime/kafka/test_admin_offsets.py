@@ -1,0 +1,81 @@
+"""Offsets of partitions whose leader is away: the client gives no error for them, but an offset that is none."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
+
+from fleet.errors import RefusedError, UnavailableError
+from runtime.kafka.admin import ClusterAdmin
+from runtime.kafka.translation import ClientSettings
+
+AWAY = KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+FORBIDDEN = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+
+
+class Client:
+    """Answers with what `says` holds for each partition: an offset, or an error."""
+
+    def __init__(self, says):
+        self.says = says
+        self.timeouts = []
+
+    def list_offsets(self, chunk, *, request_timeout):
+        self.timeouts.append(request_timeout)
+        return {place: self.answer(place.partition) for place in chunk}
+
+    def answer(self, partition):
+        future = Future()
+        said = self.says[partition]
+        if isinstance(said, Exception):
+            future.set_exception(said)
+        else:
+            future.set_result(SimpleNamespace(offset=said))
+        return future
+
+    def poll(self, _timeout):
+        return 0
+
+
+def admin(*says):
+    one = ClusterAdmin(ClientSettings({}), cluster="A", timeout_s=5.0)
+    one._client = Client(says)
+    return one
+
+
+@pytest.mark.parametrize("silent", [OFFSET_INVALID, AWAY])
+async def test_what_cannot_be_told_is_left_out_or_refused(silent):
+    asked = admin(7, silent, 9)
+    assert await asked.end_offsets("t", range(3), partial=True) == {0: 7, 2: 9}
+    assert await asked.start_offsets("t", range(3), partial=True) == {0: 7, 2: 9}
+    for question in (asked.end_offsets, asked.start_offsets):
+        with pytest.raises(UnavailableError, match="offsets"):
+            await question("t", range(3))
+    with pytest.raises(UnavailableError):
+        await asked.offsets_since("t", range(3), at_ms=0)
+    assert asked._client.timeouts == [2.0, 2.0, 5.0, 5.0, 5.0]
+
+
+async def test_what_is_forbidden_is_never_passed_over():
+    with pytest.raises(RefusedError):
+        await admin(7, FORBIDDEN).end_offsets("t", range(2), partial=True)
+
+
+async def test_a_time_that_no_record_has_is_the_end():
+    asked = admin(7, 8)
+    asked._client.list_offsets = _in_turn(asked._client, [(7, 8), (3, -1)])
+    assert await asked.offsets_since("t", range(2), at_ms=1) == {0: 3, 1: 8}
+
+
+def _in_turn(client, answers):
+    original = client.list_offsets
+    waiting = iter(answers)
+
+    def list_offsets(chunk, *, request_timeout):
+        client.says = next(waiting)
+        return original(chunk, request_timeout=request_timeout)
+
+    return list_offsets
