@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from canary import leases, saving, tables
 from canary.heritage import FlowHeritage, Left
 from canary.saving import TakenOverError, Waiting
-from canary.watch import Instant
+from canary.watch import MAX_LOSSES, Instant
 from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ KEEP_S = 1.0
 AGAIN_S = 5.0  # after the store has failed
 TIDY_S = 3600.0
 LOOK_S = 0.5
+# After this nothing of a process stands on the source any more: the topic that we make keeps probes for a day
+# and six hours (probing.TOPIC_CONFIG), and what one that others made keeps for longer is in nobody's books.
+UNWATCHED_S = 7 * 86_400.0
 MAX_ROWS = 200_000  # that wait for a store which cannot be written
 MAX_CARRIED = 100_000
 FINDINGS_S = 1800.0  # how far back findings are gone on with: a verdict holds for less than this
@@ -60,10 +63,10 @@ class Bookkeeper:
         self._clock = clock
         self._reporter = reporter
         self._written = written
-        self._flows: set[str] = set()  # that were ever watched
-        self._watched: set[str] = set()  # the same, without those that were only to be
-        self._taken: dict[str, leases.Incarnation] = {}  # that were taken over, by name
-        self._adopting: dict[str, set[str]] = {}  # by incarnation: the flows that have not finished with it
+        self._watched: set[str] = set()  # flows that were ever watched
+        self._watching: set[str] = set()  # and those that are
+        self._taken: dict[str, leases.Incarnation] = {}  # by name: taken over and not closed
+        self._unfinished: dict[str, set[str]] = {}  # of each, the flows that have not finished with it
         self._waiting = Waiting()
         self._tidied_ns: int | None = None
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
@@ -77,19 +80,20 @@ class Bookkeeper:
 
     async def begin(self, flows: Iterable[str]) -> None:
         """Write this process's lease, and take over what those that are gone have left."""
-        self._flows |= set(flows)
+        wanted = set(flows)
         silent = await self._wait_for_others()
         start = partial(
             saving.start,
             incarnation=self.incarnation,
             replica=self._replica,
-            flows=sorted(self._flows),
+            flows=sorted(wanted),
             silent=silent,
             now_at=self._clock.wall_s(),
         )
         self._taken = {one.incarnation: one for one in await self._store.write(start)}
         for one in self._taken.values():
-            if not one.flows & self._flows:
+            self._unfinished[one.incarnation] = set(one.flows)
+            if not one.flows & wanted:
                 continue
             self._reporter.event(
                 "going on with the probes of an earlier process",
@@ -100,37 +104,37 @@ class Bookkeeper:
     async def load(self) -> dict[str, FlowHeritage]:
         """Return by flow what it begins with, what waits to be written included."""
         since_at = self._clock.wall_s() - FINDINGS_S
-        carried, coverages, findings = await self._store.read(
+        carried, coverages, findings, losses = await self._store.read(
             lambda connection: (
                 tables.carried_of(connection),
                 tables.coverages_of(connection, self._taken),
                 tables.findings_since(connection, since_at),
+                tables.last_losses(connection, at_most=MAX_LOSSES),
             )
         )
         for flow, topic_id, partition in self._waiting.carried:
             carried.setdefault(flow, set()).add((topic_id, partition))
         watched = {name for one in self._taken.values() for name in one.flows}
-        # Of a flow that was watched here before, everything that was left has been taken over once.
+        # Of a flow that was watched here before, everything was taken over once; what it had not finished
+        # with is known better by who dropped it.
         return {
             flow: FlowHeritage(
                 frozenset(carried.get(flow, ())),
                 {
                     one.incarnation: Left(one.begun_at, tuple(coverages.get((flow, one.incarnation), ())))
                     for one in self._taken.values()
-                    if flow in one.flows and flow not in self._watched
+                    if flow in self._unfinished[one.incarnation] and flow not in self._watched
                 },
                 tuple(findings.get(flow, ())),
+                tuple(losses.get(flow, ())),
             )
-            for flow in carried.keys() | findings.keys() | watched
+            for flow in carried.keys() | findings.keys() | losses.keys() | watched
         }
 
     def watch(self, held: WatchedFlow) -> None:
         """Keep this flow's books from now on."""
-        name = held.flow.name
-        self._flows.add(name)
-        self._watched.add(name)
-        for incarnation in held.watch.heritage.left:
-            self._adopting.setdefault(incarnation, set()).add(name)
+        self._watched.add(held.flow.name)
+        self._watching.add(held.flow.name)
 
     def note_carried(self, flow: str, topic_id: str, partition: int) -> None:
         """Have it kept that a flow carries this partition."""
@@ -170,8 +174,7 @@ class Bookkeeper:
     def forget(self, held: WatchedFlow) -> None:
         """Note the last of a flow that is watched no more."""
         self.take(held)
-        for incarnation in held.watch.heritage.left:
-            self._finish(incarnation, held.flow.name)
+        self._watching.discard(held.flow.name)
 
     async def end(self, flows: Mapping[str, WatchedFlow]) -> None:
         """Write the last of everything, and give the lease back."""
@@ -180,21 +183,37 @@ class Bookkeeper:
         await self._write(ended=True)
 
     def _finish(self, incarnation: str, flow: str) -> None:
-        waiting = self._adopting.get(incarnation, set())
-        waiting.discard(flow)
-        if not waiting and self._adopting.pop(incarnation, None) is not None:
-            self._waiting.closed.add(incarnation)
+        unfinished = self._unfinished.get(incarnation, set())
+        if flow in unfinished:
+            self._leave_open(incarnation, unfinished - {flow})
+
+    def _leave_open(self, incarnation: str, flows: set[str]) -> None:
+        """Have it kept which flows have not finished with an incarnation; without any it is closed."""
+        self._waiting.flows_of[incarnation] = frozenset(flows)
+        self._unfinished[incarnation] = flows
+        if not flows:
+            del self._unfinished[incarnation], self._taken[incarnation]
+
+    def _give_up_unwatched(self) -> None:
+        """Close what no flow that is watched could find out more about, once none of it can be left."""
+        before = self._clock.wall_s() - UNWATCHED_S
+        for name, one in list(self._taken.items()):
+            unfinished = self._unfinished[name]
+            if not unfinished or (one.renewed_at < before and not unfinished & self._watching):
+                self._leave_open(name, set())
 
     async def _write(self, *, ended: bool = False) -> bool:
         """Write what waits; what could not be written waits on, but for what is newer in its place."""
-        waiting, self._waiting = self._waiting, Waiting()
         now_at, tidy = self._clock.wall_s(), self._tidy_due()
+        if tidy:
+            self._give_up_unwatched()
+        waiting, self._waiting = self._waiting, Waiting()
         save = partial(
             saving.save,
             waiting=waiting,
             incarnation=self.incarnation,
             replica=self._replica,
-            flows=sorted(self._flows),
+            flows=sorted(self._watched),
             now_at=now_at,
             ended=ended,
             kept=(self._minutes_s, self._findings_s) if tidy else None,

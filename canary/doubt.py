@@ -201,8 +201,9 @@ class Doubts:
             return Suspicion("reader", what, now_ns - int(silent_s * 1e9))
         if target.control.control is Control.FAILING:
             return None  # the cluster is down, not our reader
-        for refusal in (self._refused.get((target.alias, topic)), target.refused.get(topic)):
-            if refusal is not None:
+        refused = self._refused.get((target.alias, topic)), target.refused.get(topic), target.unreached
+        for refusal in refused:
+            if refusal:
                 what = f"it is not allowed to see {topic} on {target.alias}: {refusal}"
                 return Suspicion("refused", what, now_ns)
         return self._ends.why(target.alias, topic)

@@ -125,6 +125,7 @@ class Coverage:
     `covered` are the sequence numbers that have their outcome, as (first, last). `absent` are those of them
     that were never seen downstream, outstanding ones included, as ranges.Absent writes them. What is not
     covered stands on the source from `source_from` on, and its copies on the target from `target_from` on.
+    What stands on the target before `target_read` was taken in: read again, it counts no second time.
     """
 
     incarnation: str
@@ -134,6 +135,7 @@ class Coverage:
     absent: tuple[AbsentRow, ...] = ()
     source_from: int = 0
     target_from: int = 0
+    target_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +143,15 @@ class Adopted:
     """The probes of this incarnation, whose process is gone, are ours to judge from now on.
 
     Both taps start over at the places that the coverages name, after this. Probes that were due before
-    `since_ms` (epoch) are not: that process did not watch this flow yet.
+    `since_ms` (epoch) are not: that process did not watch this flow yet. `interrupted`: a former watch of
+    our own had taken them over, so the taps go on instead, and of what they read for it nothing is known.
     """
 
     incarnation: str
     coverages: tuple[Coverage, ...]
     at_ns: int
     since_ms: int = 0
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What a process that is gone has left of a flow, each coverage with the target's topic id of then."""
+    """What a process that is gone has left of a flow, each coverage with the target's topic id of then.
+
+    `interrupted`: a watch of this process had begun with it, and ended before it was finished.
+    """
 
     begun_at: float  # epoch s
     coverages: tuple[tuple[str, Coverage], ...] = ()
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class FlowHeritage:
-    """What a flow begins with: (topic id, partition) it carried, by incarnation what was left, findings."""
+    """What a flow begins with: (topic id, partition) it carried, by incarnation what was left, findings.
+
+    `findings` are those that a verdict may still rest on, `losses` the last ones of all; both oldest first.
+    """
 
     carried: frozenset[tuple[str, int]] = frozenset()
     left: Mapping[str, Left] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    losses: tuple[Finding, ...] = ()
 
     def topic_ids(self) -> set[str]:
         """Return the ids of the source topics of which something was left."""

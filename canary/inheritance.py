@@ -4,6 +4,13 @@ The rules, in the words of the books: a probe that is not covered and stands on 
 then on; on the target at the first read, or within a horizon of it, it is unknown, because nobody timed it;
 after that it is lost if its absence is proved, and overdue else. Outstanding ones are waited for as before. A
 probe that is not on the source died with its process and is counted by nobody.
+
+A probe may come to the source after its process died: a broker that stalled holds its request. The process's
+producer gives it up after half a horizon at most (probing.report_within_s), so that no run is finished before
+the source was read to an end that it had one horizon after the take-over.
+
+Where the flow is dropped and begun again before a run is finished, the new watch goes on with that run. What
+it finds is unknown: the former watch may have read a copy of it.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from canary.ledger import absent
 from canary.minutes import Minutes
 from canary.ranges import MINUTE_MS, Absent
 from canary.sequences import Sequences
-from canary.source_side import DELETED_UNREAD, adopted_run
+from canary.source_side import adopted_run
 
 if TYPE_CHECKING:
     from canary.events import Adopted, SourceRead, TargetGap
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
 
 KEPT_RANGES = 50  # of each partition, of those that ended unseen: what comes after all of them is duplicated
 MAX_EARLY = 100_000
+DELETED_UNREAD = "the target may have deleted records of it before they were read"
+INTERRUPTED = "its flow was changed before it was found on the source: a copy may have been read already"
 LEAST_KEPT_NS = 600_000_000_000  # how long a run is known, finished or not: its late copies are told apart
 
 
@@ -38,26 +47,40 @@ class Adoption:
 
     at_ns: int
     since_ms: int = 0  # probes that were due before were not sent for this flow
+    interrupted: bool = False  # a former watch had begun with it
     partitions: int | None = None  # of the source's topic
     gaps: set[int] = field(default_factory=set)  # partitions whose copies may have been deleted unread
     ends: dict[int, int] = field(default_factory=dict)  # by partition: the end that is to be read to
     read: set[int] = field(default_factory=set)  # partitions of which all of its probes were found
-    early: set[tuple[str, int, int]] = field(default_factory=set)  # read on the target before the source
+    # Copies whose originals were not read yet: by partition, by topic id and sequence, the target's offset.
+    early: dict[int, dict[tuple[str, int], int]] = field(default_factory=dict)
     finished: bool = False  # and told so
 
-    def note_early(self, stamp: Stamp) -> None:
+    def note_early(self, stamp: Stamp, offset: int) -> None:
         """Note a copy whose original was not read yet."""
-        if len(self.early) < MAX_EARLY:
-            self.early.add((stamp.topic_id, stamp.partition, stamp.sequence))
+        if sum(map(len, self.early.values())) < MAX_EARLY:
+            self.early.setdefault(stamp.partition, {})[stamp.topic_id, stamp.sequence] = offset
         else:
             self.gaps.add(stamp.partition)  # not every copy is known any more
 
+    def why_unknown(self, partition: int) -> str:
+        """Return why nobody can say what becomes of a probe of this partition, empty where one can."""
+        if self.interrupted:
+            return INTERRUPTED
+        return DELETED_UNREAD if partition in self.gaps else ""
+
     def was_early(self, stamp: Stamp) -> bool:
         """Tell whether a copy of this probe was read before, and forget it."""
-        name = (stamp.topic_id, stamp.partition, stamp.sequence)
-        known = name in self.early
-        self.early.discard(name)
-        return known
+        early = self.early.get(stamp.partition, {})
+        return early.pop((stamp.topic_id, stamp.sequence), None) is not None
+
+    def early_from(self, partition: int) -> int | None:
+        """Return where the first of these copies stands: the next process has to read them again."""
+        return min(self.early.get(partition, {}).values(), default=None)
+
+    def begin_again(self) -> None:
+        """Forget every offset of the target."""
+        self.early = {partition: dict.fromkeys(copies, 0) for partition, copies in self.early.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +100,8 @@ def adopt(tracking: Tracking, event: Adopted) -> None:
     """Take over the probes of an incarnation whose process is gone; twice changes nothing."""
     if event.incarnation in tracking.minutes:
         return
-    tracking.minutes[event.incarnation] = Minutes()
-    tracking.adoptions[event.incarnation] = Adoption(event.at_ns, event.since_ms)
+    tracking.minutes[event.incarnation] = Minutes(tracking.policy.first_minute)
+    tracking.adoptions[event.incarnation] = Adoption(event.at_ns, event.since_ms, event.interrupted)
     for coverage in event.coverages:
         state = tracking.state_of(coverage.topic_id, coverage.partition, event.at_ns)
         if state is not None:
@@ -89,10 +112,11 @@ def adopt(tracking: Tracking, event: Adopted) -> None:
 
 
 def read_source(tracking: Tracking, event: SourceRead) -> None:
-    """Note how far the source was read: from its end on, no probe of a dead process turns up any more."""
+    """Note how far the source was read; from the end that counts on, no probe of a dead process turns up."""
     for incarnation, adoption in tracking.adoptions.items():
         adoption.partitions = event.partitions
-        if event.partition in adoption.read:
+        may_still_come = tracking.now_ns < adoption.at_ns + tracking.policy.horizon_ns
+        if may_still_come or event.partition in adoption.read:
             continue
         end = adoption.ends.setdefault(event.partition, event.end_offset)
         if event.position >= end:
@@ -156,6 +180,19 @@ def snapshot(tracking: Tracking, now_minute: int) -> Snapshot:
     return Snapshot(rows, coverages, tuple(finished))
 
 
+def unfinished(tracking: Tracking) -> dict[str, tuple[Coverage, ...]]:
+    """Return by incarnation what is covered of those that were taken over and have more to be found out."""
+    return {
+        incarnation: tuple(
+            _coverage(tracking, state, state.adopted[incarnation])
+            for state in tracking.states.values()
+            if incarnation in state.adopted
+        )
+        for incarnation, adoption in tracking.adoptions.items()
+        if not adoption.finished
+    }
+
+
 def bid_farewell(tracking: Tracking, state: PartitionState) -> None:
     """Keep what stands of a partition that is let go of, for the next snapshot."""
     tracking.farewells += [_coverage(tracking, state, run) for run in state.runs()]
@@ -167,7 +204,7 @@ def _take_over(tracking: Tracking, state: PartitionState, coverage: Coverage, at
     run.source_from, run.target_from = coverage.source_from, coverage.target_from
     run.newest_located_offset = coverage.source_from - 1
     before = tracking.read_before.get(coverage.partition, 0)
-    tracking.read_before[coverage.partition] = max(before, coverage.target_from)
+    tracking.read_before[coverage.partition] = max(before, coverage.target_from, coverage.target_read)
     # How old they are is not known on this process's clock: past their horizon, at the least.
     due_ns = at_ns - tracking.policy.horizon_ns
     for row in coverage.absent:
@@ -181,13 +218,20 @@ def _take_over(tracking: Tracking, state: PartitionState, coverage: Coverage, at
 
 def _coverage(tracking: Tracking, state: PartitionState, run: Run) -> Coverage:
     target_from = tracking.read_before.get(state.partition, 0)
-    if run.target_from is not None:
+    adoption = tracking.adoptions.get(run.incarnation)
+    found = adoption is None or state.partition in adoption.read
+    early_from = adoption.early_from(state.partition) if adoption is not None else None
+    if run.target_from is not None and adoption is not None and adoption.interrupted and not found:
+        target_from = run.target_from  # what the former watch had read early is not known any more
+    elif run.target_from is not None:
         # Taken over: until the tap that started over is past where we had read before, it counts.
         position = state.read.position
         if position < target_from:
             target_from = max(position, run.target_from) if position >= 0 else run.target_from
         else:
             run.target_from = None
+    if early_from is not None:
+        target_from = min(target_from, early_from)
     return Coverage(
         run.incarnation,
         state.topic_id,
@@ -196,6 +240,7 @@ def _coverage(tracking: Tracking, state: PartitionState, run: Run) -> Coverage:
         (*(held.row() for held in run.overdue), *_kept_absent(run)),
         max(0, run.read_from),
         target_from,
+        tracking.read_before.get(state.partition, 0),
     )
 
 

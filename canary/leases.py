@@ -2,8 +2,8 @@
 
 Every process writes a row under its incarnation before it sends a probe, and renews it. A process that is
 gone, or has not renewed its row for LEASE_S, has left its probes: the next one that begins takes them over,
-by writing its own incarnation into the row. What takes over can itself be taken over from. A row whose probes
-all have their outcome is closed.
+by writing its own incarnation into the row. What takes over can itself be taken over from. Of a row that was
+taken over the flows are left whose probes do not all have their outcome yet; without any it is closed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INCARNATIONS = sa.Table(
     sa.Column("incarnation", sa.String(16), primary_key=True),
     sa.Column("replica", sa.String(200), nullable=False),
     sa.Column("process", sa.Text, nullable=False),
-    sa.Column("flows", sa.Text, nullable=False),  # JSON: the names of those that it ever watched
+    sa.Column("flows", sa.Text, nullable=False),  # JSON: names of those that it watched and are not finished
     sa.Column("begun_at", sa.Float, nullable=False),
     sa.Column("renewed_at", sa.Float, nullable=False),
     sa.Column("ended", sa.Boolean, nullable=False),  # it said so itself, after its last write
@@ -149,12 +149,17 @@ def take_over(
     return taken
 
 
-def close(connection: sa.Connection, names: Iterable[str]) -> None:
-    """Note that of these incarnations every probe has its outcome, and nothing is outstanding."""
-    wanted = list(names)
-    if wanted:
+def leave_open(connection: sa.Connection, flows_of: Mapping[str, Iterable[str]]) -> None:
+    """Note of incarnations which of their flows are not finished; one without any is closed.
+
+    A flow is finished where every probe has its outcome and nothing is outstanding.
+    """
+    for incarnation, flows in flows_of.items():
+        names = sorted(flows)
         connection.execute(
-            sa.update(INCARNATIONS).where(INCARNATIONS.c.incarnation.in_(wanted)).values(closed=True)
+            sa.update(INCARNATIONS)
+            .where(INCARNATIONS.c.incarnation == incarnation)
+            .values(flows=json.dumps(names), closed=not names)
         )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from canary.ranges import AbsentRanges
 from canary.sequences import Anchors, Sequences
+from fleet.evidence import PartitionEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -260,6 +261,25 @@ def standing(state: PartitionState) -> Standing:
         last_arrival_ns=state.last_arrival_ns,
         last_latency_ns=state.last_latency_ns,
         last_late_ns=state.last_late_ns,
+    )
+
+
+def partition_evidence(one: Standing, now_ns: int) -> PartitionEvidence:
+    """Return how a partition stands at this instant, as evidence for a verdict."""
+
+    def age_s(instant_ns: int | None) -> float | None:
+        return None if instant_ns is None else max(0.0, (now_ns - instant_ns) / 1e9)
+
+    return PartitionEvidence(
+        partition=one.partition,
+        carried=one.carried,
+        pending_age_s=age_s(one.oldest_pending_ns),
+        pending_offset=one.oldest_pending_offset,
+        unacked_age_s=age_s(one.oldest_unacked_ns),
+        arrival_age_s=age_s(one.last_arrival_ns),
+        latency_s=None if one.last_latency_ns is None else one.last_latency_ns / 1e9,
+        present_age_s=age_s(one.newest_present_ns),
+        late_age_s=age_s(one.last_late_ns),
     )
 
 

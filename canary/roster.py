@@ -5,6 +5,7 @@ This is the one place where a flow begins, with what the store knows of it, and 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from canary.dispatch import Dispatch
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.events import Marked
     from canary.flows import CanaryFlow, WatchedFlow
-    from canary.heritage import FlowHeritage
+    from canary.heritage import FlowHeritage, Left
     from canary.inbox import Inbox
     from canary.report import Memory, Reporter
     from canary.watch import Instant
@@ -68,6 +69,7 @@ class Roster:
         self._drain = drain
         self._on_latched = on_latched
         self._first_minutes: dict[str, int] = {}  # of flows that were watched before: as last given out
+        self._left: dict[str, Mapping[str, Left]] = {}  # of the same flows: what they had not finished with
         self._sequences: dict[str, dict[tuple[str, int], int]] = {}  # by source; none is given out twice
 
     # --- flows and clusters come and go
@@ -87,6 +89,8 @@ class Roster:
         if flow.off:
             return
         self.dispatch.add(held)
+        if flow.name in self._left:
+            heritage = replace(heritage, left=self._left.pop(flow.name))
         held.watch.inherit(heritage, now)
         self._memory.watch(held)
         self._want()
@@ -111,6 +115,7 @@ class Roster:
             self.dispatch.drop(held)
             self.doubts.forget_flow(name)
             self._memory.forget(held)
+            self._left[name] = held.watch.unfinished()
             self._first_minutes.setdefault(name, 0)
         del self.flows[name]
         self._want()

@@ -33,7 +33,7 @@ class Waiting:
     rows: dict[MinuteKey, tuple[int, ...]] = field(default_factory=dict)
     coverages: dict[tuple[str, str, str, int], tuple[str, str, Coverage]] = field(default_factory=dict)
     findings: dict[tuple[str, object], tuple[str, int, Finding]] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)
+    flows_of: dict[str, frozenset[str]] = field(default_factory=dict)  # of what was taken over: unfinished
 
     def followed_by(self, newer: Waiting) -> Waiting:
         """Return both, the newer in the place of the older."""
@@ -42,7 +42,7 @@ class Waiting:
             self.rows | newer.rows,
             self.coverages | newer.coverages,
             self.findings | newer.findings,
-            self.closed | newer.closed,
+            self.flows_of | newer.flows_of,
         )
 
 
@@ -86,7 +86,7 @@ def save(
     tables.keep_minutes(connection, waiting.rows, replica=replica, incarnation=incarnation)
     tables.keep_coverages(connection, waiting.coverages.values())
     tables.keep_findings(connection, waiting.findings.values())
-    leases.close(connection, waiting.closed)
+    leases.leave_open(connection, waiting.flows_of)
     if kept is not None:
         minutes_s, findings_s = kept
         leases.delete_old(connection, closed_before=now_at - CLOSED_S, ended_before=now_at - minutes_s)

@@ -9,6 +9,7 @@ from canary.events import Acked, Refused, Scheduled, SeenAtSource, Sent, Skipped
 from canary.ledger import absent
 from canary.partition import PartitionState, Probe, Run
 from canary.proof import lose_if_proved
+from canary.ranges import Absent
 from canary.sequences import Anchors
 from canary.stamp import Intact
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 
 MAX_AHEAD = 1000  # acknowledged in a partition, and not read there yet
-DELETED_UNREAD = "the target may have deleted records of it before they were read"
 MAX_OTHERS = 32  # incarnations of living processes that a partition is seen to carry
 
 
@@ -33,9 +33,14 @@ def schedule(tracking: Tracking, event: Scheduled) -> None:
     if event.sequence < run.next_sequence:
         raise ValueError(f"probe {event.sequence} of partition {event.partition} was scheduled before")
     if not run.next_sequence and event.sequence:
-        # What was sent before this watch began is none of its business, nor of whoever takes it over.
+        # What was sent before this watch began is none of its business, nor of whoever takes it over: a copy
+        # that comes later is the first that they see, and no duplicate.
         run.first_sequence = event.sequence
         run.covered.add_range(0, event.sequence - 1)
+        due_ms = event.due_at_ms
+        run.absent.add(
+            Absent(0, event.sequence - 1, Outcome.UNKNOWN, first_due_ms=due_ms, last_due_ms=due_ms)
+        )
     run.next_sequence = event.sequence + 1
     probe = Probe(event.sequence, event.at_ns, event.due_at_ms, run.newest_located_offset)
     run.in_flight[event.sequence] = run.unlocated[event.sequence] = probe
@@ -129,8 +134,9 @@ def adopted_run(tracking: Tracking, state: PartitionState, incarnation: str) -> 
     """Return the run of an incarnation that was taken over, begun where the partition had none yet."""
     run = state.adopted.get(incarnation)
     if run is None:
-        adopted_ns = tracking.adoptions[incarnation].at_ns
-        run = Run(incarnation, tracking.minutes[incarnation], adopted_ns)
+        adoption = tracking.adoptions[incarnation]
+        run = Run(incarnation, tracking.minutes[incarnation], adoption.at_ns)
+        run.target_from = 0 if adoption.interrupted else None
         state.adopted[incarnation] = run
     return run
 
@@ -206,8 +212,8 @@ def _see_adopted(tracking: Tracking, state: PartitionState, stamp: Stamp, event:
         state.read.sighted(event.offset)
         sentence = "it was on the target when the service began to read after a restart"
         ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, sentence, arrived=True)
-    elif state.partition in adoption.gaps:
-        ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, DELETED_UNREAD)
+    elif why := adoption.why_unknown(state.partition):
+        ledger.conclude(state, run, probe, Outcome.UNKNOWN, event.at_ns, why)
     else:
         tracking.await_horizon(state, run, probe)
 

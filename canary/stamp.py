@@ -95,7 +95,12 @@ class Stranger:
     sentence: str
 
 
-Reading = Intact | Corrupted | Stranger
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A copy that is compared with what the source shows: what it is will be told in a moment."""
+
+
+Reading = Intact | Corrupted | Stranger | Compared
 
 
 def encode(stamp: Stamp) -> ProbeRecord:

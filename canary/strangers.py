@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from canary.stamp import Corrupted, Reading, Stranger
+from canary.stamp import Compared, Corrupted, Reading, Stranger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,10 +52,12 @@ class Strangers:
 
         A changed copy waits for HOLD_S, in case its original is read only now. What comes after it in its
         line, which is a partition of a flow, waits with it: a later probe would prove the changed one lost
-        before it is known that a copy of it came. Instants are those of the reading all the same.
+        before it is known that a copy of it came. Instants are those of the reading all the same, and that
+        something waits is told at once, so that no deadline passes over it.
         """
         if line in self._lines or (isinstance(reading, Corrupted) and not self._knows(record)):
             self._lines.setdefault(line, deque()).append((record, reading, give))
+            give(Compared())
         else:
             give(self._sorted(record, reading))
 

@@ -9,7 +9,7 @@ replica. Every row is written whole.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -53,6 +53,7 @@ COVERAGE = sa.Table(
     sa.Column("absent", sa.Text, nullable=False),  # JSON: rows of ranges.Absent
     sa.Column("source_from", sa.BigInteger, nullable=False),
     sa.Column("target_from", sa.BigInteger, nullable=False),
+    sa.Column("target_read", sa.BigInteger, nullable=False),
 )
 FINDINGS = sa.Table(
     "canary_findings",
@@ -133,6 +134,7 @@ def keep_coverages(connection: sa.Connection, rows: Iterable[tuple[str, str, Cov
                 "absent": json.dumps(one.absent, separators=(",", ":")),
                 "source_from": one.source_from,
                 "target_from": one.target_from,
+                "target_read": one.target_read,
             }
             for flow, target_topic_id, one in rows
         ],
@@ -154,6 +156,7 @@ def coverages_of(
             absent=tuple(tuple(one) for one in json.loads(row["absent"])),
             source_from=row["source_from"],
             target_from=row["target_from"],
+            target_read=row["target_read"],
         )
         key = (row["flow"], row["incarnation"])
         found.setdefault(key, []).append((row["target_topic_id"], coverage))
@@ -187,9 +190,19 @@ def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, int, Find
 
 def findings_since(connection: sa.Connection, at: float) -> dict[str, list[Finding]]:
     """Return by flow what was found since this instant (epoch s), oldest first."""
-    wanted = sa.select(FINDINGS).where(FINDINGS.c.found_at >= at).order_by(FINDINGS.c.found_at)
+    return _findings(connection, sa.select(FINDINGS).where(FINDINGS.c.found_at >= at))
+
+
+def last_losses(connection: sa.Connection, *, at_most: int) -> dict[str, list[Finding]]:
+    """Return by flow what was last found lost, however long ago, so much of each, oldest first."""
+    age = sa.func.row_number().over(partition_by=FINDINGS.c.flow, order_by=FINDINGS.c.found_at.desc())
+    lost = sa.select(FINDINGS, age.label("age")).where(FINDINGS.c.kind == FindingKind.LOST.value).subquery()
+    return _findings(connection, sa.select(lost).where(lost.c.age <= at_most))
+
+
+def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
-    for row in connection.execute(wanted).mappings():
+    for row in connection.execute(wanted.order_by(sa.text("found_at"))).mappings():
         finding = Finding(
             kind=FindingKind(row["kind"]),
             at=row["found_at"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from canary.books import Mark, Outcome
 from canary.events import MirrorPassed, SeenAtTarget, Stage
 from canary.proof import lose_proved
-from canary.stamp import Corrupted, Identity, Intact, Stamp, Stranger
+from canary.stamp import Compared, Corrupted, Identity, Intact, Stamp, Stranger
 
 if TYPE_CHECKING:
     from canary.partition import PartitionState, Probe, Run
@@ -22,9 +22,15 @@ def see(tracking: Tracking, event: SeenAtTarget) -> None:
     """Take in one record of the canary's topic on the target.
 
     Its end offset serves the sightings before it; it is read only after it was taken in, or a probe could
-    be called absent by the very record that brings it.
+    be called absent by the very record that brings it. One that is compared with its original comes a second
+    time, when it is known what it is, and until then it is not read.
     """
     tracking.now_ns = max(tracking.now_ns, event.at_ns)
+    if isinstance(event.reading, Compared):
+        tracking.compared[event.partition, event.offset] = event.at_ns
+        return
+    if tracking.compared:
+        tracking.compared.pop((event.partition, event.offset), None)
     state = tracking.by_partition.get(event.partition)
     if state is not None:
         state.read.end_known(event.end_offset)
@@ -64,6 +70,8 @@ def pass_mirror(tracking: Tracking, event: MirrorPassed) -> None:
 def begin_again(tracking: Tracking) -> None:
     """Forget every offset of the target: its topic was made anew."""
     tracking.read_before.clear()
+    for adoption in tracking.adoptions.values():
+        adoption.begin_again()
     for state in tracking.states.values():
         state.read.begin_again()
         for run in state.adopted.values():
@@ -115,7 +123,7 @@ def _take_adopted(
     """Take in an intact copy of a run that was taken over."""
     run = state.adopted.get(stamp.incarnation) if state is not None else None
     if state is None or run is None or not run.knows(stamp.sequence):
-        tracking.adoptions[stamp.incarnation].note_early(stamp)
+        tracking.adoptions[stamp.incarnation].note_early(stamp, event.offset)
         return
     identity = Identity(stamp.topic_id, stamp.incarnation, stamp.partition, stamp.sequence)
     _take_ours(tracking, state, run, identity, event, again=again)

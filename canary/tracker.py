@@ -54,6 +54,7 @@ from canary.tracking import TrackerPolicy, Tracking
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from canary.events import Coverage
     from canary.inheritance import Snapshot
 
 
@@ -154,6 +155,10 @@ class Tracker:
     def snapshot(self, now_minute: int) -> Snapshot:
         """Return what has changed since the last time and is to be kept; minutes are those of the epoch."""
         return inheritance.snapshot(self._tracking, now_minute)
+
+    def unfinished(self) -> dict[str, tuple[Coverage, ...]]:
+        """Return by incarnation what is covered of those that were taken over and are not finished."""
+        return inheritance.unfinished(self._tracking)
 
     def _replace(self, event: TopicReplaced) -> None:
         tracking, ledger = self._tracking, self._tracking.ledger

@@ -46,6 +46,7 @@ class Tracking:
         "_thresholds",
         "adoptions",
         "by_partition",
+        "compared",
         "farewells",
         "gone",
         "impairments",
@@ -77,6 +78,7 @@ class Tracking:
         self.source_unseen = ""  # why the source's log does not show itself at present
         self.source_unseen_until_ns = -1
         self.now_ns = 0  # the latest instant that was told
+        self.compared: dict[tuple[int, int], int] = {}  # by partition and offset: when such a copy was read
         self.read_before: dict[int, int] = {}  # of each target partition, the end of what was ever read
         self.gone: dict[str, None] = {}
         self._carried = set(carried)
@@ -134,7 +136,11 @@ class Tracking:
         heapq.heappush(self._horizons, (due_ns, self._pushed, state, run, probe.sequence))
 
     def pass_deadlines(self, now_ns: int) -> None:
-        """Apply every threshold and horizon up to now."""
+        """Apply every threshold and horizon up to now.
+
+        A copy that was read before a horizon, and is still compared with its original, holds it up: it may be
+        the one that is waited for.
+        """
         self.now_ns = max(self.now_ns, now_ns)
         while self._thresholds and self._thresholds[0][0] <= now_ns:
             _, state, sequence = self._thresholds.popleft()
@@ -143,7 +149,10 @@ class Tracking:
                 probe.due = True
                 self.settle_if_due(probe)
                 self.await_horizon(state, state.own, probe)
-        while self._horizons and self._horizons[0][0] <= now_ns:
+        until_ns = now_ns
+        if self.compared and self._horizons and self._horizons[0][0] <= now_ns:
+            until_ns = min(now_ns, min(self.compared.values()) - 1)
+        while self._horizons and self._horizons[0][0] <= until_ns:
             _, _, state, run, sequence = heapq.heappop(self._horizons)
             probe = run.in_flight.get(sequence)
             if probe is not None:

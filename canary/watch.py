@@ -13,10 +13,11 @@ from canary.books import CONCLUDING, Mark, Outcome
 from canary.calm import extremes, is_calm
 from canary.events import Adopted, Carried, Concluded, Marked, Stage, Timed
 from canary.glance import Glance, glance_at
-from canary.heritage import FlowHeritage
+from canary.heritage import FlowHeritage, Left
 from canary.latency import Histogram, RecentLatency
+from canary.partition import partition_evidence
 from canary.tracker import Tracker
-from fleet.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind, PartitionEvidence
+from fleet.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind
 from fleet.judgement_words import HOLD_S
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Loss:
 
     at: float
     partition: int
-    sequence: int
+    sequence: int | None  # None where an earlier process found it
     source_offset: int | None
     sentence: str
     count: int
@@ -117,11 +118,27 @@ class FlowWatch:
         for one in heritage.findings:
             self._findings[one.kind].append(one)
             self._found_at = max(self._found_at, one.at)
+        for one in heritage.losses:
+            loss = Loss(one.at, one.partition, None, one.source_offset, one.sentence, one.count)
+            self.losses.appendleft(loss)
         told = []
         for incarnation, left in heritage.left.items():
             coverages = tuple(one for _, one in left.coverages)
-            told += self.handle(Adopted(incarnation, coverages, now.ns, int(left.begun_at * 1000)), now)
+            since_ms = int(left.begun_at * 1000)
+            adopted = Adopted(incarnation, coverages, now.ns, since_ms, interrupted=left.interrupted)
+            told += self.handle(adopted, now)
         return told
+
+    def unfinished(self) -> dict[str, Left]:
+        """Return what was inherited and is not finished, for a later watch of this flow to go on with."""
+        return {
+            incarnation: Left(
+                self.heritage.left[incarnation].begun_at,
+                tuple((self.target_topic_id, one) for one in coverages),
+                interrupted=True,
+            )
+            for incarnation, coverages in self._tracker.unfinished().items()
+        }
 
     def snapshot(self, now: Instant) -> Snapshot:
         """Return what has changed since the last time and is to be kept of the books."""
@@ -186,7 +203,7 @@ class FlowWatch:
             threshold_s=self.threshold_s,
             interval_s=self.interval_s,
             horizon_s=self.horizon_s,
-            partitions=tuple(_partition_evidence(one, now.ns) for one in self.standings),
+            partitions=tuple(partition_evidence(one, now.ns) for one in self.standings),
             findings=tuple(sorted(chain.from_iterable(self._findings.values()), key=_AT)),
             impaired=self._tracker.impaired,
         )
@@ -276,20 +293,3 @@ class FlowWatch:
             findings.append(finding)
         place = (finding.kind, finding.at, finding.topic, finding.partition)
         self._fresh[*place, finding.overtaken, finding.named] = finding
-
-
-def _partition_evidence(one: Standing, now_ns: int) -> PartitionEvidence:
-    def age_s(instant_ns: int | None) -> float | None:
-        return None if instant_ns is None else max(0.0, (now_ns - instant_ns) / 1e9)
-
-    return PartitionEvidence(
-        partition=one.partition,
-        carried=one.carried,
-        pending_age_s=age_s(one.oldest_pending_ns),
-        pending_offset=one.oldest_pending_offset,
-        unacked_age_s=age_s(one.oldest_unacked_ns),
-        arrival_age_s=age_s(one.last_arrival_ns),
-        latency_s=None if one.last_latency_ns is None else one.last_latency_ns / 1e9,
-        present_age_s=age_s(one.newest_present_ns),
-        late_age_s=age_s(one.last_late_ns),
-    )

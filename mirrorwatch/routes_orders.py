@@ -66,7 +66,9 @@ class _Desk:
         self._reloads = Allowance(RELOADS_PER_MINUTE, per_s=60.0)
 
     async def resume(self, request: web.Request) -> web.Response:
-        require_token(request, self._orders.http.tokens.operator)
+        refusal = _unless_operator(request, self._orders.http)
+        if refusal is not None:
+            return refusal
         view, name = self._orders.view(), request.match_info["flow"]
         flow = find_flow(view, name)
         if flow is None:
@@ -98,7 +100,9 @@ class _Desk:
             sentence = "reloading over HTTP is off: set http.reload: true, or send the process SIGHUP"
             return _refusal(HTTPStatus.FORBIDDEN, sentence)
         if http.tokens.operator is not None:
-            require_token(request, http.tokens.operator)
+            refusal = _unless_operator(request, http)
+            if refusal is not None:
+                return refusal
         elif request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             return _refusal(HTTPStatus.FORBIDDEN, "a page of another site may not ask for this")
         wait_s = self._reloads.take(self._clock.monotonic_ns())
@@ -110,6 +114,18 @@ class _Desk:
             status = HTTPStatus.SERVICE_UNAVAILABLE if done.unavailable else HTTPStatus.BAD_REQUEST
             return json_answer({"problems": list(done.problems)}, status=status)
         return json_answer({"changes": list(done.sentences), "at_the_next_start": list(done.later)})
+
+
+def _unless_operator(request: web.Request, http: HttpConfig) -> web.Response | None:
+    """Return why this request may not order anything, None where it brings the operator's token."""
+    try:
+        require_token(request, http.tokens.operator)
+    except (web.HTTPForbidden, web.HTTPUnauthorized) as refused:
+        answer = _refusal(HTTPStatus(refused.status), (refused.text or "").strip())
+        if hdrs.WWW_AUTHENTICATE in refused.headers:
+            answer.headers[hdrs.WWW_AUTHENTICATE] = refused.headers[hdrs.WWW_AUTHENTICATE]
+        return answer
+    return None
 
 
 def _refusal(status: HTTPStatus, sentence: str) -> web.Response:

@@ -43,13 +43,14 @@ class LatencySlice:
 class LossView:
     """One probe, or several in a row, proved lost.
 
-    Of several, `sequence` and `source_offset` are those of the first.
+    Of several, `sequence` and `source_offset` are those of the first. An earlier process's loss has no
+    sequence.
     """
 
     at: float
     topic: str
     partition: int
-    sequence: int
+    sequence: int | None
     source_offset: int | None
     sentence: str
     count: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler, Middleware
 
     from runtime.logs import Logger
+
+API = "/api/"
+JSON = "application/json"
 
 # Pages bring their own style sheet and script as files of this server; nothing comes from elsewhere, nothing
 # stands inline, and no other site may frame the page.
@@ -41,7 +45,10 @@ async def put_headers(_request: web.Request, response: web.StreamResponse) -> No
 
 
 def plain_errors(log: Logger) -> Middleware:
-    """Turn what nobody expected into a plain 500, and tell the log; no traceback leaves the process."""
+    """Turn what nobody expected into a plain 500, and tell the log; no traceback leaves the process.
+
+    Whatever is refused is a sentence: plain text, and `{"error": ...}` under /api/, where scripts read JSON.
+    """
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -50,17 +57,24 @@ def plain_errors(log: Logger) -> Middleware:
         except web.HTTPException as refusal:
             if refusal.text == f"{refusal.status}: {refusal.reason}":
                 refusal.text = _sentence(refusal.status, request)
+            if request.path.startswith(API) and refusal.content_type != JSON:
+                refusal.text = _json(refusal.text or "")
+                refusal.content_type = JSON
             raise
         except ConnectionError:
             raise  # the client went away
         except Exception:
             log.exception("a request failed, which is a bug", method=request.method, path=request.path)
-            return web.Response(
-                status=HTTPStatus.INTERNAL_SERVER_ERROR,
-                text="The request failed inside mirrorwatch; its log says why.\n",
-            )
+            failed, status = "The request failed inside mirrorwatch; its log says why.\n", 500
+            if request.path.startswith(API):
+                return web.Response(status=status, text=_json(failed), content_type=JSON)
+            return web.Response(status=status, text=failed)
 
     return middleware
+
+
+def _json(sentence: str) -> str:
+    return json.dumps({"error": sentence.strip()}, ensure_ascii=False) + "\n"
 
 
 def _sentence(status: int, request: web.Request) -> str:

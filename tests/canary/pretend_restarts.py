@@ -12,6 +12,7 @@ from canary.events import (
     Adopted,
     Concluded,
     Coverage,
+    Dropped,
     Marked,
     Scheduled,
     SeenAtSource,
@@ -28,6 +29,8 @@ from tests.canary.pretend_link import INSTALLATION, TOPIC, TOPIC_ID, S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from canary.inheritance import Snapshot
 
 THRESHOLD_S, HORIZON_S = 3, 10
 START_MS = 1_700_000_000_000
@@ -56,6 +59,7 @@ class World:
     frozen: frozenset[int] = frozenset()  # ticks at which the mirror stands
     source: list[Stamp] = field(default_factory=list)
     sent_at: list[int] = field(default_factory=list)
+    stalled: list[tuple[int, Stamp]] = field(default_factory=list)  # by when a broker writes it
     target: list[Stamp] = field(default_factory=list)
     mirrored: int = 0
     kept: Kept = field(default_factory=Kept)
@@ -63,7 +67,14 @@ class World:
     marks: Counter[str] = field(default_factory=Counter)
     present: set[Name] = field(default_factory=set)
 
+    def write(self, stamp: Stamp, tick: int) -> None:
+        self.source.append(stamp)
+        self.sent_at.append(tick)
+
     def mirror(self, tick: int) -> None:
+        for due, stamp in [one for one in self.stalled if one[0] <= tick]:
+            self.stalled.remove((due, stamp))
+            self.write(stamp, tick)
         while self.mirrored < len(self.source) and tick not in self.frozen:
             if self.sent_at[self.mirrored] + self.lag_s > tick:
                 break
@@ -74,18 +85,39 @@ class World:
             self.mirrored += 1
 
 
+def minute_of(tick: int) -> int:
+    return (START_MS + tick * 1000) // 60_000
+
+
 class Process:
     """One incarnation at work; nothing of it survives but what it has put into the store."""
 
     def __init__(self, world: World, number: int, tick: int, heirs_of: Iterable[str]) -> None:
         self.world, self.incarnation = world, f"{number:016x}"
-        policy = TrackerPolicy(INSTALLATION, self.incarnation, THRESHOLD_S * S, HORIZON_S * S, 0)
-        self.tracker = Tracker(policy, carried=[(TOPIC_ID, 0)], source_topic=TOPIC)
+        self.first_minute = 0
+        self.tracker = self.watch()
+        self.unwritten: list[Snapshot] = []
         self.sequence = 0
         self.source_at, self.target_at = len(world.source), len(world.target)
         self.births = tick
         for incarnation in heirs_of:
             self.adopt(incarnation, tick)
+
+    def watch(self) -> Tracker:
+        """Return a new watch of the flow."""
+        durations = (THRESHOLD_S * S, HORIZON_S * S, 0)
+        policy = TrackerPolicy(INSTALLATION, self.incarnation, *durations, self.first_minute)
+        return Tracker(policy, carried=[(TOPIC_ID, 0)], source_topic=TOPIC)
+
+    def reload(self, tick: int) -> None:
+        """Drop the flow and begin it again; the taps go on where they are."""
+        self.tell(Dropped())
+        self.unwritten.append(self.tracker.snapshot(minute_of(tick)))
+        unfinished = self.tracker.unfinished()
+        self.first_minute = max(minute_of(tick), self.first_minute) + 1
+        self.tracker = self.watch()
+        for incarnation, coverages in unfinished.items():
+            self.tell(Adopted(incarnation, coverages, tick * S, interrupted=True))
 
     def adopt(self, incarnation: str, tick: int) -> None:
         coverage = self.world.kept.coverages.get(incarnation)
@@ -98,16 +130,20 @@ class Process:
         for event in events:
             self._hear(self.tracker.handle(event))
 
-    def send(self, tick: int, *, stored: bool, acked: bool) -> None:
-        """Send one probe; unless stored, it died on the way to the source."""
+    def send(self, tick: int, *, stored: bool, acked: bool, late_s: int = 0) -> None:
+        """Send one probe; unless stored, it died on the way to the source.
+
+        `late_s` is for how long a stalled broker holds it, which answers nobody meanwhile.
+        """
         at, name = tick * S, (TOPIC_ID, 0, self.sequence)
         due_ms = START_MS + tick * 1000
         self.tell(Scheduled(*name, at, due_ms), Sent(*name, at))
         stamp = Stamp(INSTALLATION, self.incarnation, self.sequence, TOPIC_ID, TOPIC, 0, due_ms)
         self.sequence += 1
-        if stored:
-            self.world.source.append(stamp)
-            self.world.sent_at.append(tick)
+        if stored and late_s:
+            self.world.stalled.append((tick + late_s, stamp))
+        elif stored:
+            self.world.write(stamp, tick)
             if acked:
                 self.tell(Acked(*name, len(self.world.source) - 1, at))
 
@@ -129,11 +165,12 @@ class Process:
 
     def keep(self, tick: int) -> None:
         """Put into the store what has changed, in one piece."""
-        shot = self.tracker.snapshot((START_MS + tick * 1000) // 60_000)
         kept = self.world.kept
-        kept.rows |= {(self.incarnation, of, minute): row for (of, minute), row in shot.rows.items()}
-        kept.coverages |= {coverage.incarnation: coverage for coverage in shot.coverages}
-        kept.closed |= set(shot.finished)
+        for shot in (*self.unwritten, self.tracker.snapshot(minute_of(tick))):
+            kept.rows |= {(self.incarnation, of, minute): row for (of, minute), row in shot.rows.items()}
+            kept.coverages |= {coverage.incarnation: coverage for coverage in shot.coverages}
+            kept.closed |= set(shot.finished)
+        self.unwritten.clear()
 
     def _hear(self, outputs: list[object]) -> None:
         assert self.tracker.books.discrepancies() == []

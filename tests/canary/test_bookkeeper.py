@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
 from canary import bookkeeper
-from canary.bookkeeper import AGAIN_S, KEEP_S
-from canary.events import TopicReplaced
+from canary.bookkeeper import AGAIN_S, KEEP_S, TIDY_S, UNWATCHED_S
+from canary.events import TargetRead, TopicReplaced
 from canary.saving import TakenOverError
-from tests.canary.desk import DEAD_HERE
+from canary.watch import MAX_LOSSES
+from tests.canary.desk import DAY_S, DEAD_HERE
 from tests.canary.pretend_link import TOPIC_ID
 from tests.eventually import eventually_async
 
@@ -68,6 +70,28 @@ async def test_what_was_kept_is_what_the_next_process_begins_with(desks):
             {"incarnation": one.bookkeeper.incarnation, "replica": "here"},
         )
     ]
+
+
+async def test_the_last_losses_are_there_after_a_restart_however_old_they_are(desks):
+    one = await desks()
+    await one.begin("A->B", "A->C")
+    for sequence in range(MAX_LOSSES + 2):
+        desks.clock.advance(60)
+        one.send(2 * sequence)
+        one.send(2 * sequence + 1)
+        one.arrive(2 * sequence + 1)  # the one before it is lost
+        one.flows["A->B"].watch.handle(TargetRead(0, one.offset, one.offset), one.now)
+    one.send(0, "A->C")
+    lost = list(one.flows["A->B"].watch.losses)
+    assert [loss.sequence for loss in lost[:2]] == [2 * MAX_LOSSES + 2, 2 * MAX_LOSSES]
+    await one.keep()
+    await one.bookkeeper.end(one.flows)
+    desks.clock.advance(DAY_S)
+    two = await desks()
+    heritage = await two.begin("A->B", "A->C")
+    assert heritage["A->B"].findings == ()  # they are too old for a verdict
+    assert list(two.flows["A->B"].watch.losses) == [replace(loss, sequence=None) for loss in lost]
+    assert list(two.flows["A->C"].watch.losses) == []
 
 
 async def test_rows_are_written_whole_and_of_each_writer_apart(desks):
@@ -207,10 +231,10 @@ async def test_old_minutes_and_findings_are_deleted_and_nothing_else(desks):
         await one.keep()
         desks.clock.advance(60)
     assert len(await one.rows("minute")) == 20  # the next time is in an hour
-    desks.clock.advance(bookkeeper.TIDY_S - 20 * 60)
+    desks.clock.advance(TIDY_S - 20 * 60)
     await one.keep()
     assert len(await one.rows("minute")) == 20
-    desks.clock.now_ns -= int((bookkeeper.TIDY_S - 21 * 60) * 1e9)
+    desks.clock.now_ns -= int((TIDY_S - 21 * 60) * 1e9)
     two = await desks(minutes_s=10 * 60, findings_s=5 * 60)
     await two.begin()
     await two.keep()
@@ -233,17 +257,86 @@ async def test_what_was_taken_over_is_closed_once_every_flow_has_finished_with_i
     assert set(await two.begin("A->B", "A->C")) == {"A->B", "A->C"}
     for flow in two.flows:
         two.find_on_source(one.bookkeeper.incarnation, 0, flow)
-    two.read_source(1, "A->B")
     desks.clock.advance(700)
     two.rest()
+    two.read_source(1, "A->B")
     await two.keep()
     await two.keep()
     assert one.bookkeeper.incarnation in await two.leases()  # A->C has not read the source to its end
     two.read_source(1, "A->C")
-    for flow in two.flows:
-        two.flows[flow].watch.handle(TopicReplaced(TOPIC_ID, desks.clock.monotonic_ns()), two.now)
+    two.flows["A->B"].watch.handle(TopicReplaced(TOPIC_ID, desks.clock.monotonic_ns()), two.now)
+    await two.keep()
+    await two.keep()
+    assert (await two.leases())[one.bookkeeper.incarnation].flows == {"A->C"}
+    two.flows["A->C"].watch.handle(TopicReplaced(TOPIC_ID, desks.clock.monotonic_ns()), two.now)
     await two.keep()
     await two.keep()
     assert await two.select("select sum(overdue), sum(closed) from canary_minutes") == [(2, 2)]
     assert one.bookkeeper.incarnation not in await two.leases()
     assert (await (await desks()).begin()) == {}
+
+
+async def test_the_next_process_takes_over_what_is_left_for_the_flows_that_have_not_finished_and_no_others(
+    desks,
+):
+    one = await desks()
+    await one.begin("A->B", "A->C")
+    await one.keep()
+    await one.bookkeeper.end(one.flows)
+    two = await desks()
+    await two.begin("A->B", "A->C")
+    desks.clock.advance(9)
+    two.rest()
+    two.read_source(0, "A->B")
+    await two.keep()
+    await two.keep()
+    await two.bookkeeper.end(two.flows)
+    heritage = await (await desks()).begin("A->B", "A->C")
+    names = one.bookkeeper.incarnation, two.bookkeeper.incarnation
+    assert {flow: set(left.left) for flow, left in heritage.items()} == {
+        "A->B": {names[1]},
+        "A->C": set(names),
+    }
+
+
+@pytest.mark.parametrize(("watched", "closed"), [("A->B", False), ("A->C", True)])
+async def test_what_no_flow_that_is_watched_could_finish_is_closed_after_a_week(desks, watched, closed):
+    one = await desks()
+    await one.begin("A->B")
+    await one.keep()
+    await one.bookkeeper.end(one.flows)
+    desks.clock.advance(UNWATCHED_S - TIDY_S)
+    two = await desks()
+    await two.begin(watched)
+    await two.keep()
+    assert one.bookkeeper.incarnation in await two.leases()
+    desks.clock.advance(TIDY_S + 1)
+    await two.keep()
+    await two.keep()
+    assert (one.bookkeeper.incarnation not in await two.leases()) is closed
+    assert two.bookkeeper.incarnation in await two.leases()
+
+
+async def test_a_process_that_watched_no_flow_is_closed_by_the_next(desks):
+    one = await desks()
+    await one.bookkeeper.begin(["A->B"])  # whose canary is off
+    await one.keep()
+    await one.bookkeeper.end(one.flows)
+    two = await desks()
+    await two.begin("A->B")
+    await two.keep()
+    assert set(await two.leases()) == {two.bookkeeper.incarnation}
+
+
+async def test_a_flow_that_is_dropped_leaves_what_it_had_not_finished_to_the_next_process(desks):
+    one = await desks()
+    await one.begin()
+    await one.keep()
+    await one.bookkeeper.end(one.flows)
+    two = await desks()
+    await two.begin()
+    two.bookkeeper.forget(two.flows.pop("A->B"))
+    await two.keep()
+    await two.bookkeeper.end(two.flows)
+    heritage = await (await desks()).begin()
+    assert one.bookkeeper.incarnation in heritage["A->B"].left

@@ -24,6 +24,7 @@ class Cluster:
         self.reader = SimpleNamespace(silent_s=0.0, lazily_silent_s=0.0)
         self.control = ControlState(alias, Control.OK)
         self.refused = {}
+        self.unreached = ""
         self.look = None  # when it was last looked at its topics, where that was not just now
         self.error = ""
         self.moved = []
@@ -268,16 +269,19 @@ def test_a_topic_made_anew_begins_without_doubts(scene):
     assert scene.told["A->B"] == []
 
 
-@pytest.mark.parametrize("way", ["tap", "description"])
+@pytest.mark.parametrize("way", ["tap", "description", "sign-in"])
 def test_what_may_not_be_read_is_not_blamed_on_the_mirror(scene, way):
     if way == "tap":
         scene.doubts.note_refusal("B", "A.c", "read it is forbidden")
-    else:
+    elif way == "description":
         scene.sites["B"].refused["A.c"] = "read it is forbidden"
+    else:
+        scene.sites["B"].reached, scene.sites["B"].unreached = False, "read it is forbidden"
     scene.pass_s(0.1)
     assert "it is not allowed to see A.c on B: read it is forbidden" in scene.sentences()[0]
     scene.doubts.clear_refusal("B", "A.c")
     scene.sites["B"].refused.clear()
+    scene.sites["B"].unreached = ""
     scene.pass_s(0.1)
     assert kinds_of_impairment(scene) == [Impaired, Restored]
     assert scene.told["A->C"] == []

@@ -206,13 +206,121 @@ def test_a_recovered_copy_proves_older_ones():
 
 def test_a_dead_run_is_not_finished_while_a_partition_of_the_source_was_not_read():
     play = Played()
-    play.tell(Adopted(OTHER, (), S), SourceRead(0, 0, 0, 2))
+    play.tell(Adopted(OTHER, (), S))
+    play.until(61)
+    play.tell(SourceRead(0, 0, 0, 2))
     assert play.tracker.snapshot(1).finished == ()
-    play.tell(SeenAtSource(1, 0, theirs(0, partition=1), 2 * S), SourceRead(1, 1, 1, 2))
+    play.tell(SeenAtSource(1, 0, theirs(0, partition=1), 61 * S), SourceRead(1, 1, 1, 2))
     assert play.tracker.snapshot(1).finished == ()
-    play.record(theirs(0, partition=1), 3, partition=1)
+    play.record(theirs(0, partition=1), 62, partition=1)
     assert play.tracker.snapshot(1).finished == (OTHER,)
     assert play.tracker.snapshot(1).finished == ()  # told once
+
+
+def test_a_dead_run_is_not_finished_before_a_horizon_has_passed_since_it_was_taken_over():
+    """A broker that stalled may write what the dead process had sent."""
+    play = Played()
+    left(play, absent=())
+    play.tell(SourceRead(0, 94, 94))
+    play.until(60.9)
+    play.tell(SourceRead(0, 94, 94))
+    assert play.tracker.snapshot(1).finished == ()
+    play.tell(SeenAtSource(0, 94, theirs(4), int(60.95 * S)))
+    play.until(61)
+    play.tell(SourceRead(0, 94, 95))  # the end that counts is behind what came
+    assert play.tracker.snapshot(1).finished == ()
+    play.tell(SourceRead(0, 95, 95))
+    play.record(theirs(4), 62)
+    assert play.counts("expected", "unknown") == (1, 1)
+    assert play.tracker.snapshot(1).finished == (OTHER,)
+
+
+def again(play, incarnation=OTHER, first_minute=0):
+    """Drop the flow, and go on with it as a new watch of the same process does."""
+    play.tell(Dropped())
+    coverages = play.tracker.unfinished()[incarnation]
+    rows = play.tracker.snapshot(1).rows
+    after = Played()
+    policy = TrackerPolicy(INSTALLATION, INCARNATION, 5 * S, 60 * S, 0, first_minute)
+    after.tracker = Tracker(policy, carried=[(TOPIC_ID, 0)], source_topic=TOPIC)
+    after.tell(Adopted(incarnation, coverages, 10 * S, interrupted=True))
+    return after, rows
+
+
+def test_what_is_found_only_after_the_flow_was_dropped_and_begun_again_is_unknown_and_counted_once():
+    play = Played()
+    left(play, absent=())
+    play.record(theirs(5), 2)  # its copy is read by the first watch, its original by the second
+    play.tell(SeenAtSource(0, 94, theirs(4), 2 * S))
+    after, rows = again(play, first_minute=7)
+    assert play.counts("expected", "unknown") == (1, 1)
+    after.tell(*(SeenAtSource(0, 90 + number, theirs(number), 11 * S) for number in range(4, 7)))
+    newer(after, at_s=12.0)
+    after.until(100)
+    assert after.counts("expected", "unknown", "lost", "overdue") == (3, 2, 0, 0)
+    written = after.tracker.snapshot(2).rows
+    assert {key: row[0] for key, row in rows.items()} == {(OTHER, 0): 1}
+    assert {key: row[0] for key, row in written.items()} == {(OTHER, 7): 2, (INCARNATION, 7): 1}
+
+
+def test_what_was_read_early_is_read_again_by_the_next_process():
+    """Its original was not found yet: without the copy it would be called lost."""
+    play = Played()
+    left(play, absent=())
+    for number in (4, 5, 6):
+        play.record(theirs(number), 2)
+    play.read_to_end()
+    play.tell(SeenAtSource(0, 94, theirs(4), 2 * S))
+    left_now = kept(play)[OTHER]
+    assert (left_now.target_from, left_now.target_read) == (1, 3)
+    heir = Played()
+    heir.tell(Adopted(OTHER, (left_now,), 4 * S))
+    for number in (1, 2, 3):
+        heir.tell(SeenAtTarget(0, number, number + 1, theirs(number + 3), 5 * S))
+    heir.tell(*(SeenAtSource(0, 90 + number, theirs(number), 5 * S) for number in (4, 5, 6)))
+    assert heir.counts("unknown", "duplicated") == (2, 0)
+    play.tell(TargetReplaced(3 * S), SeenAtSource(0, 95, theirs(5), 3 * S))
+    assert kept(play)[OTHER].target_from == 0
+
+
+def test_the_same_of_a_process_that_had_kept_nothing():
+    play = Played()
+    play.tell(Adopted(OTHER, (), S))
+    for number in range(3):
+        play.record(theirs(number), 2)
+    play.read_to_end()
+    play.tell(SeenAtSource(0, 94, theirs(0), 2 * S))
+    assert kept(play)[OTHER].target_from == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_the_former_watch_had_read_early_is_read_again_by_the_next_process(known):
+    play = Played()
+    if known:
+        left(play, absent=())
+    else:
+        play.tell(Adopted(OTHER, (), S))
+    for number in (4, 5, 6):
+        play.record(theirs(number), 2)
+    play.tell(SeenAtSource(0, 94, theirs(4), 2 * S))
+    after, _ = again(play)
+    after.tell(TargetRead(0, 3, 3), SeenAtSource(0, 95, theirs(5), 11 * S))
+    after.target_offset = 3
+    newer(after, at_s=12.0)
+    assert kept(after)[OTHER].target_from <= 1
+    after.until(71)
+    after.tell(SeenAtSource(0, 96, theirs(6), 71 * S), SourceRead(0, 97, 97))
+    assert kept(after)[OTHER].target_from == 4
+
+
+def test_a_run_that_is_finished_is_not_gone_on_with():
+    play = Played()
+    left(play, absent=())
+    assert set(play.tracker.unfinished()) == {OTHER}
+    play.until(61)
+    play.tell(SourceRead(0, 94, 94))
+    play.tracker.snapshot(1)
+    assert play.tracker.unfinished() == {}
 
 
 def test_what_a_process_sent_before_it_watched_the_flow_is_not_taken_over():
@@ -254,6 +362,17 @@ def test_a_flow_that_was_dropped_and_begun_again_is_counted_once_by_the_next_pro
     assert heir.books.expected == 0
 
 
+def test_first_copies_of_what_was_sent_before_the_flow_was_watched_are_no_duplicates_to_the_next_process():
+    """A mirror that is new, or was behind, carries them only now."""
+    rows = watched(100, 2).snapshot(2).coverages
+    policy = TrackerPolicy(INSTALLATION, THIRD, 5 * S, 60 * S, 0)
+    heir = Tracker(policy, carried=[(TOPIC_ID, 0)], source_topic=TOPIC)
+    heir.handle(Adopted(INCARNATION, tuple(rows), 200 * S))
+    for offset, number in enumerate([50, 51, 99, 100, 50], 200):
+        heir.handle(SeenAtTarget(0, offset, offset + 1, Intact(stamp(number)), 201 * S))
+    assert (heir.books.duplicated, heir.books.returned) == (2, 0)  # 100, and the second copy of 50
+
+
 def test_a_dropped_flow_leaves_nothing_outstanding():
     play = Played()
     play.send(0, 0)
@@ -286,8 +405,11 @@ def test_confirmed_of_a_dead_run_is_kept():
 def test_how_far_the_source_was_read_for_a_dead_run_is_kept_until_then_it_begins_where_it_was_left():
     play = Played()
     left(play, covered=((0, 1),), absent=(), source_from=94)
-    play.tell(SeenAtSource(0, 97, theirs(2), S))
+    play.until(60)
+    play.tell(SeenAtSource(0, 97, theirs(2), 60 * S))
+    play.tell(SourceRead(0, 98, 98))
     assert play.tracker.snapshot(2).coverages == []  # nothing has its outcome yet
+    play.until(61)
     play.tell(SourceRead(0, 98, 98))
     assert kept(play)[OTHER].source_from == 97
 
@@ -328,5 +450,6 @@ def test_what_was_left_is_read_from_its_place_until_the_tap_is_past():
     play = Played()
     left(play, absent=(), target_from=100)
     left(play, THIRD, absent=(), target_from=500)
+    play.until(61)
     play.tell(TargetRead(0, 200, 600), SourceRead(0, 94, 94))
     assert kept(play)[OTHER].target_from == 200

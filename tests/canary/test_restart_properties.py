@@ -20,6 +20,8 @@ class Step:
     read: int  # records that each tap may read
     killed: bool
     down_s: int  # how long nobody runs after the kill
+    late_s: int  # how long after the kill a stalled broker writes the last probe
+    reloaded: bool = False  # the flow is dropped and begun again
 
 
 steps = st.lists(
@@ -31,6 +33,8 @@ steps = st.lists(
         read=st.sampled_from([0, 1, 3, 100]),
         killed=st.sampled_from([False] * 6 + [True]),
         down_s=st.sampled_from([0, 1, 5, 30]),
+        late_s=st.sampled_from([0, 0, 2, HORIZON_S - 1]),
+        reloaded=st.sampled_from([False] * 8 + [True]),
     ),
     min_size=1,
     max_size=60,
@@ -49,7 +53,10 @@ def play(world: World, plan: list[Step]) -> list[Process]:
     tick = 0
     for step in plan:
         process = processes[-1]
-        process.send(tick, stored=step.stored, acked=step.acked)
+        if step.reloaded:
+            process.reload(tick)
+        late_s = step.late_s if step.killed else 0
+        process.send(tick, stored=step.stored, acked=step.acked, late_s=late_s)
         world.mirror(tick)
         process.read(tick, at_most=step.read)
         process.rest(tick)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from canary.config import CanaryConfig
+from canary.events import Coverage
 from canary.flows import CanaryFlow
-from canary.heritage import FlowHeritage
+from canary.heritage import FlowHeritage, Left
 from canary.latches import Latch
+from canary.stamp import Stamp, encode
 from fleet.evidence import CanaryState
 from runtime.kafka.admin import ClusterDescription, TopicDescription
 from runtime.kafka.sender import Delivered
+from runtime.kafka.tap import TappedRecord
 from tests.canary.test_topic_changes import PlayedAdmin, books, copy, look, scene, tick
 
 __all__ = ["scene"]  # the fixture of the prober over played clusters
@@ -181,3 +184,32 @@ async def test_a_latch_is_there_before_the_first_probe(scene):
     await look(scene, "A", "B")
     assert tick(scene) == []
     assert books(scene).skipped == books(scene).expected > 0
+
+
+DEAD = "00000000000000dd"
+
+
+def find(scene, sequence, offset):
+    """Let the source's tap read a probe of a process that is gone."""
+    probe = encode(Stamp("0" * 32, DEAD, sequence, "one", "c", 0, int(scene.clock.wall_s() * 1000)))
+    place = ("A-tap-1-lazy", "c", 0, offset, offset + 1)
+    record = TappedRecord(*place, probe.key, probe.value, list(probe.headers), scene.clock.now_ns)
+    scene.prober._inbox.put(record)
+    scene.prober.drain()
+
+
+async def test_what_a_dead_process_left_is_gone_on_with_when_its_flow_is_changed(scene):
+    await look(scene, "A", "B")
+    add_cluster(scene, "C", A_c="there")
+    carried = frozenset({("one", 0)})
+    left = {DEAD: Left(0.0, (("", Coverage(DEAD, "one", 0)),))}
+    scene.prober.roster.add(flow("A", "C"), FlowHeritage(carried, left))
+    await look(scene, "C", "A")
+    find(scene, 0, 0)
+    dropped = scene.prober.roster.drop("A->C")
+    assert (dropped.watch.books.expected, dropped.watch.books.unknown) == (1, 1)
+    scene.prober.roster.add(flow("A", "C"), FlowHeritage(carried))
+    for number in (1, 2):
+        find(scene, number, number)
+    assert (of(scene, "A->C").expected, of(scene, "A->C").unknown) == (2, 2)
+    assert of(scene, "A->B").expected == 0  # it took over nothing

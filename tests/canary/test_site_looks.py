@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
 
 from canary.config import CanaryMode
 from canary.site import Site
-from fleet.errors import UnavailableError
+from fleet.errors import RefusedError, UnavailableError
 from fleet.evidence import Control
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.translation import ClientSettings
@@ -71,6 +72,7 @@ class Scene:
 @pytest.fixture
 async def scene():
     found = Scene()
+    found.site.reached = True
     found.clock.advance(100)
     await found.look()
     found.clock.advance(10)
@@ -98,6 +100,32 @@ async def test_a_change_that_is_not_taken_in_is_no_look():
     with pytest.raises(UnavailableError):
         await scene.look()
     assert scene.looked("c") == (0, "asking for offsets ran into a time-out")
+
+
+@pytest.mark.parametrize(
+    ("error", "control"),
+    [
+        (RefusedError("B refused the name or password"), Control.UNKNOWN),
+        (UnavailableError("B does not answer"), Control.FAILING),
+    ],
+)
+async def test_a_cluster_that_was_not_reached_says_why(error, control):
+    scene = Scene()
+
+    async def say():
+        raise error
+
+    async def nothing():
+        pass
+
+    scene.admin.open, scene.admin.close, scene.admin.describe_cluster = nothing, nothing, say
+    assert (scene.site.unreached, scene.looked("c")) == ("", (0, ""))
+    with pytest.raises(type(error)):
+        await scene.site.run(scene.listener, asyncio.Event())
+    assert scene.site.control.control is control
+    assert scene.site.unreached == scene.looked("c")[1] == str(error)
+    scene.site.reached = True
+    assert scene.site.unreached == scene.looked("c")[1] == ""
 
 
 async def test_the_time_in_which_the_cluster_was_down_does_not_count(scene):

@@ -60,6 +60,8 @@ async def serve(tmp_path):
 
         app.router.add_get("/-/healthy", fine)
         app.router.add_get("/broken", broken)
+        app.router.add_get("/api/v1/broken", broken)
+        app.router.add_post("/api/v1/post", post)
         app.router.add_post("/post", post)
         server = HttpServer()
         servers.append(server)
@@ -97,6 +99,34 @@ async def test_answers_carry_the_headers_and_say_little(serve, client):
         assert answer.headers["X-Frame-Options"] == "DENY"
     async with client.post(f"{server.url}/-/healthy") as answer:
         assert (answer.status, await answer.text()) == (405, "POST is not possible at this address.\n")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status", "sentence"),
+    [
+        ("GET /api/v1/nothing", 404, "There is nothing at this address."),
+        ("GET /api/v1/post", 405, "GET is not possible at this address."),
+        ("POST /api/v1/post", 403, "Nobody may do this: http.tokens.operator is not configured."),
+        ("GET /api/v1/broken", 500, "The request failed inside mirrorwatch; its log says why."),
+    ],
+)
+async def test_what_the_api_refuses_it_refuses_in_json(serve, client, request_line, status, sentence):
+    server, _ = await serve()
+    method, path = request_line.split()
+    async with client.request(method, server.url + path) as answer:
+        assert (answer.status, await answer.json()) == (status, {"error": sentence})
+        assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+        assert answer.headers["X-Frame-Options"] == "DENY"
+
+
+async def test_without_a_user_the_api_asks_for_one_in_json(serve, client):
+    server, _ = await serve(text=f"basic_auth_users: {{ops: {HASH}}}")
+    async with client.get(f"{server.url}/api/v1/flows") as answer:
+        assert (answer.status, await answer.json()) == (
+            401,
+            {"error": "Sign in with a user of the web configuration."},
+        )
+        assert answer.headers["WWW-Authenticate"].startswith("Basic realm=")
 
 
 async def test_a_token_opens_what_it_is_for(serve, client):
