@@ -18,8 +18,8 @@ from canary.proof import lose_if_proved
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from canary.adoption import Adoption
     from canary.events import Coverage
-    from canary.inheritance import Adoption
 
 MAX_GONE = 100  # topic ids that went away and are remembered: what is said of them then comes too late
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from canary import inheritance
+from canary import adoption
 from canary.events import (
     Acked,
     Adopted,
@@ -175,7 +175,7 @@ def test_a_probe_that_was_taken_over_and_is_proved_absent_is_lost_at_its_horizon
 
 
 def test_more_copies_than_can_be_remembered_make_the_rest_unknown(monkeypatch):
-    monkeypatch.setattr(inheritance, "MAX_EARLY", 3)
+    monkeypatch.setattr(adoption, "MAX_EARLY", 3)
     play = Played()
     play.tell(Adopted(OTHER, (), S))
     for number in range(6):
