@@ -7,6 +7,7 @@ lives itself, so each `ClusterAdmin` holds one client from `open` to `close`.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
-from fleet.errors import RefusedError, UnavailableError
+from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from runtime.kafka.failures import Symptoms, explain, listening_logger
 
 if TYPE_CHECKING:
@@ -107,7 +108,17 @@ class ClusterAdmin:
         wanted = list(dict.fromkeys(names))
         if not wanted:
             return {}
-        futures = self._client.describe_topics(TopicCollection(wanted), request_timeout=self._timeout_s)
+        try:
+            return await self._describe(wanted, timeout_s=self._timeout_s / 2)
+        except UnavailableError:
+            # The client asks the one broker that it takes for the controller, and goes on with that for long
+            # after it has died. Metadata, which it takes from any broker, tells it of another.
+            with suppress(MirrorwatchError):
+                await self._metadata(wanted[0], timeout_s=self._timeout_s / 2)
+            return await self._describe(wanted, timeout_s=self._timeout_s / 2)
+
+    async def _describe(self, names: list[str], *, timeout_s: float) -> dict[str, TopicDescription | None]:
+        futures = self._client.describe_topics(TopicCollection(names), request_timeout=timeout_s)
         found: dict[str, TopicDescription | None] = {}
         for name, future in futures.items():
             try:
@@ -138,11 +149,14 @@ class ClusterAdmin:
 
     async def list_topics(self) -> tuple[str, ...]:
         """Return the names of all topics that the principal may see, in order, at most MAX_TOPICS."""
-        asked = asyncio.get_running_loop().run_in_executor(
-            None, partial(self._client.list_topics, timeout=self._timeout_s)
-        )
-        found = await self._ask(asked, "reading the list of topics")
+        found = await self._metadata(None, timeout_s=self._timeout_s)
         return tuple(sorted(found.topics)[:MAX_TOPICS])
+
+    async def _metadata(self, topic: str | None, *, timeout_s: float) -> Any:
+        asked = asyncio.get_running_loop().run_in_executor(
+            None, partial(self._client.list_topics, topic, timeout=timeout_s)
+        )
+        return await self._ask(asked, "reading the list of topics")
 
     async def create_topic(self, request: NewTopicRequest) -> None:
         """Make a topic; one that another process made meanwhile is as good."""

@@ -1,4 +1,8 @@
-"""Offsets of partitions whose leader is away: the client gives no error for them, but an offset that is none."""
+"""Questions while a broker is away.
+
+Of a leader that is away the client has an offset that is none, and no error; and it goes on asking a dead
+broker about topics.
+"""
 
 from __future__ import annotations
 
@@ -79,3 +83,38 @@ def _in_turn(client, answers):
         return original(chunk, request_timeout=request_timeout)
 
     return list_offsets
+
+
+class Deaf(Client):
+    """Asks a dead broker about topics until it has taken metadata from another one, if `another` is there."""
+
+    def __init__(self, *, another):
+        super().__init__(())
+        self.another = another
+        self.refreshed = 0
+
+    def describe_topics(self, _wanted, *, request_timeout):
+        self.timeouts.append(request_timeout)
+        future = Future()
+        if self.another and self.refreshed:
+            future.set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+        else:
+            future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+        return {"t": future}
+
+    def list_topics(self, topic, *, timeout):
+        self.timeouts.append(timeout)
+        self.refreshed += 1
+        if not self.another:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return SimpleNamespace(topics={topic: None})
+
+
+async def test_another_broker_is_asked_about_topics_where_one_has_died():
+    asked = ClusterAdmin(ClientSettings({}), cluster="A", timeout_s=5.0)
+    asked._client = Deaf(another=True)
+    assert await asked.describe_topics(["t"]) == {"t": None}
+    asked._client = Deaf(another=False)
+    with pytest.raises(UnavailableError, match="describing the topic t"):
+        await asked.describe_topics(["t"])
+    assert asked._client.timeouts == [2.5, 2.5, 2.5]
