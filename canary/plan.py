@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_TICKS_AT_ONCE = 10_000
-TOGETHER_NS = 5_000_000  # ticks closer than this are due at once: waking up costs more than sending
 _LONGEST_DELAY_NS = 1_000_000_000
 
 
@@ -54,8 +53,7 @@ class Attempt(NamedTuple):
 class Schedule:
     """An open-loop schedule: every partition once an interval, ticks spread evenly over it.
 
-    Where that would put them closer together than TOGETHER_NS, some partitions in a row share an instant. The
-    instants are fixed at the start and never moved by how late somebody asks, so that a delay of ours
+    The instants are fixed at the start and never moved by how late somebody asks, so that a delay of ours
     shows as queueing and is not left out of the measure.
     """
 
@@ -63,7 +61,6 @@ class Schedule:
         self._start_ns = start_ns
         self._interval_ns = interval_ns
         self._partitions = partitions
-        self._together = max(1, math.ceil(TOGETHER_NS * partitions / interval_ns))  # that share an instant
         self._done = 0
 
     @property
@@ -83,8 +80,7 @@ class Schedule:
         return ticks
 
     def _at(self, number: int) -> int:
-        first = number - number % self._partitions % self._together
-        return self._start_ns + first * self._interval_ns // self._partitions
+        return self._start_ns + number * self._interval_ns // self._partitions
 
 
 def even_interval_s(interval_s: float, *, partitions: int, max_rate: float) -> float:
