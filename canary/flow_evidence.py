@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from canary import topics
 from canary.control import SLOW_S
+from canary.topic_care import HASTE_S
 from fleet.evidence import CanaryState, FlowEvidence, TopicEvidence
 
 if TYPE_CHECKING:
@@ -13,6 +15,17 @@ if TYPE_CHECKING:
     from canary.watch import Instant
 
 SLOW_LEAST_S = 0.3
+_LOOK_TAKES_S = 1.0  # at most, where the clusters answer
+
+
+def settings_within_s(threshold_s: float) -> float:
+    """Return within what time of a probe that waits the settings of its target's topic are read once more.
+
+    A look at the source finds that it waits for half of its threshold, and the next look at the target reads
+    them, unless that was done less than HASTE_S ago.
+    """
+    found_s = max(threshold_s / 2 + topics.INTERVAL_S, HASTE_S)
+    return found_s + topics.INTERVAL_S + _LOOK_TAKES_S
 
 
 def flow_evidence(
@@ -50,8 +63,9 @@ def flow_evidence(
             target_recreated_at=target.topics.recreated_recently(flow.target_topic, now.at),
             target_refuses=refusal[0] if refusal is not None else "",
             target_refused_at=refusal[1] if refusal is not None else None,
+            settings_within_s=settings_within_s(flow.threshold_s),
         ),
         exactly_once=flow.exactly_once,
         tasks=target.own_topics.tasks(flow.name),
-        heartbeat_age_s=target.own_topics.heartbeat_age_s(flow.name, now.at),
+        heartbeats_s=target.own_topics.heartbeats_s(flow.name, now.ns),
     )

@@ -2,7 +2,8 @@
 
 Looked at every two seconds over a client of its own, so that the tap's thread, which times arrivals, has
 nothing to do with it. A topic is asked for by name at first, and again when nothing comes from it: it may be
-made ten minutes after the mirror's first start, go, or be made anew. No verdict comes of what is read here.
+made ten minutes after the mirror's first start, go, or be made anew. What is read here makes no verdict: it helps
+to name the cause of one.
 """
 
 from __future__ import annotations
@@ -120,11 +121,17 @@ class OwnTopics:
         self._said: dict[str, FlowSaid] = {}  # by flow
         self._topics: dict[str, _Topic] = {}
         self._read: dict[str, str] = {}  # the ids of the topics that the client reads, by name
+        self._took_ns = clock.monotonic_ns()  # when what had come was last taken in
 
     def heartbeat_age_s(self, flow: str, now_at: float) -> float | None:
         """Return the age of the newest heartbeat of a flow; None where none was read or the topic is gone."""
         said = self._said.get(flow)
         return None if said is None else said.heartbeat.age_s(now_at)
+
+    def heartbeats_s(self, flow: str, now_ns: int) -> tuple[float, ...]:
+        """Return how long ago the last lots of a flow's heartbeats came at most, newest first."""
+        said = self._said.get(flow)
+        return () if said is None else said.heartbeat.lots_s(now_ns)
 
     def tasks(self, flow: str) -> tuple[TaskEvidence, ...]:
         """Return the tasks that carry the canary's partitions, as far as that is known."""
@@ -155,8 +162,11 @@ class OwnTopics:
             self._read = {}  # of a client that cannot be made nothing is read
             await self._tail.begin({name: self._topics[name].begin_at for name in wanted})
             self._read = wanted
+        since_ns, self._took_ns = self._took_ns, self._clock.monotonic_ns()
         # While a cluster is away each of its brokers complains: that is one failed attempt.
         faults = sum(self._take(item) for item in await self._tail.take())
+        for said in self._said.values():
+            said.heartbeat.end_look(since_ns)
         self._counts.errors[COLLECTOR] += min(faults, 1)
 
     def _want(self, flows: Mapping[str, CanaryFlow]) -> None:

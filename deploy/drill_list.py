@@ -39,8 +39,10 @@ class Drill:
     own: bool = False  # a service and a topic of its own
     topic: str = ""  # where it is neither the canary's nor the one that the register names
     settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
+    told: Mapping[str, str] = field(default_factory=dict)  # of the mirror, which the service is told instead
     canary: Mapping[str, str] = field(default_factory=dict)  # of the service's configuration
     also: frozenset[Verdict] = frozenset()  # alarms that are true as well
+    accepted: frozenset[Cause] = frozenset()  # causes beside the expected that are true while they are told
     counted: str = ""  # what has to stand in the books at its end, or the fault did not reach them
     title: str = ""  # what tells it from another drill of the same fault
 
@@ -50,10 +52,17 @@ class Drill:
         return self.title or self.name
 
     @property
+    def causes(self) -> frozenset[Cause]:
+        """Return the causes of which one is to be told; empty where any will do."""
+        if self.cause is not None:
+            return frozenset({self.cause})
+        return self.accepted if self.verdict is _STALLED else frozenset()
+
+    @property
     def alone(self) -> bool:
         """Tell whether it needs a service of its own."""
         said = {self.verdict, self.then, *self.also}
-        return self.own or bool(said & ALARMS) or bool(self.canary)
+        return self.own or bool(said & ALARMS) or bool(self.canary or self.told)
 
 
 _QUICK = {"horizon": "10s"}
@@ -68,9 +77,16 @@ DRILLS: tuple[Drill, ...] = (
     Drill(name="hang-one-task", verdict=_STALLED, cause=Cause.TASK_STUCK),
     Drill(name="wrong-bootstrap", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
     Drill(name="pause-mirror", verdict=_STALLED),
-    Drill(name="exclude-topic", verdict=_STALLED),
-    Drill(name="small-fetches", verdict=None),
+    Drill(
+        name="exclude-topic",
+        verdict=_STALLED,
+        cause=Cause.NOT_MIRRORED,
+        accepted=frozenset({Cause.MIRROR_DOWN}),  # while it restarts with its new settings
+        watch_s=45,
+    ),
+    Drill(name="small-fetches", verdict=None, after_s=15),
     Drill(name="forget-offsets", verdict=None),
+    Drill(name="delete-own-topics", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
     Drill(name="slow-mirror", verdict=Verdict.LATE, watch_s=30),
     # --- the clusters
     Drill(name="restart-source", verdict=None),
@@ -81,11 +97,16 @@ DRILLS: tuple[Drill, ...] = (
     Drill(name="stop-target", verdict=_STALLED, cause=Cause.TARGET_DOWN),
     Drill(name="kill-target", verdict=_STALLED, cause=Cause.TARGET_DOWN),
     Drill(name="freeze-target", verdict=_STALLED, cause=Cause.TARGET_DOWN),
-    Drill(name="quota", verdict=Verdict.LATE, watch_s=60),
+    Drill(
+        name="quota",
+        verdict=_STALLED,
+        accepted=frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK}),  # as all tasks are held back or one
+        watch_s=60,
+    ),
     # --- loss
     Drill(name="drop-some", verdict=_LOSING, cause=Cause.FILTERED, then=_LOSING),
-    Drill(name="drop-partition", verdict=_STALLED, then=_LOSING),
-    Drill(name="drop-topic", verdict=_STALLED, then=_LOSING),
+    Drill(name="drop-partition", verdict=_STALLED, cause=Cause.TASK_STUCK, then=_LOSING),
+    Drill(name="drop-topic", verdict=_STALLED, cause=Cause.NOT_MIRRORED, then=_LOSING),
     Drill(name="misroute-some", verdict=_LOSING, cause=Cause.FILTERED, then=_LOSING),
     Drill(name="misroute-partition", verdict=_LOSING, cause=Cause.MISROUTED, then=_LOSING),
     Drill(name="overtake", verdict=_LOSING, cause=Cause.OVERTAKEN, then=_LOSING),
@@ -172,6 +193,7 @@ DRILLS: tuple[Drill, ...] = (
         cause=Cause.PARTITION_MISSING,
         own=True,
         settings=_NEVER,
+        told={"refresh.topics.enabled": "true"},  # or ten minutes would be a warm-up
         canary=_QUICK,
         watch_s=45,
         then=_STALLED,
@@ -180,15 +202,23 @@ DRILLS: tuple[Drill, ...] = (
         name="reject-large",
         verdict=_STALLED,
         cause=Cause.RECORD_REJECTED,
+        accepted=frozenset({Cause.MIRROR_DOWN}),  # its tasks have failed, until the settings are read again
         own=True,
         settings=_OWN_SETTINGS,
     ),
     Drill(name="too-few-in-sync", verdict=None, own=True),
     Drill(name="stamp-anew", verdict=None, own=True),
+    Drill(name="expire-quickly", verdict=None, own=True, watch_s=30),
     Drill(name="source-refuses", verdict=Verdict.UNKNOWN, own=True),
     # --- the connection to the source, through a proxy
     Drill(name="cut-source", verdict=_STALLED, cause=Cause.MIRROR_DOWN, settings=PROXIED),
-    Drill(name="slow-link", verdict=Verdict.LATE, settings=PROXIED, watch_s=60),
+    Drill(
+        name="slow-link",
+        verdict=Verdict.LATE,
+        accepted=frozenset({Cause.MIRROR_DOWN}),  # until the first late one has come
+        settings=PROXIED,
+        watch_s=60,
+    ),
     # --- others in the canary's topic
     Drill(name="neighbour", verdict=None, own=True, counted="foreign", watch_s=45),
     Drill(name="strangers-at-source", verdict=None, own=True),

@@ -2,130 +2,55 @@
 
 from __future__ import annotations
 
-import json
-import signal
 import subprocess
 import sys
 import time
-import urllib.request
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from deploy.drill_list import ALARMS, PROXIED, Drill
+from deploy.drill_list import PROXIED, Drill
+from deploy.drill_result import Result
+from deploy.drill_service import Watched
 from deploy.local import topics
 from deploy.local.fault import CANARY_TOPIC
 from deploy.local.faults import BY_NAME
 from deploy.local.mirror import MirrorMaker
 from deploy.local.pair import Pair
 from deploy.local.ports import free_port
-from deploy.local.process import Process, python_process
+from deploy.local.process import python_process
 from deploy.local.properties import write_properties
 from deploy.local.proxy import listen_behind
 from deploy.local.waiting import wait_until
-from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import TracebackType
 
-FLOW = "A->B"
 LOOK_S = 0.1
 AHEAD = 5  # services that run at once
 _REFRESH = "refresh.topics.interval.seconds"
 LISTEN_ON_S = 3.0  # after what was expected was said, in case something else follows
-_SECOND = {f"B.{kind}.storage.topic": f"second-{kind}" for kind in ("offset", "status", "config")}
+_QUICK_BROKERS = {"log.retention.check.interval.ms": "1000"}  # what is past its time goes at once
+_KINDS = ("offset", "status", "config")
 
-
-@dataclass(slots=True)
-class Result:
-    """What was said: every (seconds, verdict, cause) when it was new, in order."""
-
-    label: str
-    said: list[tuple[float, str, str | None]] = field(default_factory=list)
-    sentence: str = ""  # of what was expected, when it was first said
-    mended_s: float | None = None  # when the order to mend it was given
-    healed_s: float | None = None  # after that
-    books: dict[str, int] = field(default_factory=dict)  # what was added to them
-    day: str = ""
-    note: str = ""  # what a reader of the row has to know
-
-    def hit(self, drill: Drill) -> tuple[float, str, str | None] | None:
-        """Return the first saying that is as expected."""
-        for said in self.said:
-            if said[1] == drill.verdict and drill.cause in (None, said[2]):
-                return said
-        return None
-
-    def wrong(self, drill: Drill) -> str:
-        """Return what is wrong with what was said, empty where nothing is."""
-        if drill.verdict is not None and self.hit(drill) is None:
-            return "the expected was not said"
-        allowed = {drill.verdict, drill.then, *drill.also}
-        for at, verdict, cause in self.said:
-            if verdict in ALARMS and Verdict(verdict) not in allowed:
-                return f"{verdict} was said"
-            stands = drill.verdict is Verdict.LATE and verdict == Verdict.STALLED
-            if (
-                (stands or (verdict == drill.verdict and drill.cause))
-                and at < (self.mended_s or at)
-                and cause not in (drill.cause, Cause.UNEXPLAINED, None)
-            ):
-                return f"{cause} was said"
-        if drill.verdict is None and self.books.get("lost", 0):
-            return "probes were called lost"
-        if drill.counted and not self.books.get(drill.counted, 0):
-            return f"nothing was counted as {drill.counted}"
-        return "" if self.healed_s is not None else "the flow did not come back"
+# A mirror beside the first is one of its own: workers of one group share all tasks, and a group is by target.
+_SECOND = {
+    "B.group.id": "second-mm2",
+    "B->A.emit.heartbeats.enabled": "false",  # or it would join the first one's group for that way
+    **{f"B.{kind}.storage.topic": f"second-{kind}" for kind in _KINDS},
+}
+_WAY_BACK = {
+    "A.group.id": "way-back-mm2",
+    "A->B.emit.heartbeats.enabled": "false",
+    "B->A.topics": "canary-.*",
+    **{f"A.{kind}.storage.topic": f"way-back-{kind}" for kind in _KINDS},
+}
 
 
 class DrillError(Exception):
     """A drill that could not be run; the others go on."""
-
-
-class Watched:
-    """A service of our own, in its own process and with its own store."""
-
-    def __init__(self, folder: Path, pair: Pair, *, topic: str, canary: Mapping[str, str]) -> None:
-        assert pair.mirror is not None
-        folder.mkdir()
-        port = free_port()
-        self.topic = topic
-        self._url = f"http://127.0.0.1:{port}/api/v1/flows"
-        # The mirror's file as it is now: what a fault changes of it later, the service has to find out.
-        known = folder / "mm2.properties"
-        known.write_bytes(pair.mirror.properties_file.read_bytes())
-        document = {
-            "mm2": str(known),
-            "mirror_version": "4.3",
-            "clusters": {alias: broker.client_properties() for alias, broker in pair.brokers.items()},
-            "http": {"listen": f"127.0.0.1:{port}"},
-            "canary": {"topic": topic, **canary},
-        }
-        config = folder / "mirrorwatch.yaml"
-        config.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML
-        command = [sys.executable, "-m", "mirrorwatch", "run", str(config)]
-        self.process = Process("mirrorwatch", command, folder=folder)
-
-    def flow(self) -> dict[str, Any]:
-        """Return what the service says of the flow; empty while it does not answer."""
-        try:
-            with urllib.request.urlopen(self._url, timeout=2) as answer:  # noqa: S310 - our own loopback
-                document = json.load(answer)
-        except (OSError, ValueError):
-            return {}
-        return next((flow for flow in document["flows"] if flow["flow"] == FLOW), {})
-
-    def is_well(self) -> bool:
-        """Tell whether the flow is healthy and has been for some probes."""
-        flow = self.flow()
-        return flow.get("verdict") == Verdict.HEALTHY and flow["books"]["good"] > 6
-
-    def end(self) -> int | None:
-        """Stop it by SIGTERM and return its exit status, None where it did not end in time."""
-        self.process.signal(signal.SIGTERM)
-        return self.process.wait(deadline_s=60)
 
 
 class Bench:
@@ -133,7 +58,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.pair = Pair(folder / "pair")
+        self.pair = Pair(folder / "pair", properties=_QUICK_BROKERS)
         self._proxy_port = free_port()
         behind = listen_behind(self.pair.a, self._proxy_port)
         self._proxy = python_process(
@@ -188,7 +113,7 @@ class Bench:
                 result = self._drill(drill)
                 keep(drill, result)
                 if result.wrong(drill):
-                    self._show_mirror()
+                    self._show_logs()
             except DrillError as error:
                 failed.append(drill.label)
                 print(f"FAILED {drill.label}: {error}", flush=True)
@@ -199,11 +124,14 @@ class Bench:
             self._end_service(label)
         return failed
 
-    def _show_mirror(self) -> None:
-        """Print the last errors of the mirror, for the person who has to find out what went wrong."""
+    def _show_logs(self) -> None:
+        """Print the mirror's last errors and what companions said last, for the person who has to look."""
         said = self.pair.mirror.logged().splitlines() if self.pair.mirror is not None else []
         wrong = [line for line in said if " ERROR " in line or "Caused by" in line]
         print("".join(f"    mirror: {line[:300]}\n" for line in wrong[-12:]), end="", flush=True)
+        for name, one in self.pair.companions.items():
+            for line in one.logged().splitlines()[-4:]:
+                print(f"    {name}: {line[:300]}", flush=True)
 
     def _mend(self) -> None:
         """Bring back what a drill that failed may have left."""
@@ -234,7 +162,7 @@ class Bench:
                 (pair.a, pair.b),
                 second,
                 name="second",
-                settings={**_SECOND, "B.group.id": "second-mm2"},
+                settings=_SECOND,
                 switchable=False,
             ),
             "way-back": MirrorMaker(
@@ -242,7 +170,7 @@ class Bench:
                 way_back,
                 name="way-back",
                 flows=("B->A",),
-                settings={**extra, "B->A.topics": "canary-.*"},
+                settings={**extra, **_WAY_BACK},
                 switchable=False,
             ),
         }
@@ -252,7 +180,9 @@ class Bench:
         if label not in self._services:
             topic = f"canary-{drill.label}" if drill.alone else CANARY_TOPIC
             folder = self.folder / f"service-{label or 'shared'}-{len(list(self.folder.iterdir()))}"
-            self._services[label] = Watched(folder, self.pair, topic=topic, canary=drill.canary)
+            self._services[label] = Watched(
+                folder, self.pair, topic=topic, canary=drill.canary, told=drill.told
+            )
             self._services[label].process.start()
         return self._services[label]
 
@@ -353,15 +283,3 @@ def _act(stack: Path, drill: Drill, topic: str, what: str) -> subprocess.Popen[b
     return subprocess.Popen(
         [sys.executable, "-m", "deploy.local.faults", str(stack), what, drill.name, "--topic", topic]
     )
-
-
-def as_line(result: Result) -> str:
-    """Return a result as one line of JSON."""
-    return json.dumps(asdict(result))
-
-
-def from_line(line: str) -> Result:
-    """Return the result of a line that `as_line` made."""
-    fields = json.loads(line)
-    fields["said"] = [tuple(one) for one in fields["said"]]
-    return Result(**fields)

@@ -118,6 +118,7 @@ class TopicEvidence:
     target_recreated_at: float | None = None
     target_refuses: str = ""  # why the topic on the target takes no copies of probes, by its own settings
     target_refused_at: float | None = None  # when it was last seen to have such settings
+    settings_within_s: float = 0.0  # of a probe that waits, those settings are read once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +140,4 @@ class FlowEvidence:
     topic: TopicEvidence
     exactly_once: bool = False
     tasks: tuple[TaskEvidence, ...] = ()  # empty where the mirror's own record of them cannot be read
-    heartbeat_age_s: float | None = None  # of the newest of the mirror's own that came through this flow
+    heartbeats_s: tuple[float, ...] = ()  # since the last lots of the mirror's own came at most, newest first

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from fleet.evidence import Finding, FlowEvidence, PartitionEvidence
 
 SKEW_S = 2.0  # a copy may be taken in this long after the loss that it explains
-_MISSING_S = 1.0  # a probe that waits this long is missing, where twice the newest latency is not more
+# A probe that waits this long is missing, where twice the newest latency is not more: a changed copy is held
+# for a second to be compared with the source, and so is what came behind it; a flood of them takes longer.
+_MISSING_S = 2.5
 
 
 def not_altered(lost: Sequence[Finding], altered: Sequence[Finding]) -> list[Finding]:

@@ -4,9 +4,10 @@
    now is still the cause, until the mirror has had time to come back.
 2. What the topics show: gone, never there, re-created since, set to take no such records, or with fewer
    partitions on the target.
-3. Newer probes that came through other partitions: a task of the mirror stands.
+3. Newer probes that came through other partitions: a task of the mirror stands, or is held back.
 4. Both clusters answered after the probe should have been through, and no partition moves: the mirror stands.
-   Unless a heartbeat of its own was sent and came through this flow after that: then it runs, without us.
+   Unless heartbeats of its own went on to come through this flow after that: then it runs, without us
+   (rules_heartbeats).
 
 What is not shown yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
 """
@@ -18,19 +19,19 @@ from typing import TYPE_CHECKING
 from fleet.evidence import Control
 from fleet.judgement_words import clause, partitions_text
 from fleet.quantity import duration_text
+from fleet.rules_heartbeats import why_running
 from fleet.vocabulary import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fleet.evidence import ClusterEvidence, FlowEvidence, PartitionEvidence
+    from fleet.rules_heartbeats import Why
 
 RETURN_S = 30.0  # how long a mirror may take to come back after a cluster did
 SHOWN_TASKS = 3
+_OR_HELD_BACK = "or {} held back as by a quota"  # which no probe can tell from standing while it lasts
 _LEAST_GRACE_S = 1.0
-_HEARTBEAT_GRACE_S = 2.0
-
-Why = tuple[Cause, str]
 
 
 def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
@@ -54,22 +55,14 @@ def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
     if not any(one.carried for one in flow.canary.partitions):
         what = f"both clusters answer, but nothing of it has ever come to {flow.target.alias}"
         return Cause.NOT_MIRRORED, f"{what}, so the mirror does not run or does not carry this topic"
-    if _runs(flow, standing):
-        return Cause.NOT_MIRRORED, (
-            f"the mirror's own heartbeats still come to {flow.target.alias}, so it runs, but nothing of"
-            f" {flow.topic.source_topic} does; it was excluded, all of it is dropped on the way, or the tasks"
-            " that carry it stand"
-        )
-    return Cause.MIRROR_DOWN, "both clusters answer, so the mirror stands still"
-
-
-def _runs(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
-    """Tell whether a heartbeat of the mirror was sent well after the oldest waiting probe, and came.
-
-    By the clock of MirrorMaker's worker; where that goes wrong the mirror is told to stand, as without it.
-    """
-    grace_s = max(_HEARTBEAT_GRACE_S, *(_grace_s(flow, one) for one in standing))
-    return flow.heartbeat_age_s is not None and flow.heartbeat_age_s < _oldest_s(standing) - grace_s
+    oldest_s, grace_s = _oldest_s(standing), max(_grace_s(flow, one) for one in standing)
+    running = why_running(flow, waits_s=oldest_s, grace_s=grace_s)
+    if running is not None:
+        return running
+    what = "both clusters answer, so the mirror stands still"
+    if any(one.late_age_s is not None and one.late_age_s <= flow.canary.horizon_s for one in standing):
+        what += f", {_OR_HELD_BACK.format('is')}"  # it has let some through late, and stands again
+    return Cause.MIRROR_DOWN, what
 
 
 def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
@@ -134,8 +127,25 @@ def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
                 Cause.TOPIC_RECREATED,
                 f"the topic was re-created on {alias} {ago} ago, and none came since",
             )
+    return _refused(flow, standing, now_at) or _lacking(flow)
+
+
+def _refused(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    """Name settings of the target's topic that refuse copies, or did while those that wait have waited."""
+    topic = flow.topic
     if topic.target_refuses:
         return Cause.RECORD_REJECTED, clause(topic.target_refuses)
+    refused_at = topic.target_refused_at
+    if refused_at is None or refused_at < now_at - _oldest_s(standing):
+        return None
+    ago = duration_text(max(0.0, now_at - refused_at))
+    what = f"{topic.target_topic} on {flow.target.alias} refused such records until {ago} ago"
+    return Cause.RECORD_REJECTED, f"{what}, and the mirror has not come back yet"
+
+
+def _lacking(flow: FlowEvidence) -> Why | None:
+    """Name the partitions that the target's topic has not got."""
+    topic, source, target = flow.topic, flow.source.alias, flow.target.alias
     there, here = topic.source_partitions, topic.target_partitions
     if there is not None and here is not None and here < there:
         has = "1 partition" if here == 1 else f"{here} partitions"
@@ -162,13 +172,13 @@ def _stuck_tasks(
     waiting, goes_on = ({one.partition for one in some} for some in (standing, moving))
     stuck = [task for task in flow.tasks if waiting & {*task.partitions} and not goes_on & {*task.partitions}]
     if not stuck:
-        return "one of the mirror's tasks stands"
+        return f"one of the mirror's tasks stands, {_OR_HELD_BACK.format('is')}"
     names = [f"{task.name} ({partitions_text(task.partitions)})" for task in stuck[:SHOWN_TASKS]]
     if len(stuck) > SHOWN_TASKS:
         names.append(f"{len(stuck) - SHOWN_TASKS} more")
     if len(names) == 1:
-        return f"task {names[0]} stands"
-    return f"tasks {', '.join(names[:-1])} and {names[-1]} stand"
+        return f"task {names[0]} stands, {_OR_HELD_BACK.format('is')}"
+    return f"tasks {', '.join(names[:-1])} and {names[-1]} stand, {_OR_HELD_BACK.format('are')}"
 
 
 def _moving(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[PartitionEvidence]:

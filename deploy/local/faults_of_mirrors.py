@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import signal
+from typing import TYPE_CHECKING
 
-from deploy.local import acts, acts_topics
+from deploy.local import acts, acts_topics, topics
 from deploy.local.fault import CANARY_TOPIC, Fault
 from fleet.vocabulary import Cause, Verdict
 
+if TYPE_CHECKING:
+    from deploy.local.stage import Stage
+
 _TERM, _KILL, _STOP, _CONT = signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT
 _STALLED = Verdict.STALLED
+
+
+def _delete_own_topics(stage: Stage, _topic: str) -> None:
+    """Delete the topics in which the mirror keeps where it is and how offsets of both sides go together."""
+    topics.delete_topic(stage.client("B"), "mm2-offsets.A.internal")
+    topics.delete_topic(stage.client("A"), "mm2-offset-syncs.B.internal")
+
 
 MIRROR_FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -59,11 +70,14 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="convert-json",
-        sentence="The mirror runs with JsonConverter for keys and values.",
+        sentence="The mirror runs with JsonConverter for keys and values, without the topic with tombstones.",
         begin=acts.configure(
-            dict.fromkeys(
-                ("A->B.key.converter", "A->B.value.converter"), "org.apache.kafka.connect.json.JsonConverter"
-            )
+            {
+                "A->B.key.converter": "org.apache.kafka.connect.json.JsonConverter",
+                "A->B.value.converter": "org.apache.kafka.connect.json.JsonConverter",
+                # MirrorMaker calls every value required: such a converter fails its task at the first null.
+                "A->B.topics.exclude": "mm2.*\\.internal, __.*, stock-levels",
+            }
         ),
         end=acts.configure_back,
         verdict=Verdict.ALTERED,
@@ -85,7 +99,7 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
         begin=acts.configure({"A->B.topics.exclude": "mm2.*\\.internal, __.*, TOPIC"}),
         end=acts.configure_back,
         verdict=_STALLED,
-        cause=Cause.MIRROR_DOWN,
+        cause=Cause.NOT_MIRRORED,
     ),
     Fault(
         name="wrong-bootstrap",
@@ -118,6 +132,14 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
         begin=acts_topics.forget_offsets,
         end=acts.nothing,
         verdict=None,
+    ),
+    Fault(
+        name="delete-own-topics",
+        sentence="The mirror's own topics of offsets and offset syncs are deleted while it runs.",
+        begin=_delete_own_topics,
+        end=acts.restart("mirror"),
+        verdict=_STALLED,
+        cause=Cause.MIRROR_DOWN,
     ),
     Fault(
         name="cut-source",

@@ -9,6 +9,8 @@ from fleet.vocabulary import Cause, Verdict
 _STALLED, _LOSING = Verdict.STALLED, Verdict.LOSING
 _TOO_SMALL: dict[str, str | None] = {"max.message.bytes": "200"}
 _USUAL: dict[str, str | None] = {"max.message.bytes": None}
+_BRIEF: dict[str, str | None] = {"retention.ms": "1000", "segment.ms": "1000"}
+_LONG: dict[str, str | None] = {"retention.ms": None, "segment.ms": None}
 
 TOPIC_FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -82,6 +84,13 @@ TOPIC_FAULTS: tuple[Fault, ...] = (
             acts_topics.alter("A", _USUAL), acts_topics.alter("B", _USUAL, "A."), acts.restart("mirror")
         ),
         verdict=Verdict.UNKNOWN,
+    ),
+    Fault(
+        name="expire-quickly",
+        sentence="Source and target keep a topic's records for a second or two; the mirror and we keep up.",
+        begin=acts_topics.in_turn(acts_topics.alter("A", _BRIEF), acts_topics.alter("B", _BRIEF, "A.")),
+        end=acts_topics.in_turn(acts_topics.alter("A", _LONG), acts_topics.alter("B", _LONG, "A.")),
+        verdict=None,
     ),
     Fault(
         name="delete-source-topic",

@@ -94,6 +94,10 @@ def age_s(scene):
     return scene.topics.heartbeat_age_s("A->B", scene.clock.wall_s())
 
 
+def heartbeats_s(scene):
+    return scene.topics.heartbeats_s("A->B", scene.clock.monotonic_ns())
+
+
 def beat(scene, offset, *, age_s=0.5, topic=BEATS):
     at_ms = int((scene.clock.wall_s() + INTERVAL_S - age_s) * 1000)
     return TailRecord(topic, offset, *encode_heartbeat(Heartbeat(KEY, at_ms)))
@@ -130,6 +134,38 @@ async def test_the_newest_heartbeat_is_aged_by_the_wall_clock_and_never_below_0(
     assert age_s(scene) == 0.0
     assert scene.counts.last_success_at["heartbeats"] == scene.clock.wall_s()
     assert errors(scene) == 0
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 3600.0, -3600.0])
+async def test_when_heartbeats_came_is_told_by_our_own_clock(scene, ahead_s):
+    scene.admin.ids = {BEATS: "one"}
+    scene.flows = [replace(FLOW, tasks_topic="")]
+    await look(scene)
+    assert heartbeats_s(scene) == ()
+    for offset in range(5):
+        await look(scene, beat(scene, offset, age_s=0.5 - ahead_s))
+    # Each lot came after the look before: two seconds ago, four, six.
+    assert heartbeats_s(scene) == (2.0, 4.0, 6.0)
+    await look(scene)
+    await look(scene, TailRecord(BEATS, 5, b"\x00", b"\x00"), TailEnd(BEATS, 6))  # no heartbeat
+    assert heartbeats_s(scene) == (6.0, 8.0, 10.0)
+    await look(scene, beat(scene, 6), beat(scene, 7), beat(scene, 8))  # a backlog is one lot
+    assert heartbeats_s(scene) == (2.0, 8.0, 10.0)
+
+
+async def test_no_heartbeat_is_taken_for_younger_than_the_last_look_that_was_done(scene):
+    scene.admin.ids = {BEATS: "one"}
+    await look(scene)
+    scene.tail.failing = UnavailableError("no client")
+    scene.admin.ids = {BEATS: "one", TASKS: "three"}
+    with pytest.raises(UnavailableError):
+        await look(scene, after_s=TASKS_SILENT_S)
+    scene.tail.failing = None
+    await look(scene, beat(scene, 0))
+    assert heartbeats_s(scene) == (TASKS_SILENT_S + INTERVAL_S,)
+    scene.admin.ids = {}
+    await look(scene, after_s=SILENT_S)
+    assert heartbeats_s(scene) == ()
 
 
 async def test_a_topic_that_comes_late_is_found_and_one_that_goes_tells_no_age_any_more(scene):

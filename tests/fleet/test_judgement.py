@@ -274,6 +274,17 @@ ROWS = (
         " other than ByteArrayConverter.",
     ),
     Row(
+        "a flood of what looks like one holds a probe up for two seconds",
+        flow(
+            moving(0, pending_age_s=2.4, arrival_age_s=2.9, present_age_s=2.9),
+            moving(1),
+            findings=(nameless(ago_s=2.0, count=9000),),
+        ),
+        Verdict.HEALTHY,
+        None,
+        "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+    ),
+    Row(
         "such copies, and the probes lost that they stand for",
         flow(findings=(nameless(ago_s=20, count=2), finding(LOST, ago_s=18, count=2))),
         Verdict.ALTERED,
@@ -306,6 +317,22 @@ ROWS = (
         " still.",
     ),
     Row(
+        "the mirror stands again, less than a horizon after it let late ones through",
+        flow(*(standing(number, late_age_s=20.0) for number in range(4))),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.9 s: both clusters answer, so the mirror stands"
+        " still, or is held back as by a quota.",
+    ),
+    Row(
+        "late ones came long before the mirror stood",
+        flow(*(standing(number, late_age_s=60.1) for number in range(4))),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.9 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
         "the mirror stands, as the first partition shows",
         flow(standing(0, 5.1), *(moving(n, pending_age_s=5.1 - n / 4, arrival_age_s=5.9) for n in (1, 2, 3))),
         Verdict.STALLED,
@@ -321,8 +348,24 @@ ROWS = (
         " 200 bytes at once. Raise max.message.bytes.",
     ),
     Row(
+        "the target's topic refused what waits until a moment ago",
+        replace(flow(*ALL_STAND, topic={"target_refused_at": NOW - 4}), heartbeats_s=(2.5, 4.5, 6.5)),
+        Verdict.STALLED,
+        Cause.RECORD_REJECTED,
+        "Nothing has come through any partition of A->B for 6.15 s: A.mirrorwatch-canary on B refused such"
+        " records until 4 s ago, and the mirror has not come back yet.",
+    ),
+    Row(
+        "that it refused some before those that wait were due explains nothing",
+        flow(*ALL_STAND, topic={"target_refused_at": NOW - 6.1}),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
         "the mirror runs, as its heartbeats show, and carries this topic no more",
-        replace(flow(*ALL_STAND), heartbeat_age_s=1.5),
+        replace(flow(*ALL_STAND), heartbeats_s=(2.5, 4.5, 6.5)),
         Verdict.STALLED,
         Cause.NOT_MIRRORED,
         "Nothing has come through any partition of A->B for 6.15 s: the mirror's own heartbeats still come to B,"
@@ -330,11 +373,69 @@ ROWS = (
         " way, or the tasks that carry it stand.",
     ),
     Row(
-        "the newest heartbeat was sent before the probes that wait should have been through",
-        replace(flow(*ALL_STAND), heartbeat_age_s=4.5),
+        "the mirror runs, and the settings of the target's topic were not read again yet",
+        replace(flow(*ALL_STAND, topic={"settings_within_s": 7.5}), heartbeats_s=(2.5, 4.5, 6.5)),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through any partition of A->B for 6.15 s: the mirror's own heartbeats still come to B,"
+        " so it runs, but nothing of mirrorwatch-canary does; whether A.mirrorwatch-canary takes it will show"
+        " when its settings are read again.",
+    ),
+    Row(
+        "one lot of heartbeats since may be a backlog that was let go at once",
+        replace(flow(*ALL_STAND), heartbeats_s=(2.5, 5.1, 7.1)),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through any partition of A->B for 6.15 s: a heartbeat of the mirror's own came to B since,"
+        " and whether it runs will show with more.",
+    ),
+    Row(
+        "the first lot that was ever read",
+        replace(flow(*ALL_STAND), heartbeats_s=(2.5,)),
+        Verdict.STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through any partition of A->B for 6.15 s: a heartbeat of the mirror's own came to B since,"
+        " and whether it runs will show with more.",
+    ),
+    Row(
+        "heartbeats came until the probes that wait should have been through",
+        replace(flow(*ALL_STAND), heartbeats_s=(5.1, 7.1, 9.1)),
         Verdict.STALLED,
         Cause.MIRROR_DOWN,
         "Nothing has come through any partition of A->B for 6.15 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
+        "no heartbeats for longer than they ever were apart",
+        replace(flow(*(standing(number, 20.0) for number in range(4))), heartbeats_s=(6.1, 8.1, 10.1)),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 21 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
+        "heartbeats went on into the stall and have stopped since",
+        replace(flow(*(standing(number, 60.0) for number in range(4))), heartbeats_s=(20.0, 22.0, 24.0)),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 1 min 1 s: both clusters answer, so the mirror stands"
+        " still.",
+    ),
+    Row(
+        "heartbeats every half minute only: two came since",
+        replace(flow(*(standing(number, 60.0) for number in range(4))), heartbeats_s=(20.0, 50.0, 80.0)),
+        Verdict.STALLED,
+        Cause.NOT_MIRRORED,
+        "Nothing has come through any partition of A->B for 1 min 1 s: the mirror's own heartbeats still come to"
+        " B, so it runs, but nothing of mirrorwatch-canary does; it was excluded, all of it is dropped on the"
+        " way, or the tasks that carry it stand.",
+    ),
+    Row(
+        "after a long silence a backlog of heartbeats was let go, and then none came",
+        replace(flow(*(standing(number, 60.0) for number in range(4))), heartbeats_s=(7.0, 67.0, 69.0)),
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition of A->B for 1 min 1 s: both clusters answer, so the mirror stands"
         " still.",
     ),
     Row(
@@ -442,7 +543,7 @@ ROWS = (
         Verdict.STALLED,
         Cause.TASK_STUCK,
         "Nothing has come through partitions 0 and 2 of A->B for 6.9 s: newer probes came through other"
-        " partitions, so one of the mirror's tasks stands.",
+        " partitions, so one of the mirror's tasks stands, or is held back as by a quota.",
     ),
     Row(
         "the mirror's own record names the task",
@@ -453,7 +554,7 @@ ROWS = (
         Verdict.STALLED,
         Cause.TASK_STUCK,
         "Nothing has come through partitions 0 and 2 of A->B for 6.9 s: newer probes came through other"
-        " partitions, so task MirrorSourceConnector-1 (partitions 0, 2 and 4) stands.",
+        " partitions, so task MirrorSourceConnector-1 (partitions 0, 2 and 4) stands, or is held back as by a quota.",
     ),
     Row(
         "several tasks are named, as far as there is room",
@@ -465,7 +566,7 @@ ROWS = (
         Cause.TASK_STUCK,
         "Nothing has come through partitions 0, 1, 2, 3 and 5 of A->B for 6.9 s: newer probes came through"
         " other partitions, so tasks MirrorSourceConnector-0 (partition 0), MirrorSourceConnector-1 (partition"
-        " 1), MirrorSourceConnector-2 (partition 2) and 2 more stand.",
+        " 1), MirrorSourceConnector-2 (partition 2) and 2 more stand, or are held back as by a quota.",
     ),
     Row(
         "a task that goes on with another partition is not the one that stands",
@@ -473,7 +574,7 @@ ROWS = (
         Verdict.STALLED,
         Cause.TASK_STUCK,
         "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
-        " so one of the mirror's tasks stands.",
+        " so one of the mirror's tasks stands, or is held back as by a quota.",
     ),
     Row(
         "one task stands, which no control probe is needed to see",
@@ -481,7 +582,7 @@ ROWS = (
         Verdict.STALLED,
         Cause.TASK_STUCK,
         "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
-        " so one of the mirror's tasks stands.",
+        " so one of the mirror's tasks stands, or is held back as by a quota.",
     ),
     Row(
         "a partition whose backlog has just come is no sign of a task: the others may be next",
@@ -497,7 +598,7 @@ ROWS = (
         Verdict.STALLED,
         Cause.TASK_STUCK,
         "Nothing has come through partition 0 of A->B for 6.9 s: newer probes came through other partitions,"
-        " so one of the mirror's tasks stands.",
+        " so one of the mirror's tasks stands, or is held back as by a quota.",
     ),
     Row(
         "an arrival just before all stood is no sign of a task",

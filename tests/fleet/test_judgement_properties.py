@@ -94,8 +94,10 @@ FLOWS = st.builds(
         target_partitions=st.none() | st.integers(0, 1000),
         source_recreated_at=st.none() | INSTANTS,
         target_recreated_at=st.none() | INSTANTS,
+        settings_within_s=st.floats(0.0, 60.0),
     ),
     exactly_once=st.booleans(),
+    heartbeats_s=st.lists(AGES, max_size=3).map(lambda ages: tuple(sorted(ages))),
 )
 RAW_WORDS = [word.value for word in (*Cause, *Verdict, *CanaryState, *FindingKind) if "_" in word.value]
 
@@ -132,6 +134,16 @@ def test_the_mirror_is_blamed_only_where_both_clusters_answered(flow):
         for cluster in (flow.source, flow.target):
             assert cluster.control is Control.OK
             assert cluster.last_ok_at is None or cluster.last_ok_at > NOW - oldest_s
+
+
+@given(FLOWS)
+def test_a_mirror_is_told_to_run_only_where_two_lots_of_heartbeats_came_after_a_probe_began_to_wait(flow):
+    judgement = judge(flow, now_at=NOW)
+    if judgement.cause is Cause.NOT_MIRRORED and "own heartbeats" in judgement.sentence:
+        ages = (max(one.pending_age_s or 0.0, one.unacked_age_s or 0.0) for one in flow.canary.partitions)
+        oldest_s = max(ages)
+        assert sum(age_s < oldest_s for age_s in flow.heartbeats_s) >= 2
+        assert oldest_s >= flow.topic.settings_within_s
 
 
 @given(FLOWS)

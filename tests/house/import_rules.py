@@ -60,6 +60,7 @@ HOMES = {
 # Pure modules beside those of fleet, which all are.
 PURE = {
     "canary": {
+        "adoption",
         "books",
         "calm",
         "events",

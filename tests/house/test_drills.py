@@ -4,7 +4,7 @@ import pytest
 
 from deploy.drill_list import BY_LABEL, DRILLS, Drill
 from deploy.drill_page import page
-from deploy.drill_runs import Result, as_line, from_line
+from deploy.drill_result import Result, as_line, from_line
 from deploy.drills import groups
 from deploy.local.faults import BY_NAME, FAULTS
 from fleet.vocabulary import Cause, Verdict
@@ -16,6 +16,10 @@ NOT_DRILLED = {
 STALL = Drill(name="freeze-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN)
 BENIGN = Drill(name="restart-mirror", verdict=None)
 LATE = Drill(name="quota", verdict=Verdict.LATE)
+SLOW = Drill(name="slow-link", verdict=Verdict.LATE, accepted=frozenset({Cause.TASK_STUCK}))
+BURSTS = Drill(
+    name="quota", verdict=Verdict.STALLED, accepted=frozenset({Cause.TASK_STUCK, Cause.MIRROR_DOWN})
+)
 WELL = (0.0, "healthy", None)
 
 
@@ -55,6 +59,19 @@ def test_groups_keep_every_drill_once():
         (STALL, [WELL, (5.6, "stalled", "mirror_down"), (9.0, "losing", "filtered")], "losing was said"),
         (LATE, [WELL, (5.2, "stalled", "unexplained"), (6.0, "late", "unexplained")], ""),
         (LATE, [WELL, (5.2, "stalled", "task_stuck"), (6.0, "late", "unexplained")], "task_stuck was said"),
+        (SLOW, [WELL, (5.2, "stalled", "task_stuck"), (6.0, "late", "unexplained")], ""),
+        (SLOW, [WELL, (5.2, "stalled", "mirror_down"), (6.0, "late", None)], "mirror_down was said"),
+        (SLOW, [WELL, (5.2, "stalled", "task_stuck")], "the expected was not said"),
+        (SLOW, [WELL, (5.2, "losing", "task_stuck"), (6.0, "late", None)], "losing was said"),
+        (BURSTS, [WELL, (5.2, "stalled", "task_stuck"), (6.0, "late", "unexplained")], ""),
+        (BURSTS, [WELL, (5.2, "stalled", "mirror_down"), (6.0, "stalled", "task_stuck")], ""),
+        (
+            BURSTS,
+            [WELL, (5.2, "stalled", "not_mirrored"), (6.0, "stalled", "task_stuck")],
+            "not_mirrored was said",
+        ),
+        (BURSTS, [WELL, (6.0, "late", "unexplained")], "the expected was not said"),
+        (BURSTS, [WELL, (6.0, "stalled", "unexplained")], "the expected was not said"),
         (LATE, [WELL, (6.0, "late", "unexplained"), (12.0, "stalled", "mirror_down")], ""),
         (BENIGN, [WELL], ""),
         (BENIGN, [WELL, (6.0, "stalled", "source_down"), (8.0, "healthy", None)], ""),
@@ -86,4 +103,6 @@ def test_results_are_kept_and_written_down():
     text = page({"freeze-mirror": result})
     assert "| stalled | mirror_down | 5.6 | 0.5 | late 7 | yes |" in text
     assert "not run for this page: `restart-mirror`" in text
+    assert "| stalled mirror_down or task_stuck |" in page({"quota": result})
+    assert "| late; on the way mirror_down |" in page({"slow-link": result})
     assert "2026-01-02" in text
