@@ -2,8 +2,8 @@
 
 Looked at every two seconds over a client of its own, so that the tap's thread, which times arrivals, has
 nothing to do with it. A topic is asked for by name at first, and again when nothing comes from it: it may be
-made ten minutes after the mirror's first start, go, or be made anew. What is read here makes no verdict: it helps
-to name the cause of one.
+made ten minutes after the mirror's first start, go, or be made anew. What is read here makes no verdict: it
+helps to name the cause of one.
 """
 
 from __future__ import annotations
