@@ -64,7 +64,7 @@ class NotDelivered:
     tag: object
     error: MirrorwatchError
     in_doubt: bool
-    ended: bool  # it was given up because the producer was told to end: no fault of the cluster
+    ended: bool  # it was given up with the producer, whose end is told apart
     at_ns: int
 
 
@@ -86,6 +86,7 @@ class _Client:
 
     producer: Any
     under_way: dict[int, tuple[object, int]] = field(default_factory=dict)
+    hung: bool = False  # and was given up for that
 
 
 class Sender:
@@ -236,6 +237,7 @@ class Sender:
         fresh = self._make()
         with self._lock:
             self._client = fresh
+        client.hung = True
         self._give_up(client)
 
     def _give_up(self, client: _Client) -> None:
@@ -266,15 +268,13 @@ class Sender:
             self._sink(Delivered(tag, message.offset(), at_ns))
             return
         given_up = error.code() in _GIVEN_UP
-        ended = given_up and self._ending.is_set()
+        if given_up and client.hung:
+            error = KafkaError(KafkaError._MSG_TIMED_OUT)  # noqa: SLF001 - what the client would call it
         failure = explain(
-            # Given up because no report came in time, which the client has another name for.
-            KafkaError(KafkaError._MSG_TIMED_OUT) if given_up and not ended else error,  # noqa: SLF001
-            cluster=self._cluster,
-            doing="producing to the canary's topic",
-            symptoms=self._symptoms,
+            error, cluster=self._cluster, doing="producing to the canary's topic", symptoms=self._symptoms
         )
         if error.fatal():
             self._break(error)
         in_doubt = error.code() not in _NOT_WRITTEN
+        ended = given_up and not client.hung  # because we end, or because it has met what ends it
         self._sink(NotDelivered(tag, failure, in_doubt=in_doubt, ended=ended, at_ns=at_ns))
