@@ -23,7 +23,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
-from bench.processes import cpu_s, give_way, machine_s, pss_mb, thread_cpu_s, tree
+from bench.processes import cpu_s, machine_s, pss_mb, thread_cpu_s, tree
 from deploy.local.pair import Pair
 from deploy.local.ports import free_port
 from deploy.local.topics import create_topic, partition_count
@@ -33,7 +33,6 @@ PARTITIONS = 5  # so that 1,000 probes a second over two flows are one every 10 
 SOURCE_TOPIC, TOPIC = "mirrorwatch-canary", "A.mirrorwatch-canary"
 PLAIN_TOPIC = "plain-sender"
 SETTLE_S = 6.0
-STACK_NICE = 10  # of clusters and mirror, which would run elsewhere; service and witnesses are all at 0
 
 
 def measure(*, rate: int, seconds: float, warmup: float = 0.0) -> dict[str, Any]:
@@ -69,10 +68,9 @@ def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float)
             lambda: partition_count(client, TOPIC) == PARTITIONS, deadline_s=60, what="The mirrored topic"
         )
         time.sleep(SETTLE_S + warmup)
-        stack = [pair.a.pid, pair.b.pid, pair.mirror.pid]
-        give_way(stack, STACK_NICE)
         witnesses = _start_witnesses(pair, folder, seconds + 3, interval_ms)
         time.sleep(2)
+        stack = [pair.a.pid, pair.b.pid, pair.mirror.pid]
         threads_s = thread_cpu_s(tree(service.pid))
         began_s = [cpu_s(tree(service.pid)), cpu_s(stack), *machine_s()]
         time.sleep(seconds)

@@ -32,19 +32,6 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def give_way(pids: list[int], nice: int) -> None:
-    """Have these processes, all their threads and what those start, run only as far as others leave room.
-
-    Where the kernel groups processes by session, their group gives way too.
-    """
-    for pid in pids:
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            os.setpriority(os.PRIO_PROCESS, int(task.name), nice)
-        group = Path(f"/proc/{pid}/autogroup")
-        if group.exists() and os.getsid(pid) == pid:
-            group.write_text(str(nice), encoding="ascii")
-
-
 def cpu_s(pids: list[int]) -> float:
     """Return the processor time that these have used, user and system."""
     ticks = sum(int(fields[11]) + int(fields[12]) for fields in map(_stat, pids) if fields)
