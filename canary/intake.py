@@ -103,8 +103,9 @@ class Intake:
         tag = report.tag
         assert isinstance(tag, Tag)
         self._doubts.note_report(tag.alias)
-        acked = Acked(tag.topic_id, tag.partition, tag.sequence, report.offset, report.at_ns)
-        self._dispatch.tell_source(tag.alias, acked, self._now)
+        if report.offset is not None:  # else the source's tap tells where it stands
+            acked = Acked(tag.topic_id, tag.partition, tag.sequence, report.offset, report.at_ns)
+            self._dispatch.tell_source(tag.alias, acked, self._now)
         if tag.alias not in self._sites:
             return  # it was dropped meanwhile
         self._sites[tag.alias].counts.last_success_at["sender"] = self._now.at

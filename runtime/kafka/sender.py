@@ -50,10 +50,10 @@ _NOT_WRITTEN = frozenset(
 
 
 class Delivered(NamedTuple):
-    """The cluster has acknowledged the record."""
+    """The cluster has acknowledged the record; where, is None after a retry of what was written already."""
 
     tag: object
-    offset: int
+    offset: int | None
     at_ns: int
 
 

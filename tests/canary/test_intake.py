@@ -150,6 +150,14 @@ def test_what_is_delivered_is_told_and_settles_writing_once_if_it_was_complained
     assert scene.problems == scene.settled == [f"{ALIAS}: writing c"]
 
 
+def test_a_retry_of_what_was_written_already_is_left_to_the_source_s_tap():
+    scene = Scene()
+    scene.intake.take([SenderFault(ALIAS, RefusedError("fenced"), 0)])
+    scene.intake.take([Delivered(Tag(ALIAS, "id", 0, 5), None, 77)])
+    assert scene.told == []
+    assert scene.settled == [f"{ALIAS}: writing c"]
+
+
 @pytest.mark.parametrize(
     ("sent_ns", "ended"), [(70, Sent("id", 3, 5, 70)), (None, Skipped("id", 3, 5))], ids=["sent", "skipped"]
 )
