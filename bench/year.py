@@ -134,8 +134,8 @@ class Year:
         minute = self.second // 60
         for (_, changed), row in self.tracker.snapshot(minute).rows.items():
             self.rows[changed] = row
-        for final in [one for one in self.rows if one < minute - 2 * WEEK_S // 60]:
-            self.sums.update(dict(zip(COLUMNS, self.rows.pop(final), strict=True)))
+        while (oldest := next(iter(self.rows), minute)) < minute - 2 * WEEK_S // 60:
+            self.sums.update(dict(zip(COLUMNS, self.rows.pop(oldest), strict=True)))
 
 
 def measure(*, days: int) -> dict[str, Any]:
