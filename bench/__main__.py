@@ -39,6 +39,9 @@ def main() -> None:
         help="let the canary run's clusters compile fully, for so many seconds before they are measured",
     )
     parser.add_argument("--days", type=int, default=365, help="how long the year of probes is")
+    parser.add_argument(
+        "--year-kept", type=Path, help="keep here how far the year has come, and go on from there"
+    )
     parser.add_argument("--kills", type=int, default=200, help="how often the service is ended by kill -9")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and accidents of the kills")
     parser.add_argument("--minutes", type=float, default=60.0, help="how long the rolling restarts go on")
@@ -74,7 +77,7 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "rolling": lambda: rolling.measure(minutes=chosen.minutes),
         "hostile": hostile.measure,
         "kills": lambda: kills.measure(kills=chosen.kills, seed=chosen.seed),
-        "year": lambda: year.measure(days=chosen.days),
+        "year": lambda: year.measure(days=chosen.days, kept=chosen.year_kept),
     }
 
 

@@ -14,18 +14,18 @@ on the same clock, which differ from each other by what no measurement gets belo
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from array import array
 from pathlib import Path
 from typing import Any
 
 from bench.processes import cpu_s, machine_s, pss_mb, thread_cpu_s, tree
+from bench.recording import quantile, rows
+from bench.watched_service import WatchedService
+from deploy.local.jars import StackError
 from deploy.local.pair import Pair
-from deploy.local.ports import free_port
 from deploy.local.topics import create_topic, partition_count
 from deploy.local.waiting import wait_until
 
@@ -61,7 +61,13 @@ def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float)
         for topic in (SOURCE_TOPIC, PLAIN_TOPIC):
             create_topic(broker.client_properties(), topic, partitions=PARTITIONS)
     interval_ms = round(2 * PARTITIONS * 1000 / rate)
-    service = _start_service(pair, folder, interval_ms)
+    service = WatchedService(
+        folder / "service",
+        mm2=pair.mirror.properties_file,
+        canary={"interval": f"{interval_ms}ms"},
+        module="bench.recorded_service",
+    )
+    service.start()
     try:
         client = pair.b.client_properties()
         wait_until(
@@ -81,9 +87,11 @@ def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float)
         memory_mb = pss_mb(tree(service.pid))
         for witness in witnesses:
             witness.wait(timeout=60)
+        service.request_stop()
+        if service.wait(deadline_s=60) != 0:
+            raise StackError(f"The service ended with {service.exit_status}: {service.logged()[-1000:]}")
     finally:
-        service.send_signal(signal.SIGTERM)
-        service.wait(timeout=60)
+        service.kill()
     ours, stack_s, busy_s, all_s = (after - begun for begun, after in zip(began_s, ended_s, strict=True))
     return {
         "rate_per_s": rate,
@@ -98,18 +106,6 @@ def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float)
             "clusters_and_mirror_share_of_a_core": round(stack_s / seconds, 3),
         },
     }
-
-
-def _start_service(pair: Pair, folder: Path, interval_ms: int) -> subprocess.Popen[bytes]:
-    assert pair.mirror is not None
-    config = folder / "mirrorwatch.yaml"
-    config.write_text(
-        f'mm2: "{pair.mirror.properties_file}"\nmirror_version: "4.3"\n'
-        f'canary: {{interval: {interval_ms}ms}}\nhttp: {{listen: "127.0.0.1:{free_port()}"}}\n',
-        encoding="utf-8",
-    )
-    (folder / "service").mkdir()
-    return _python("bench.recorded_service", str(config), str(folder / "service"))
 
 
 def _start_witnesses(
@@ -142,14 +138,14 @@ def _python(module: str, *arguments: str) -> subprocess.Popen[bytes]:
 def _timings(folder: Path) -> dict[str, Any]:
     """Return what the files of service and witnesses say, of the time in which all of them ran."""
     seen, one, other = (
-        {(partition, offset): at_ns for partition, offset, at_ns in _rows(folder / name, 3)}
+        {(partition, offset): at_ns for partition, offset, at_ns in rows(folder / name, 3)}
         for name in ("service/seen", "reader-1", "reader-2")
     )
-    plain = [sorted(_rows(folder / f"sender-{number}", 3)) for number in (1, 2)]
+    plain = [sorted(rows(folder / f"sender-{number}", 3)) for number in (1, 2)]
     begun_ns = max(rows[0][0] for rows in plain) + 1_000_000_000  # the clients have connected by then
     ended_ns = min(rows[-1][0] for rows in plain)
     sent, acked = (
-        [row for row in _rows(folder / "service" / name, 2) if begun_ns <= row[0] <= ended_ns]
+        [row for row in rows(folder / "service" / name, 2) if begun_ns <= row[0] <= ended_ns]
         for name in ("sent", "acked")
     )
     plain = [[row for row in rows if begun_ns <= row[0] <= ended_ns] for rows in plain]
@@ -181,11 +177,6 @@ def _beside(ours: list[tuple[int, ...]], plain: list[list[tuple[int, ...]]]) -> 
     }
 
 
-def _rows(file: Path, width: int) -> list[tuple[int, ...]]:
-    numbers = array("q", file.read_bytes())
-    return [tuple(numbers[at : at + width]) for at in range(0, len(numbers), width)]
-
-
 def _difference(one: dict[tuple[int, int], int], other: dict[tuple[int, int], int]) -> list[float]:
     return [(one[key] - other[key]) / 1e6 for key in set(one) & set(other)]
 
@@ -193,8 +184,7 @@ def _difference(one: dict[tuple[int, int], int], other: dict[tuple[int, int], in
 def _quantiles(values_ms: list[float]) -> dict[str, float]:
     """Return quantiles of signed values."""
     values_ms = sorted(values_ms)
-    last = len(values_ms) - 1
     return {
-        name: round(values_ms[min(int(len(values_ms) * share), last)], 3)
+        name: round(quantile(values_ms, share), 3)
         for name, share in (("p1", 0.01), ("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
     }

@@ -12,17 +12,14 @@ import re
 import tempfile
 import threading
 import time
-import urllib.request
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from confluent_kafka import OFFSET_END, Consumer, TopicPartition
-from prometheus_client.parser import text_string_to_metric_families
 
-from bench.watched_service import WatchedService
+from bench.watched_service import WatchedService, samples
 from canary.stamp import Intact, decode
-from deploy.local.jars import kafka_version
 from deploy.local.pair import Pair
 from deploy.local.topics import partition_count
 from deploy.local.waiting import wait_until
@@ -50,7 +47,6 @@ def measure(*, rounds: int = 10) -> dict[str, Any]:
             service = WatchedService(
                 folder / "service",
                 mm2=pair.mirror.properties_file,
-                version=kafka_version(),
                 canary={"interval": f"{INTERVAL_S:g}s", "threshold": f"{THRESHOLD_S:g}s"},
             )
             service.start()
@@ -161,15 +157,11 @@ class Gaps:
 
 def _scrape(service: WatchedService) -> dict[str, float]:
     """Return what the flow's series say: `stalled` 0 or 1, and the counters."""
-    with urllib.request.urlopen(f"{service.url}/metrics", timeout=5) as answer:  # noqa: S310  (our own loopback)
-        text = answer.read().decode()
-    said: dict[str, float] = {}
-    for family in text_string_to_metric_families(text):
-        for sample in family.samples:
-            if _FIGURES.match(sample.name) and sample.labels["flow"] == FLOW:
-                name = sample.labels.get("verdict") or sample.labels.get("outcome") or "settled"
-                said[name] = sample.value
-    return said
+    return {
+        sample.labels.get("verdict") or sample.labels.get("outcome") or "settled": sample.value
+        for sample in samples(service.get("/metrics"))
+        if _FIGURES.match(sample.name) and sample.labels["flow"] == FLOW
+    }
 
 
 def _spread(values_s: list[float]) -> dict[str, float]:

@@ -11,15 +11,15 @@ import json
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from bench.fleet_figures import Phase, figures_of
 from bench.watched_service import WatchedService
-from deploy.local.broker import Broker
-from deploy.local.jars import kafka_version
+from deploy.local.broker import Broker, start_together
 from deploy.local.mirror import mirror_settings
 from deploy.local.process import python_process
 from deploy.local.properties import write_properties
+from deploy.local.several import Several
 from deploy.local.topics import create_topic
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def aliases() -> list[str]:
     return [f"c{number:02}" for number in range(1, CLUSTERS + 1)]
 
 
-class Fleet:
-    """A context manager: the brokers, the plain mirror, and the service that watches."""
+class Fleet(Several):
+    """The brokers, the plain mirror, and the service that watches."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,34 +71,26 @@ class Fleet:
         names = [f"{source}->{target}" for source, target in flows()]
         settings = mirror_settings(list(self.brokers.values()), names, {"tasks.max": "1"}, None)
         write_properties(mm2, settings)
-        self.service = WatchedService(folder / "service", mm2=mm2, version=kafka_version(), canary=CANARY)
-        timed = python_process("unused", "bench.timed_service", folder=folder)
-        config = folder / "service" / "mirrorwatch.yaml"
-        self.service.command = [*timed.command, str(config), str(folder / "service")]
-        self.service.environment |= timed.environment
+        self.service = WatchedService(
+            folder / "service", mm2=mm2, canary=CANARY, module="bench.timed_service"
+        )
 
-    def __enter__(self) -> Self:
-        try:
-            brokers = list(self.brokers.values())
-            for start in range(0, len(brokers), AT_ONCE):
-                some = brokers[start : start + AT_ONCE]
-                for broker in some:
-                    broker.begin_format()
-                for broker in some:
-                    broker.start()
-                for broker in some:
-                    broker.wait_ready(deadline_s=120.0)
-            for source in aliases():
-                self._create(source, TOPIC, source)
-            for source, target in flows():
-                self._create(target, f"{source}.{TOPIC}", source)
-            self.mirror.start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+    def bring_up(self) -> None:
+        """Start brokers and mirror, with every topic there is to be; the service is started later."""
+        brokers = list(self.brokers.values())
+        for start in range(0, len(brokers), AT_ONCE):
+            some = brokers[start : start + AT_ONCE]
+            start_together(some)
+            for broker in some:
+                broker.wait_ready(deadline_s=120.0)
+        for source in aliases():
+            self._create(source, TOPIC, source)
+        for source, target in flows():
+            self._create(target, f"{source}.{TOPIC}", source)
+        self.mirror.start()
 
-    def __exit__(self, *_: object) -> None:
+    def kill(self) -> None:
+        """End all of it at once."""
         self.service.kill()
         self.mirror.kill()
         for broker in self.brokers.values():

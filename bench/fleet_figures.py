@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.request
-from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from bench.processes import cpu_s, machine_s, pss_mb, tree
+from bench.recording import quantile, rows
 from bench.timed_service import STAGES, WORK
+from bench.watched_service import samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,11 +51,11 @@ class Phase:
     def look(self, service: WatchedService) -> None:
         """Scrape and open the page once, as Prometheus and a browser would."""
         began_ns = time.monotonic_ns()
-        body = _get(service.url + "/metrics")
+        body = service.get("/metrics")
         self.scrapes_ms.append((time.monotonic_ns() - began_ns) / 1e6)
         self.scrape_kb = len(body) / 1024
         began_ns = time.monotonic_ns()
-        _get(service.url + "/")
+        service.get("/")
         self.pages_ms.append((time.monotonic_ns() - began_ns) / 1e6)
 
     def end(self, service: WatchedService) -> None:
@@ -99,7 +97,7 @@ class Phase:
     def _mark(self, service: WatchedService) -> None:
         self.cpu_s.append(cpu_s(tree(service.pid)))
         self.busy.append(machine_s())
-        self.books.append(_books(_get(service.url + "/metrics").decode()))
+        self.books.append(_books(service.get("/metrics")))
 
 
 def figures_of(
@@ -107,7 +105,7 @@ def figures_of(
 ) -> dict[str, Any]:
     """Return the figures of all phases, from what the service wrote into its folder at its end."""
     names = json.loads((folder / "flows.json").read_text(encoding="utf-8"))
-    latencies, work = _rows(folder / "latencies", 4), _rows(folder / "work", 3)
+    latencies, work = rows(folder / "latencies", 4), rows(folder / "work", 3)
     first = {flow: _healthy_from(changes, flow, began_at) - began_at for flow in flows}
     found: dict[str, Any] = {
         "flows": len(flows),
@@ -158,9 +156,11 @@ def _healthy_from(changes: Iterable[Change], flow: str, since_at: float) -> floa
     )
 
 
-def _unwell(changes: Iterable[Change], flows: Sequence[str], phase: Phase) -> list[str]:
-    """Return every verdict but healthy that these flows were given in this time."""
-    return [
+def _unwell(changes: Sequence[Change], flows: Sequence[str], phase: Phase) -> list[str]:
+    """Return every verdict but healthy that these flows had in this time, those from before it first."""
+    before = {one.flow: one for one in changes if one.at < phase.began_at}
+    standing = [one for flow, one in before.items() if flow in flows and one.verdict != "healthy"]
+    return [f"{one.flow}: still {one.verdict} ({one.cause}): {one.sentence}" for one in standing] + [
         f"{one.flow}: {one.verdict} ({one.cause}) after {one.at - phase.began_at:.1f} s: {one.sentence}"
         for one in changes
         if one.flow in flows and phase.began_at <= one.at < phase.ended_at and one.verdict != "healthy"
@@ -192,28 +192,17 @@ def _quantiles(values_ns: Sequence[int]) -> dict[str, float]:
     ordered = sorted(values_ns)
     return {
         "count": len(ordered),
-        "p50_ms": round(ordered[len(ordered) // 2] / 1e6, 2),
-        "p99_ms": round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] / 1e6, 2),
+        "p50_ms": round(quantile(ordered, 0.5) / 1e6, 2),
+        "p99_ms": round(quantile(ordered, 0.99) / 1e6, 2),
         "max_ms": round(ordered[-1] / 1e6, 2),
     }
 
 
-def _books(text: str) -> dict[tuple[str, str], float]:
-    """Return good and settled by flow, as Prometheus reads them."""
+def _books(metrics: bytes) -> dict[tuple[str, str], float]:
+    """Return good and settled by flow."""
     wanted = {"mirrorwatch_canary_good_total": "good", "mirrorwatch_canary_settled_total": "settled"}
     return {
         (wanted[sample.name], sample.labels["flow"]): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
+        for sample in samples(metrics)
         if sample.name in wanted
     }
-
-
-def _rows(file: Path, width: int) -> list[tuple[int, ...]]:
-    values = array("q", file.read_bytes())
-    return list(zip(*(values[place::width] for place in range(width)), strict=True))
-
-
-def _get(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310  (our own loopback)
-        return bytes(answer.read())

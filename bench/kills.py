@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from bench.book_truth import Truth, books_and_topics, read_books
 from bench.topic_truth import read_topic
 from bench.watched_service import WatchedService
-from deploy.local.jars import kafka_version
 from deploy.local.pair import Pair
 from deploy.local.topics import partition_count
 from deploy.local.waiting import wait_until
@@ -44,6 +43,9 @@ FROZEN_S = (1.0, 15.0)
 DROPPED_S = (0.5, 4.0)
 DROPPED_ONE_IN = 7
 END_TRIES = 4
+KILLED, IN_ITS_DRAIN, ENDED, BY_ITSELF = "killed", "killed in its drain", "ended", "ended by itself"
+DRAINS_WITHIN_S = 60.0
+TOO_OFTEN = 5  # by itself: such a service is not worth more kills
 UP_WITHIN_S = 60.0
 # A broker that is short of processors for a while is not to be taken for dead: that is another benchmark's.
 PATIENT = {"broker.session.timeout.ms": "30000"}
@@ -102,7 +104,7 @@ class Diary:
     @property
     def killed(self) -> int:
         """Return how many were ended by kill -9."""
-        return self.ends["killed"] + self.ends["killed in its drain"]
+        return self.ends[KILLED] + self.ends[IN_ITS_DRAIN]
 
     def check(self, service: WatchedService) -> None:
         """Note what no process should say, however it ends."""
@@ -112,32 +114,25 @@ class Diary:
                 self.trouble.append(f"process {len(self.lives)} said {word}: {said[-2000:]}")
 
 
-def measure(
-    *, kills: int, seed: int = 1, keep: Path | None = None, at_most_s: float = float("inf")
-) -> dict[str, Any]:
-    """Return what was done and what does not agree after so many kills, or fewer where time is up.
-
-    All of it stays in the folder `keep`, if given; with the same one again, it goes on with the same store.
-    """
+def measure(*, kills: int, seed: int = 1) -> dict[str, Any]:
+    """Return what was done and what does not agree after so many kills."""
     with tempfile.TemporaryDirectory(prefix="mirrorwatch-kills-") as name:
-        folder = keep or Path(name)
+        folder = Path(name)
         settings = {"tasks.max": str(PARTITIONS)}
         with Pair(folder / "pair", flows=tuple(FLOWS), settings=settings, properties=PATIENT) as pair:
-            return _measure(pair, folder, kills, seed, time.monotonic() + at_most_s)
+            return _measure(pair, folder, kills, seed)
 
 
-def _measure(pair: Pair, folder: Path, kills: int, seed: int, until: float) -> dict[str, Any]:
+def _measure(pair: Pair, folder: Path, kills: int, seed: int) -> dict[str, Any]:
     assert pair.mirror is not None
     dice = random.Random(seed)  # noqa: S311 - to be the same again, not to be secret
-    service = WatchedService(
-        folder / "service", mm2=pair.mirror.properties_file, version=kafka_version(), canary=CANARY
-    )
+    service = WatchedService(folder / "service", mm2=pair.mirror.properties_file, canary=CANARY)
     weather, diary = Weather(pair.mirror, dice), Diary()
     began = time.monotonic()
     try:
         # Once in peace, so that topics are there and mirrored: a warm-up is not what is measured here.
         _first_life(service, pair, weather, diary)
-        while diary.killed < kills and time.monotonic() < until:
+        while diary.killed < kills and diary.ends[BY_ITSELF] < TOO_OFTEN:
             weather.turn()
             _one_life(service, weather, diary, dice)
         weather.end(float("inf"))
@@ -173,7 +168,7 @@ def _first_life(service: WatchedService, pair: Pair, weather: Weather, diary: Di
     for source, target in FLOWS.values():
         _wait_mirrored(pair.brokers[target].client_properties(), f"{source}.{TOPIC}")
     wait_until(lambda: _all_probed(service, good=1), deadline_s=120.0, what="Probing", every_s=0.25)
-    _end(service, weather, diary, started, "killed", 0.0)
+    _end(service, weather, diary, started, KILLED, 0.0)
 
 
 def _wait_mirrored(client: dict[str, str], topic: str) -> None:
@@ -185,9 +180,10 @@ def _one_life(service: WatchedService, weather: Weather, diary: Diary, dice: ran
     if dice.random() > EARLY_SHARE:
         _wait_up(service, weather)
     lives_s = dice.uniform(*(LONG_S if dice.random() < LONG_SHARE else SHORT_S))
-    how = dice.choices(("killed", "killed in its drain", "ended"), weights=(82, 10, 8))[0]
+    how = dice.choices((KILLED, IN_ITS_DRAIN, ENDED), weights=(82, 10, 8))[0]
     weather.live(lives_s)
-    _end(service, weather, diary, started, how, dice.uniform(0.0, 1.5))
+    drains_s = dice.uniform(0.0, 1.5)
+    _end(service, weather, diary, started, how, DRAINS_WITHIN_S if how == ENDED else drains_s)
     if dice.random() < 0.2:
         weather.live(dice.uniform(0.0, PAUSE_S))
 
@@ -203,7 +199,7 @@ def _last_life(service: WatchedService, weather: Weather, diary: Diary) -> None:
     started = _start(service)
     wait_until(lambda: _all_probed(service), deadline_s=180.0, what="Probing", every_s=0.25)
     weather.live(2 * HORIZON_S + 2.0)
-    _end(service, weather, diary, started, "ended", 0.0)
+    _end(service, weather, diary, started, ENDED, DRAINS_WITHIN_S)
 
 
 def _all_probed(service: WatchedService, *, good: int = 0) -> bool:
@@ -224,23 +220,32 @@ def _start(service: WatchedService) -> float:
 def _end(  # noqa: PLR0917 - who, what was going on, and how
     service: WatchedService, weather: Weather, diary: Diary, started: float, how: str, drains_s: float
 ) -> None:
-    if not service.running:
-        diary.trouble.append(f"process {len(diary.lives)} ended by itself with status {service.exit_status}")
-    elif how == "killed":
-        service.kill()
-    else:
+    """End a process in this way, and note how it really ended."""
+    place = f"process {len(diary.lives)}"
+    if how != KILLED and service.running:
         service.request_stop()
-        if how == "ended":
-            status = service.wait(deadline_s=60.0)
+        _wait_end(service, weather, drains_s)
+        if not service.running:
+            how = ENDED
             # It may not have got to the point where it hears a signal: then it ends as any program does.
-            if status not in (0, -15, 130, 143):
-                diary.trouble.append(f"process {len(diary.lives)} was asked to end: status {status}")
-        else:
-            weather.live(drains_s)
-            service.kill()
+            if service.exit_status not in (0, -15, 130, 143):
+                diary.trouble.append(f"{place} was asked to end: status {service.exit_status}")
+        elif how == ENDED:
+            diary.trouble.append(f"{place} was asked to end and had not after {drains_s:g} s")
+            how = IN_ITS_DRAIN
+    elif not service.running:
+        how = BY_ITSELF
+        diary.trouble.append(f"{place} ended by itself with status {service.exit_status}")
+    service.kill()
     diary.lives.append((started, time.time()))
     diary.ends[how] += 1
     diary.check(service)
+
+
+def _wait_end(service: WatchedService, weather: Weather, wait_s: float) -> None:
+    until = time.monotonic() + wait_s
+    while service.running and time.monotonic() < until:
+        weather.live(min(0.05, max(0.0, until - time.monotonic())))
 
 
 def _truth(pair: Pair, store: Path, flow: str) -> Truth:

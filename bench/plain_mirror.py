@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -30,11 +29,9 @@ _RETURN = {"reconnect.backoff.ms": 100, "reconnect.backoff.max.ms": 1000}
 
 
 def main() -> None:
-    """Copy until SIGTERM."""
+    """Copy until it is killed."""
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     topic, clusters = plan["topic"], plan["clusters"]
-    ending = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ending.set())
     silent = logging.getLogger("plain_mirror")
     silent.addHandler(logging.NullHandler())
     silent.propagate = False
@@ -47,17 +44,12 @@ def main() -> None:
                 _consumer(clusters[source], topic, plan["partitions"][source], silent),
                 f"{source}.{topic}",
                 [producers[target] for target in found],
-                ending,
             ),
-            daemon=True,
         )
         for source, found in plan["flows"].items()
     ]
     for thread in threads:
         thread.start()
-    ending.wait()
-    for thread in threads:
-        thread.join(5.0)
 
 
 def _producer(bootstrap: str, log: logging.Logger) -> Any:
@@ -87,8 +79,8 @@ def _consumer(bootstrap: str, topic: str, partitions: int, log: logging.Logger) 
     return consumer
 
 
-def _copy(consumer: Any, topic: str, producers: Sequence[Any], ending: threading.Event) -> None:
-    while not ending.is_set():
+def _copy(consumer: Any, topic: str, producers: Sequence[Any]) -> None:
+    while True:
         message = consumer.poll(0.2)
         if message is None or message.error() is not None:
             continue
@@ -102,7 +94,6 @@ def _copy(consumer: Any, topic: str, producers: Sequence[Any], ending: threading
                 timestamp=message.timestamp()[1],
             )
             producer.poll(0)
-    consumer.close()
 
 
 if __name__ == "__main__":

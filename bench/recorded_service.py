@@ -8,19 +8,13 @@ of each record read on B; `sent` has (due, sent) and `acked` (sent, acknowledged
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
 import threading
 from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.recording import serve, write_arrays
 from canary.intake import Intake
-from mirrorwatch.config_reading import read_configuration
-from mirrorwatch.service import Service
-from runtime import logs
-from runtime.shutdown import Shutdown
 
 if TYPE_CHECKING:
     from canary.plan import Attempt
@@ -52,11 +46,6 @@ class Record:
         if tag.alias == "A":
             self.acked.extend((self._sent_ns.pop((tag.partition, tag.sequence)), report.at_ns))
 
-    def write(self, folder: Path) -> None:
-        """Write the three files."""
-        for name in ("seen", "sent", "acked"):
-            (folder / name).write_bytes(getattr(self, name).tobytes())
-
 
 def main() -> None:
     """Run until SIGTERM, then write what was kept."""
@@ -64,15 +53,8 @@ def main() -> None:
     record = Record()
     for name in ("take_record", "take_attempt", "take_delivery"):
         _follow(name, getattr(record, name))
-    config = read_configuration(Path(sys.argv[1]), environ=os.environ)
-    logs.configure(form="text", level="warning", stream=sys.stderr)
-
-    async def serve() -> None:
-        async with Shutdown() as shutdown:
-            await Service(config).run(shutdown)
-
-    asyncio.run(serve())
-    record.write(Path(sys.argv[2]))
+    folder = serve()
+    write_arrays(folder, {"seen": record.seen, "sent": record.sent, "acked": record.acked})
 
 
 def _tell_names() -> None:

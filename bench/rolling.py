@@ -13,20 +13,25 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaException
 
+from bench.processes import pss_mb, tree
 from bench.rolling_figures import flow_figures
 from bench.topic_truth import Truth, compare
-from bench.watched_service import WatchedService, pss_mb
+from bench.watched_service import WatchedService
 from deploy.local import replicas
+from deploy.local.broker import start_together
 from deploy.local.cluster import Cluster
-from deploy.local.jars import StackError, kafka_version
+from deploy.local.jars import StackError
 from deploy.local.mirror import MirrorMaker
+from deploy.local.several import Several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from deploy.local.process import Process
 
 TOPIC = "mirrorwatch-canary"
 FLOWS = ("A->B", "B->A")
@@ -45,8 +50,8 @@ _FACTORS = (
 )
 
 
-class Stack:
-    """A context manager: two clusters, a mirror for both ways, and the service that watches it."""
+class Stack(Several):
+    """Two clusters, a mirror for both ways, and the service that watches it."""
 
     def __init__(
         self, folder: Path, *, canary: Mapping[str, str] = CANARY, partitions: int = PARTITIONS
@@ -59,28 +64,20 @@ class Stack:
             settings={**dict.fromkeys(_FACTORS, "3"), "tasks.max": str(partitions)},
             switchable=False,
         )
-        self.service = WatchedService(
-            folder / "service", mm2=self.mirror.properties_file, version=kafka_version(), canary=canary
-        )
+        self.service = WatchedService(folder / "service", mm2=self.mirror.properties_file, canary=canary)
 
-    def __enter__(self) -> Self:
-        try:
-            for cluster in self.clusters.values():
-                cluster.begin_format()
-            for cluster in self.clusters.values():
-                cluster.start()
-            for cluster in self.clusters.values():
-                cluster.wait_ready(deadline_s=120.0)
-            self.mirror.start()
-            self.service.start()
-            self.mirror.wait_ready(deadline_s=120.0)
-            self.service.wait_healthy(*FLOWS, deadline_s=120.0)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+    def bring_up(self) -> None:
+        """Start everything and wait until both flows are healthy."""
+        start_together(self.clusters.values())
+        for cluster in self.clusters.values():
+            cluster.wait_ready(deadline_s=120.0)
+        self.mirror.start()
+        self.service.start()
+        self.mirror.wait_ready(deadline_s=120.0)
+        self.service.wait_healthy(*FLOWS, deadline_s=120.0)
 
-    def __exit__(self, *_: object) -> None:
+    def kill(self) -> None:
+        """End all of it at once."""
         self.service.kill()
         self.mirror.kill()
         for cluster in self.clusters.values():
@@ -230,20 +227,21 @@ def run(stack: Stack, script: Iterable[Step], *, held_s: float = HELD_S) -> dict
     """
     diary = Diary()
     began, began_at = time.monotonic(), time.time()
-    memory = {"service_at_the_beginning_mb": stack.service.pss_mb()}
+    memory = {"service_at_the_beginning_mb": _memory_mb(stack.service)}
     for step in script:
         diary.do(stack, step, held_s=held_s)
         if not stack.service.running:
             break  # the diary says so, and nothing that is done from now on would be judged
     diary.do(stack, Step("the end", lambda _: None), held_s=HELD_S)
-    memory["service_at_the_end_mb"] = stack.service.pss_mb() if stack.service.running else 0.0
+    memory["service_at_the_end_mb"] = _memory_mb(stack.service)
     processes = [stack.mirror, *(one for cluster in stack.clusters.values() for one in cluster.brokers)]
-    memory["brokers_and_mirror_mb"] = round(sum(pss_mb(one.pid) for one in processes if one.running), 1)
+    memory["brokers_and_mirror_mb"] = _memory_mb(*processes)
     said = stack.service.flows()
     stack.service.request_stop()
     status = stack.service.wait(deadline_s=60.0)
     ended_at = time.time()
     books, changes = stack.service.last_books(), stack.service.changes()
+    diary.trouble += [f"{flow}: no books at the end" for flow in FLOWS if flow not in books]
     return {
         "minutes": round((time.monotonic() - began) / 60, 1),
         "exit_status": status,
@@ -262,3 +260,8 @@ def run(stack: Stack, script: Iterable[Step], *, held_s: float = HELD_S) -> dict
             if flow in books
         },
     }
+
+
+def _memory_mb(*processes: Process) -> float:
+    """Return what those of them that run hold, with all that they have started."""
+    return round(sum(pss_mb(tree(one.pid)) for one in processes if one.running), 1)

@@ -11,19 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 import time
 from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.recording import serve, write_arrays
 from canary.events import Stage, Timed
 from canary.watch import FlowWatch
-from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.service import Service
-from runtime import logs
-from runtime.shutdown import Shutdown
 from runtime.store import Store
 
 if TYPE_CHECKING:
@@ -79,8 +76,6 @@ def main() -> None:
             record.keep_work("writing", began_ns)
 
     FlowWatch._keep, Service._judge, Store.write = timed_keep, timed_judge, timed_write  # type: ignore[method-assign]  # noqa: SLF001
-    config = read_configuration(Path(sys.argv[1]), environ=os.environ)
-    logs.configure(form="json", level="info", stream=sys.stderr)
 
     async def look_at_loop() -> None:
         while True:
@@ -88,15 +83,8 @@ def main() -> None:
             await asyncio.sleep(TICK_S)
             record.keep_work("loop_delay", asked_ns + int(TICK_S * 1e9))
 
-    async def serve() -> None:
-        looking = asyncio.get_running_loop().create_task(look_at_loop())
-        async with Shutdown() as shutdown:
-            await Service(config).run(shutdown)
-        looking.cancel()
-
-    asyncio.run(serve())
-    (folder / "latencies").write_bytes(record.latencies.tobytes())
-    (folder / "work").write_bytes(record.work.tobytes())
+    serve(look_at_loop())
+    write_arrays(folder, {"latencies": record.latencies, "work": record.work})
 
 
 if __name__ == "__main__":

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import json
-import sys
 import time
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from deploy.local.jars import StackError
-from deploy.local.ports import free_port
-from deploy.local.process import Process
+from deploy.local.service import Service
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
+    from prometheus_client.samples import Sample
 
 _LOOK_S = 0.25
 
@@ -36,31 +34,16 @@ class Change:
     sentence: str
 
 
-class WatchedService(Process):
-    """`mirrorwatch run` with its configuration, store and log in `folder`."""
+class WatchedService(Service):
+    """The service on the mirror of this mm2.properties."""
 
-    def __init__(self, folder: Path, *, mm2: Path, version: str, canary: Mapping[str, str]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}"
-        config = folder / "mirrorwatch.yaml"
-        document = {
-            "mm2": str(mm2),
-            "mirror_version": ".".join(version.split(".")[:2]),
-            "http": {"listen": f"127.0.0.1:{port}"},
-            "canary": dict(canary),
-        }
-        config.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML
-        command = [sys.executable, "-m", "mirrorwatch", "run", str(config), "--log-format", "json"]
-        super().__init__("mirrorwatch", command, folder=folder)
+    def __init__(self, folder: Path, *, mm2: Path, canary: Mapping[str, str], module: str = "") -> None:
+        super().__init__(folder, {"mm2": str(mm2), "canary": dict(canary)}, module=module)
 
-    def flows(self) -> dict[str, dict[str, Any]]:
-        """Return what it says of each flow at present, empty while it does not answer."""
-        try:
-            with urllib.request.urlopen(f"{self.url}/api/v1/flows", timeout=5) as answer:  # noqa: S310  (our own loopback)
-                return {flow["flow"]: flow for flow in json.load(answer)["flows"]}
-        except (OSError, ValueError, urllib.error.URLError):
-            return {}
+    def get(self, path: str) -> bytes:
+        """Return what it answers, whole."""
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:  # noqa: S310  (our own loopback)
+            return bytes(answer.read())
 
     def wait_healthy(self, *flows: str, deadline_s: float, held_s: float = 0.0) -> float:
         """Wait until all of these flows were healthy for `held_s`; return the seconds until that began.
@@ -90,14 +73,6 @@ class WatchedService(Process):
             ) from None
         return healthy_since - began
 
-    def lines(self) -> list[dict[str, Any]]:
-        """Return the lines of its log, without what is none."""
-        found = []
-        for text in self.logged().splitlines():
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(text))
-        return found
-
     def changes(self) -> list[Change]:
         """Return every verdict that it ever gave, in order, from its log."""
         return [
@@ -112,28 +87,8 @@ class WatchedService(Process):
             if "verdict" in line and "flow" in line
         ]
 
-    def last_books(self) -> dict[str, dict[str, int]]:
-        """Return the books by flow that it wrote at its orderly end."""
-        return {
-            line["flow"]: {name: value for name, value in line.items() if isinstance(value, int)}
-            for line in self.lines()
-            if line["sentence"] == "the books at the end"
-        }
 
-    def pss_mb(self) -> float:
-        """Return the memory of the service and of the processes that it started, in MB."""
-        return round(sum(pss_mb(pid) for pid in _family(self.pid)), 1)
-
-
-def pss_mb(pid: int) -> float:
-    """Return the proportional set size of one process in MB."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
-
-
-def _family(pid: int) -> list[int]:
-    found = [pid]
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text(encoding="ascii").split():
-            found += _family(int(child))
-    return found
+def samples(metrics: bytes) -> Iterator[Sample]:
+    """Yield every sample of an answer of /metrics, as Prometheus reads it."""
+    for family in text_string_to_metric_families(metrics.decode()):
+        yield from family.samples

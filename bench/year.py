@@ -8,8 +8,10 @@ truth have to be equal. What is kept each minute is added up as the store would 
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -138,34 +140,68 @@ class Year:
             self.sums.update(dict(zip(COLUMNS, self.rows.pop(oldest), strict=True)))
 
 
-def measure(*, days: int) -> dict[str, Any]:
-    """Play so many days, a week without a single copy among them; print a line every ten days."""
-    year, began = Year(), time.perf_counter()
-    year.play(DAY_S)
-    after_a_day_mb = _rss_mb()
-    outage_mb: list[float] = []
-    for day in range(1, days):
-        stands = days // 2 <= day < days // 2 + 7 and days > 20
-        year.play(DAY_S, stands=stands)
+@dataclass(slots=True)
+class Played:
+    """How far a year has come. It is kept every ten days: one that was interrupted goes on from there."""
+
+    year: Year = field(default_factory=Year)
+    days: int = 0
+    took_s: float = 0.0
+    begun: int = 0  # by how many processes
+    after_a_day_mb: float = 0.0
+    outage_mb: float = 0.0  # the most in the week without a single copy
+
+    @classmethod
+    def kept(cls, path: Path | None) -> Played:
+        """Return what a former process has left, else a new one."""
+        if path is None or not path.exists():
+            return cls()
+        found: Played = pickle.loads(path.read_bytes())  # noqa: S301  (our own file)
+        return found
+
+    def keep(self, path: Path | None) -> None:
+        """Write it down whole or not at all."""
+        if path is not None:
+            draft = path.with_suffix(".draft")
+            draft.write_bytes(pickle.dumps(self))
+            draft.rename(path)
+
+
+def measure(*, days: int, kept: Path | None = None) -> dict[str, Any]:
+    """Play so many days, a week without a single copy among them; print a line every ten days.
+
+    `kept` is a file for what was played so far, from which another process goes on.
+    """
+    played = Played.kept(kept)
+    played.begun += 1
+    while played.days < days:
+        began = time.perf_counter()
+        stands = days // 2 <= played.days < days // 2 + 7 and days > 20
+        played.year.play(DAY_S, stands=stands)
+        played.took_s += time.perf_counter() - began
+        played.days += 1
+        if played.days == 1:
+            played.after_a_day_mb = _rss_mb()
         if stands:
-            outage_mb.append(_rss_mb())
-        if day % 10 == 9:
-            took_s = time.perf_counter() - began
+            played.outage_mb = max(played.outage_mb, _rss_mb())
+        if played.days % 10 == 0:
+            probes = played.year.truth["expected"]
             print(
-                f"day {day + 1}: {year.truth['expected']:,} probes, {took_s:.0f} s, {_rss_mb():.1f} MB",
-                flush=True,
+                f"day {played.days}: {probes:,} probes, {played.took_s:.0f} s, {_rss_mb():.1f} MB", flush=True
             )
-    year.play(120)
-    discrepancies = year.check()
+            played.keep(kept)
+    played.year.play(120)
+    discrepancies = played.year.check()
     for sentence in discrepancies:
         print(f"does not agree: {sentence}")
     return {
         "days": days,
-        "probes": year.truth["expected"],
-        "probes_per_s": round(year.truth["expected"] / (time.perf_counter() - began)),
+        "probes": played.year.truth["expected"],
+        "probes_per_s": round(played.year.truth["expected"] / played.took_s),
+        "processes": played.begun,
         "discrepancies": len(discrepancies),
-        "rss_after_a_day_mb": after_a_day_mb,
-        "rss_in_the_outage_mb": max(outage_mb, default=0.0),
+        "rss_after_a_day_mb": played.after_a_day_mb,
+        "rss_in_the_outage_mb": played.outage_mb,
         "rss_at_the_end_mb": _rss_mb(),
     }
 

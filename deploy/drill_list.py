@@ -22,6 +22,8 @@ _RARELY = {"refresh.topics.interval.seconds": "600"}
 _NEVER = {"refresh.topics.interval.seconds": "5", "refresh.topics.enabled": "false"}
 _OWN_SETTINGS = {"sync.topic.configs.enabled": "false"}  # what is set on the target stays
 _TOLERANT = {"A->B.errors.tolerance": "all", **_OWN_SETTINGS}
+_RESTARTED = frozenset({Cause.MIRROR_DOWN})  # it stands while it restarts, which the fault is or begins with
+_MADE_ANEW = frozenset({Cause.TOPIC_RECREATED})
 PROXIED = {"proxied": "true"}  # the runner puts the proxy's address in its place
 
 
@@ -41,8 +43,8 @@ class Drill:
     settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
     told: Mapping[str, str] = field(default_factory=dict)  # of the mirror, which the service is told instead
     canary: Mapping[str, str] = field(default_factory=dict)  # of the service's configuration
-    also: frozenset[Verdict] = frozenset()  # alarms that are true as well
     accepted: frozenset[Cause] = frozenset()  # causes beside the expected that are true while they are told
+    shows_mended: bool = False  # what is expected can show only once it is being mended
     counted: str = ""  # what has to stand in the books at its end, or the fault did not reach them
     title: str = ""  # what tells it from another drill of the same fault
 
@@ -61,7 +63,7 @@ class Drill:
     @property
     def alone(self) -> bool:
         """Tell whether it needs a service of its own."""
-        said = {self.verdict, self.then, *self.also}
+        said = {self.verdict, self.then}
         return self.own or bool(said & ALARMS) or bool(self.canary or self.told)
 
 
@@ -69,28 +71,28 @@ _QUICK = {"horizon": "10s"}
 
 DRILLS: tuple[Drill, ...] = (
     # --- the mirror's processes, tasks and connections
-    Drill(name="restart-mirror", verdict=None),
+    Drill(name="restart-mirror", verdict=None, accepted=_RESTARTED),
     Drill(name="freeze-mirror", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
     Drill(name="kill-mirror", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
-    Drill(name="fail-task", verdict=_STALLED),
+    Drill(name="fail-task", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
     Drill(name="fail-one-task", verdict=_STALLED, cause=Cause.TASK_STUCK),
     Drill(name="hang-one-task", verdict=_STALLED, cause=Cause.TASK_STUCK),
     Drill(name="wrong-bootstrap", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
-    Drill(name="pause-mirror", verdict=_STALLED),
+    Drill(name="pause-mirror", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
     Drill(
         name="exclude-topic",
         verdict=_STALLED,
         cause=Cause.NOT_MIRRORED,
-        accepted=frozenset({Cause.MIRROR_DOWN}),  # while it restarts with its new settings
+        accepted=_RESTARTED,
         watch_s=45,
     ),
-    Drill(name="small-fetches", verdict=None, after_s=15),
-    Drill(name="forget-offsets", verdict=None),
+    Drill(name="small-fetches", verdict=None, accepted=_RESTARTED, after_s=15),
+    Drill(name="forget-offsets", verdict=None, accepted=_RESTARTED),
     Drill(name="delete-own-topics", verdict=_STALLED, cause=Cause.MIRROR_DOWN),
     Drill(name="slow-mirror", verdict=Verdict.LATE, watch_s=30),
     # --- the clusters
-    Drill(name="restart-source", verdict=None),
-    Drill(name="restart-target", verdict=None),
+    Drill(name="restart-source", verdict=None, accepted=frozenset({Cause.SOURCE_DOWN})),
+    Drill(name="restart-target", verdict=None, accepted=frozenset({Cause.TARGET_DOWN})),
     Drill(name="stop-source", verdict=_STALLED, cause=Cause.SOURCE_DOWN),
     Drill(name="kill-source", verdict=_STALLED, cause=Cause.SOURCE_DOWN),
     Drill(name="freeze-source", verdict=_STALLED, cause=Cause.SOURCE_DOWN),
@@ -109,12 +111,21 @@ DRILLS: tuple[Drill, ...] = (
     Drill(name="drop-topic", verdict=_STALLED, cause=Cause.NOT_MIRRORED, then=_LOSING),
     Drill(name="misroute-some", verdict=_LOSING, cause=Cause.FILTERED, then=_LOSING),
     Drill(name="misroute-partition", verdict=_LOSING, cause=Cause.MISROUTED, then=_LOSING),
-    Drill(name="overtake", verdict=_LOSING, cause=Cause.OVERTAKEN, then=_LOSING),
+    Drill(
+        name="overtake",
+        verdict=_LOSING,
+        cause=Cause.OVERTAKEN,
+        accepted=frozenset({Cause.MIRROR_DOWN}),  # it is killed first; its start is what mends it
+        shows_mended=True,
+        then=_LOSING,
+    ),
     Drill(
         name="overtake",
         title="overtake-long",
         verdict=_LOSING,
         cause=Cause.OVERTAKEN,
+        accepted=frozenset({Cause.MIRROR_DOWN}),
+        shows_mended=True,
         then=_LOSING,
         canary=_QUICK,
     ),
@@ -135,6 +146,7 @@ DRILLS: tuple[Drill, ...] = (
         sweeping=True,
         verdict=_ALTERED,
         cause=Cause.TRANSFORMED,
+        accepted=_RESTARTED,
         then=_ALTERED,
         watch_s=60,
         after_s=25,
@@ -145,6 +157,7 @@ DRILLS: tuple[Drill, ...] = (
         sweeping=True,
         verdict=_ALTERED,
         cause=Cause.TRANSFORMED,
+        accepted=_RESTARTED,
         then=_ALTERED,
         watch_s=60,
     ),
@@ -153,6 +166,7 @@ DRILLS: tuple[Drill, ...] = (
         sweeping=True,
         verdict=_ALTERED,
         cause=Cause.TRANSFORMED,
+        accepted=_RESTARTED,
         then=_ALTERED,
         watch_s=60,
     ),
@@ -178,9 +192,9 @@ DRILLS: tuple[Drill, ...] = (
     # --- topics
     Drill(name="recreate-source-topic", verdict=None, topic="page-views"),
     Drill(name="recreate-source-topic", title="recreate-canary-topic", verdict=None, own=True),
-    Drill(name="recreate-stopped", verdict=None, own=True, watch_s=30),
+    Drill(name="recreate-stopped", verdict=None, accepted=_MADE_ANEW, own=True, watch_s=30),
     Drill(name="recreate-target-topic", title="recreate-target-canary", verdict=None, own=True),
-    Drill(name="delete-source-topic", verdict=None, own=True),
+    Drill(name="delete-source-topic", verdict=None, accepted=_MADE_ANEW, own=True),
     Drill(
         name="delete-target-topic", verdict=_STALLED, cause=Cause.TOPIC_MISSING, own=True, settings=_RARELY
     ),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from deploy.drill_list import DRILLS
 from deploy.local.faults import BY_NAME
+from deploy.local.jars import kafka_version
 from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ Where several causes are right, or one on the way, each is true while it is told
   mirror's clients are not read yet.
 - Behind a link that takes 8 s there and back nothing comes for longer than the threshold, and until the first
   late one has come nothing tells that mirror from one that stands.
-- A mirror that is to leave a topic out is restarted for it, and stands meanwhile.
+- A mirror that is restarted, or gets other settings and restarts for them, stands meanwhile; so does one that
+  was killed to be overtaken. A broker that is restarted is away meanwhile.
+- A source topic that was deleted and is there again was made anew, which its flow is told until its first
+  probes have come.
 - Where the target's topic refuses a record, the mirror's tasks fail, so it stands; that its settings are why
   is known once they were read again, which takes up to 7.5 s. Where it drops such records and runs on,
   nothing else is told before."""
@@ -69,7 +72,7 @@ def _row(drill: Drill, result: Result) -> str:
         *told,
         healed,
         books,
-        (f"**no**: {wrong}" if wrong else "yes") + (f" ({result.note})" if result.note else ""),
+        f"**no**: {wrong}" if wrong else "yes",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -82,12 +85,12 @@ def _expected(drill: Drill) -> str:
 
 def page(results: Mapping[str, Result]) -> str:
     """Return the whole page."""
-    version = os.environ.get("MIRRORWATCH_KAFKA", "4.3.0")
     days = sorted({one.day for one in results.values()})
-    made = days[0] if len(set(days)) == 1 else f"{days[0]} to {days[-1]}"
+    kafka = f"Kafka {kafka_version()}"
+    made = " to ".join([*days[:1], *days[1:][-1:]]) or "no day yet"
     return f"""# Drills
 
-Each fault below was made to happen by another process on two real Kafka {version} brokers and a dedicated
+Each fault below was made to happen by another process on two real {kafka} brokers and a dedicated
 MirrorMaker 2 with two tasks (offset flush 1 s, refresh of topics 2 s unless the fault is about it), with
 traffic of 390 records a second and a canary of one probe a second and partition, a threshold of 5 s and a
 horizon of 60 s (10 s in
@@ -99,9 +102,11 @@ brackets: what was lost, changed or repeated holds for a quarter of an hour. Mad
 
 {table(results)}
 
-A row is right only if nothing else was said either: no other alarm, no cause but the expected one,
-`unexplained` before it and those that stand as 'on the way', and where no alarm is expected no probe called
-lost.{_remarks(results)}
+A row is right only if what is expected was said before the order to mend the fault (of `overtake` after it,
+since what is lost shows only when the mirror runs again), and if nothing else was said: at no time another
+alarm or that the prober is at fault, until the order to mend no cause but the expected one, `unexplained` and
+those that stand as 'on the way', and where no alarm is expected no probe called lost, be it as `lost` or as
+`confirmed`.
 
 What the verdict was on the way: a restart or an outage is `stalled` only while the silence lasts. To the
 canary a failed or paused connector looks like a mirror that stands: which of them it is, the mirror's own
@@ -113,11 +118,6 @@ to tell.
 
 {_ACCEPTED}
 {_missing(results)}"""
-
-
-def _remarks(results: Mapping[str, Result]) -> str:
-    noted = any(one.note for one in results.values())
-    return " A row with a remark in brackets is of an earlier run." if noted else ""
 
 
 def _quick() -> str:

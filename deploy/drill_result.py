@@ -24,34 +24,35 @@ class Result:
     healed_s: float | None = None  # after that
     books: dict[str, int] = field(default_factory=dict)  # what was added to them
     day: str = ""
-    note: str = ""  # what a reader of the row has to know
 
     def hit(self, drill: Drill) -> tuple[float, str, str | None] | None:
-        """Return the first saying that is as expected."""
+        """Return the first saying that is as expected, none of those that came too late to count."""
         for said in self.said:
             if said[1] == drill.verdict and (not drill.causes or said[2] in drill.causes):
-                return said
+                return said if drill.shows_mended or self._before_mended(said[0]) else None
         return None
 
     def wrong(self, drill: Drill) -> str:
         """Return what is wrong with what was said, empty where nothing is."""
         if drill.verdict is not None and self.hit(drill) is None:
             return "the expected was not said"
-        alarms = {drill.verdict, drill.then, *drill.also}
+        alarms = {drill.verdict, drill.then}
         causes = {drill.cause, Cause.UNEXPLAINED, None, *drill.accepted}
-        minds = bool(drill.cause or drill.accepted)
         for at, verdict, cause in self.said:
             if verdict in ALARMS and Verdict(verdict) not in alarms:
                 return f"{verdict} was said"
-            stands = drill.verdict is Verdict.LATE and verdict == Verdict.STALLED
-            told = stands or (verdict == drill.verdict and minds)
-            if told and at < (self.mended_s or at) and cause not in causes:
+            # While it is mended other things are true, such as a restart; that we see nothing never is.
+            minds = cause == Cause.PROBER or self._before_mended(at)
+            if verdict != Verdict.HEALTHY and minds and cause not in causes:
                 return f"{cause} was said"
-        if drill.verdict is None and self.books.get("lost", 0):
+        if drill.verdict is None and (self.books.get("lost", 0) or self.books.get("confirmed", 0)):
             return "probes were called lost"
         if drill.counted and not self.books.get(drill.counted, 0):
             return f"nothing was counted as {drill.counted}"
         return "" if self.healed_s is not None else "the flow did not come back"
+
+    def _before_mended(self, at: float) -> bool:
+        return self.mended_s is None or at < self.mended_s
 
 
 def as_line(result: Result) -> str:

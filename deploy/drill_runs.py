@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from deploy.drill_bringing_back import bring_back
 from deploy.drill_list import PROXIED, Drill
+from deploy.drill_listening import DrillError, Listening, begin_act
 from deploy.drill_result import Result
 from deploy.drill_service import Watched
 from deploy.local import topics
@@ -21,17 +20,15 @@ from deploy.local.ports import free_port
 from deploy.local.process import python_process
 from deploy.local.properties import write_properties
 from deploy.local.proxy import listen_behind
+from deploy.local.several import Several
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-    from types import TracebackType
 
-LOOK_S = 0.1
 AHEAD = 5  # services that run at once
 _REFRESH = "refresh.topics.interval.seconds"
-LISTEN_ON_S = 3.0  # after what was expected was said, in case something else follows
 _QUICK_BROKERS = {"log.retention.check.interval.ms": "1000"}  # what is past its time goes at once
 _KINDS = ("offset", "status", "config")
 
@@ -49,12 +46,8 @@ _WAY_BACK = {
 }
 
 
-class DrillError(Exception):
-    """A drill that could not be run; the others go on."""
-
-
-class Bench:
-    """A context manager: the stack with traffic, and the services of the drills that run on it."""
+class Bench(Several):
+    """The stack with traffic, and the services of the drills that run on it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,24 +68,16 @@ class Bench:
         self._services: dict[str, Watched] = {}
         self._current = dict(self.pair.mirror.settings) if self.pair.mirror is not None else {}
 
-    def __enter__(self) -> Self:
-        try:
-            self._proxy.start()
-            self.pair.__enter__()
-            self._traffic.start()
-        except BaseException:
-            self._kill()
-            raise
-        return self
+    def bring_up(self) -> None:
+        """Start the stack and its traffic."""
+        self._proxy.start()
+        self.pair.bring_up()
+        self._traffic.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._kill()
-
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """End all of it at once."""
         for watched in self._services.values():
-            watched.process.kill()
+            watched.kill()
         self._traffic.kill()
         self.pair.kill()
         self._proxy.kill()
@@ -117,7 +102,7 @@ class Bench:
             except DrillError as error:
                 failed.append(drill.label)
                 print(f"FAILED {drill.label}: {error}", flush=True)
-                self._mend()
+                bring_back(self.pair, drill, self._topic(drill))
             if drill.alone:
                 self._end_service(drill.label)
         for label in list(self._services):
@@ -132,15 +117,6 @@ class Bench:
         for name, one in self.pair.companions.items():
             for line in one.logged().splitlines()[-4:]:
                 print(f"    {name}: {line[:300]}", flush=True)
-
-    def _mend(self) -> None:
-        """Bring back what a drill that failed may have left."""
-        for process in (*self.pair.brokers.values(), self.pair.mirror):
-            if process is not None:
-                process.thaw()
-                if not process.running:
-                    process.start()
-        self.pair.write_stack_file()
 
     def _set(self, settings: Mapping[str, str]) -> None:
         mirror = self.pair.mirror
@@ -183,15 +159,20 @@ class Bench:
             self._services[label] = Watched(
                 folder, self.pair, topic=topic, canary=drill.canary, told=drill.told
             )
-            self._services[label].process.start()
+            self._services[label].start()
         return self._services[label]
 
     def _end_service(self, label: str) -> None:
         watched = self._services.pop(label)
         status = watched.end()
-        logged = watched.process.logged()
+        logged = watched.logged()
         if status != 0 or "Traceback" in logged:
             raise SystemExit(f"The service of {label or 'all'} ended with {status}:\n{logged[-3000:]}")
+
+    def _topic(self, drill: Drill) -> str:
+        """Return the topic on the source that the fault is done to."""
+        named = BY_NAME[drill.name].topic
+        return drill.topic or (self._service(drill).topic if named == CANARY_TOPIC or drill.own else named)
 
     def _drill(self, drill: Drill) -> Result:
         """Run one drill from healthy to healthy."""
@@ -202,24 +183,18 @@ class Bench:
                 watched.is_well, deadline_s=60, what=f"A healthy flow before {drill.label}", every_s=0.3
             )
         except TimeoutError as error:
-            raise DrillError(
-                f"{error}. It is: {watched.flow()}\n{watched.process.logged()[-2000:]}"
-            ) from None
+            raise DrillError(f"{error}. It is: {watched.flow()}\n{watched.logged()[-2000:]}") from None
         if drill.name == "neighbour":
             folder = self.folder / "neighbour"
-            pair.companions["neighbour"] = Watched(folder, pair, topic=watched.topic, canary={}).process
+            pair.companions["neighbour"] = Watched(folder, pair, topic=watched.topic, canary={})
         before = watched.flow()["books"]
-        listening = _Listening(watched, result, drill, time.monotonic())
-        topic = drill.topic or (
-            watched.topic
-            if BY_NAME[drill.name].topic == CANARY_TOPIC or drill.own
-            else BY_NAME[drill.name].topic
-        )
-        act = _act(pair.folder, drill, topic, "begin")
+        listening = Listening(watched, result, drill, time.monotonic())
+        topic = self._topic(drill)
+        act = begin_act(pair.folder, drill, topic, "begin")
         listening.until(drill.watch_s, pair, act, ends=listening.said_enough)
         mended = time.monotonic()
         result.mended_s = round(mended - listening.began, 1)
-        act = _act(pair.folder, drill, topic, "end")
+        act = begin_act(pair.folder, drill, topic, "end")
         listening.until(60, pair, act, ends=listening.is_back)
         if listening.is_back():
             result.healed_s = time.monotonic() - mended
@@ -228,58 +203,3 @@ class Bench:
         if pair.mirror is not None:
             pair.mirror.switch.off()
         return result
-
-
-@dataclass(slots=True)
-class _Listening:
-    """Notes what is said of the flow while a fault goes on and after it."""
-
-    watched: Watched
-    result: Result
-    drill: Drill
-    began: float
-    now: tuple[str, str | None] = ("", None)
-    hit_at: float | None = None
-
-    def until(
-        self, wait_s: float, pair: Pair, act: subprocess.Popen[bytes], *, ends: Callable[[], bool]
-    ) -> None:
-        """Listen for that long, or until `ends` holds after the act is done."""
-        until = time.monotonic() + wait_s
-        latest = until + 120  # an act that waits for a start needs us to attend until it is done
-        while time.monotonic() < until or (act.poll() is None and time.monotonic() < latest):
-            pair.attend()
-            self._look()
-            if act.poll() is not None and ends():
-                break
-            time.sleep(LOOK_S)
-        if act.poll() != 0:
-            raise DrillError("it could not be made to happen, or to end")
-
-    def said_enough(self) -> bool:
-        """Tell whether what was expected was said a moment ago."""
-        return self.hit_at is not None and time.monotonic() - self.hit_at > LISTEN_ON_S
-
-    def is_back(self) -> bool:
-        """Tell whether the flow is where it comes back to, and what was expected has been said."""
-        done = self.drill.verdict is None or self.hit_at is not None
-        since_s = time.monotonic() - self.began - (self.result.mended_s or 0.0)
-        return done and since_s >= self.drill.after_s and self.now[0] == self.drill.then
-
-    def _look(self) -> None:
-        flow = self.watched.flow()
-        if not flow:
-            return
-        told = (flow["verdict"], flow["cause"]["code"])
-        if told != self.now:
-            self.now = told
-            self.result.said.append((round(time.monotonic() - self.began, 1), *told))
-            if self.hit_at is None and self.result.hit(self.drill) is not None:
-                self.hit_at = time.monotonic()
-                self.result.sentence = flow["cause"]["sentence"]
-
-
-def _act(stack: Path, drill: Drill, topic: str, what: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "deploy.local.faults", str(stack), what, drill.name, "--topic", topic]
-    )

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
 
 from deploy.local import acts, strangers, topics
-from deploy.local.jars import kafka_version
-from deploy.local.java import java_command
+from deploy.local.quotas import limit_clients
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
 
     from deploy.local.stage import Stage
 
-_ADMIN_S = 60.0
 _SOME = 20_000
 
 
@@ -89,22 +85,8 @@ def forget_offsets(stage: Stage, topic: str) -> None:
 
 def quota(alias: str, bytes_per_s: int | None) -> Callable[[Stage, str], None]:
     """Limit what each client may produce to A or B, or take the limit away."""
-    change = ["--delete-config", "producer_byte_rate"]
-    if bytes_per_s is not None:
-        change = ["--add-config", f"producer_byte_rate={bytes_per_s}"]
-
-    def act(stage: Stage, _topic: str) -> None:
-        server = stage.client(alias)["bootstrap.servers"]
-        place = ["--entity-type", "clients", "--entity-default"]
-        arguments = ["--bootstrap-server", server, "--alter", *change, *place]
-        command = java_command(
-            kafka_version(), Path(stage.folder), "kafka.admin.ConfigCommand", *arguments, heap_mb=128
-        )
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_ADMIN_S, check=False)
-        if done.returncode != 0:
-            raise OSError(f"the quota was not taken: {(done.stdout + done.stderr)[-500:]}")
-
-    return act
+    settings = {"producer_byte_rate": bytes_per_s}
+    return lambda stage, _: limit_clients(stage.client(alias)["bootstrap.servers"], None, settings)
 
 
 def fail_partition(stage: Stage, topic: str) -> None:

@@ -19,7 +19,7 @@ from deploy.local.topics import admin_client
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from deploy.local.security import Security
@@ -33,6 +33,18 @@ class Mirrored(Protocol):
 
     def java_properties(self, user: str | None = None) -> dict[str, str]:
         """Return what a Java client needs."""
+        ...
+
+
+class Formatted(Protocol):
+    """What has to be formatted before its first start, which takes a while."""
+
+    def begin_format(self) -> None:
+        """Begin with it and return at once."""
+        ...
+
+    def start(self) -> None:
+        """Start it as soon as it is formatted."""
         ...
 
 
@@ -101,6 +113,13 @@ class Broker(Process):
                 )
         super().start()
 
+    def kill(self) -> None:
+        """End the broker at once, and what formats its folder."""
+        if self._format is not None:
+            self._format.kill()
+            self._format = None
+        super().kill()
+
     def wait_ready(self, *, deadline_s: float = 90.0) -> None:
         """Wait until the broker serves clients.
 
@@ -157,6 +176,15 @@ class Broker(Process):
             return bool(admin_client(self.client_properties()).list_topics(timeout=1.0).brokers)
         except KafkaException:
             return False
+
+
+def start_together(processes: Iterable[Formatted]) -> None:
+    """Format and start all of these beside one another; return before they are ready."""
+    several = list(processes)
+    for one in several:
+        one.begin_format()
+    for one in several:
+        one.start()
 
 
 def cluster_id() -> str:

@@ -11,46 +11,33 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from deploy.local.broker import Broker, cluster_id
+from deploy.local.broker import Broker, cluster_id, start_together
 from deploy.local.ports import free_port
 from deploy.local.replicas import behind, brokers_there
 from deploy.local.server_properties import Seat
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 _HELD_LOOKS = 4  # a full set of replicas counts once it was seen so often in a row
 
 
 class Cluster:
-    """Brokers numbered from 1 on 127.0.0.1, with replication factor 3 and two replicas to be in sync.
+    """Three brokers numbered from 1 on 127.0.0.1, with replication factor 3 and two replicas to be in sync.
 
     To a mirror and to a client it is what a `Broker` is; `brokers` are the processes.
     """
 
-    def __init__(
-        self,
-        alias: str,
-        folder: Path,
-        *,
-        size: int = 3,
-        properties: Mapping[str, str] | None = None,
-        version: str | None = None,
-    ) -> None:
+    def __init__(self, alias: str, folder: Path) -> None:
         self.alias = alias
-        self.folder = folder
-        self.version = version
-        ports = {node: free_port() for node in range(1, size + 1)}
+        ports = {node: free_port() for node in (1, 2, 3)}
         identity = cluster_id()
         self.brokers = tuple(
             Broker(
                 f"{alias}-{node}",
                 folder / str(node),
-                properties=properties,
                 seat=Seat(node_id=node, cluster_id=identity, controller_ports=ports),
-                version=version,
             )
             for node in ports
         )
@@ -63,9 +50,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start every broker and return before they are ready."""
-        self.begin_format()
-        for broker in self.brokers:
-            broker.start()
+        start_together(self.brokers)
 
     def wait_ready(self, *, deadline_s: float = 60.0) -> None:
         """Wait until every broker serves clients and every replica is in sync."""
@@ -118,13 +103,6 @@ class Cluster:
         """Return what a Java client needs; there are no users, since nothing here is secured."""
         assert user is None
         return {"bootstrap.servers": self.bootstrap}
-
-    def stop(self, *, grace_s: float = 20.0) -> None:
-        """Stop all in an orderly way; what has lost its quorum and does not end in time is killed."""
-        for broker in self.brokers:
-            broker.request_stop()
-        for broker in self.brokers:
-            broker.stop(grace_s=grace_s)
 
     def kill(self) -> None:
         """End all at once."""

@@ -1,4 +1,4 @@
-"""What a fault is: a sentence, how it begins, how it ends, and what faults.md expects to be said of it."""
+"""What a fault is: a sentence, how it begins and how it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deploy.local.stage import Stage
-    from fleet.vocabulary import Cause, Verdict
 
 CANARY_TOPIC = "mirrorwatch-canary"
 
@@ -22,6 +21,4 @@ class Fault:
     sentence: str
     begin: Callable[[Stage, str], None]
     end: Callable[[Stage, str], None]
-    verdict: Verdict | None
-    cause: Cause | None = None
     topic: str = CANARY_TOPIC

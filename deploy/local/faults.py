@@ -4,8 +4,8 @@ They act from any process, by what stands in the stack's folder:
 
     python -m deploy.local.faults FOLDER begin|end|list NAME [--topic TOPIC]
 
-The service that watches never sees this module: it has to find out by itself. The verdict and the cause
-beside each fault are what faults.md expects of it, for drills to compare with; None is a benign one.
+The service that watches never sees this module: it has to find out by itself. What is to be said of each
+fault stands in `deploy/drill_list.py`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from deploy.local import acts
 from deploy.local.fault import Fault
 from deploy.local.faults_of_mirrors import MIRROR_FAULTS
 from deploy.local.faults_of_topics import TOPIC_FAULTS
+from deploy.local.jars import StackError
 from deploy.local.stage import Stage
-from fleet.vocabulary import Cause, Verdict
 
 _TERM, _KILL, _STOP, _CONT = signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT
-_STALLED, _LOSING, _ALTERED = Verdict.STALLED, Verdict.LOSING, Verdict.ALTERED
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -33,39 +32,30 @@ FAULTS: tuple[Fault, ...] = (
         sentence="MirrorMaker is frozen (SIGSTOP): its connections stay open and its states say RUNNING.",
         begin=acts.send("mirror", _STOP),
         end=acts.send("mirror", _CONT),
-        verdict=_STALLED,
-        cause=Cause.MIRROR_DOWN,
     ),
     Fault(
         name="kill-mirror",
         sentence="MirrorMaker is killed (SIGKILL).",
         begin=acts.finish("mirror", _KILL),
         end=acts.start("mirror"),
-        verdict=_STALLED,
-        cause=Cause.MIRROR_DOWN,
     ),
     Fault(
         name="restart-mirror",
         sentence="MirrorMaker is restarted in an orderly way.",
         begin=acts.restart("mirror"),
         end=acts.nothing,
-        verdict=None,
     ),
     Fault(
         name="drop-some",
         sentence="The mirror silently drops every third record of a topic; all of its metrics stay green.",
         begin=acts.switch("drop", modulus=3),
         end=acts.switch_off,
-        verdict=_LOSING,
-        cause=Cause.FILTERED,
     ),
     Fault(
         name="drop-tombstones",
         sentence="The mirror silently drops the records without a value of a topic.",
         begin=acts.switch("drop", select="tombstones"),
         end=acts.switch_off,
-        verdict=_LOSING,
-        cause=Cause.FILTERED,
         topic="stock-levels",
     ),
     Fault(
@@ -73,131 +63,102 @@ FAULTS: tuple[Fault, ...] = (
         sentence="The mirror silently drops every record of a topic.",
         begin=acts.switch("drop"),
         end=acts.switch_off,
-        verdict=_STALLED,
     ),
     Fault(
         name="misroute-some",
         sentence="The mirror writes every third record of a topic into another topic.",
         begin=acts.misroute,
         end=acts.switch_off,
-        verdict=_LOSING,
-        cause=Cause.MISROUTED,
     ),
     Fault(
         name="alter-some",
         sentence="The mirror changes one bit in the value of every third record of a topic.",
         begin=acts.switch("alter", modulus=3),
         end=acts.switch_off,
-        verdict=_ALTERED,
-        cause=Cause.TRANSFORMED,
     ),
     Fault(
         name="drop-headers",
         sentence="The mirror drops the headers of every third record of a topic.",
         begin=acts.switch("unheader", modulus=3),
         end=acts.switch_off,
-        verdict=_ALTERED,
-        cause=Cause.TRANSFORMED,
     ),
     Fault(
         name="retime-some",
         sentence="The mirror moves the timestamp of every third record of a topic by an hour.",
         begin=acts.switch("retime", modulus=3),
         end=acts.switch_off,
-        verdict=_ALTERED,
-        cause=Cause.RETIMED,
     ),
     Fault(
         name="slow-mirror",
         sentence="The mirror waits for 2 s before each record of a topic.",
         begin=acts.switch("slow", pause_ms=2000),
         end=acts.switch_off,
-        verdict=Verdict.LATE,
     ),
     Fault(
         name="fail-task",
         sentence="A record of a topic makes its task fail: the state says FAILED and the whole task stands.",
         begin=acts.switch("fail"),
         end=acts.switch_off_and_restart,
-        verdict=_STALLED,
-        cause=Cause.TASK_FAILED,
     ),
     Fault(
         name="stop-target",
         sentence="The target's broker is stopped in an orderly way.",
         begin=acts.finish("B", _TERM),
         end=acts.start("B"),
-        verdict=_STALLED,
-        cause=Cause.TARGET_DOWN,
     ),
     Fault(
         name="kill-target",
         sentence="The target's broker is killed (SIGKILL).",
         begin=acts.finish("B", _KILL),
         end=acts.start("B"),
-        verdict=_STALLED,
-        cause=Cause.TARGET_DOWN,
     ),
     Fault(
         name="freeze-target",
         sentence="The target's broker is frozen (SIGSTOP): it takes connections and never answers.",
         begin=acts.send("B", _STOP),
         end=acts.send("B", _CONT),
-        verdict=_STALLED,
-        cause=Cause.TARGET_DOWN,
     ),
     Fault(
         name="restart-target",
         sentence="The target's broker is restarted in an orderly way.",
         begin=acts.restart("B"),
         end=acts.nothing,
-        verdict=None,
     ),
     Fault(
         name="stop-source",
         sentence="The source's broker is stopped in an orderly way.",
         begin=acts.finish("A", _TERM),
         end=acts.start("A"),
-        verdict=_STALLED,
-        cause=Cause.SOURCE_DOWN,
     ),
     Fault(
         name="kill-source",
         sentence="The source's broker is killed (SIGKILL).",
         begin=acts.finish("A", _KILL),
         end=acts.start("A"),
-        verdict=_STALLED,
-        cause=Cause.SOURCE_DOWN,
     ),
     Fault(
         name="freeze-source",
         sentence="The source's broker is frozen (SIGSTOP): it takes connections and never answers.",
         begin=acts.send("A", _STOP),
         end=acts.send("A", _CONT),
-        verdict=_STALLED,
-        cause=Cause.SOURCE_DOWN,
     ),
     Fault(
         name="restart-source",
         sentence="The source's broker is restarted in an orderly way.",
         begin=acts.restart("A"),
         end=acts.nothing,
-        verdict=None,
     ),
     Fault(
         name="overtake",
         sentence="While MirrorMaker is down, records that it has not copied are deleted on the source.",
         begin=acts.overtake,
         end=acts.start("mirror"),
-        verdict=_LOSING,
-        cause=Cause.OVERTAKEN,
     ),
     Fault(
         name="recreate-source-topic",
         sentence="A topic is deleted and created again on the source under the running mirror.",
         begin=acts.recreate("A"),
         end=acts.nothing,
-        verdict=None,
         topic="page-views",
     ),
     Fault(
@@ -205,8 +166,6 @@ FAULTS: tuple[Fault, ...] = (
         sentence="A mirrored topic is re-created on the target: its records are not sent again.",
         begin=acts.recreate("B", "A."),
         end=acts.nothing,
-        verdict=_LOSING,
-        cause=Cause.TOPIC_RECREATED,
         topic="page-views",
     ),
     Fault(
@@ -214,7 +173,6 @@ FAULTS: tuple[Fault, ...] = (
         sentence="A topic on the source gets one partition more.",
         begin=acts.add_partition,
         end=acts.nothing,
-        verdict=None,
         topic="page-views",
     ),
     *MIRROR_FAULTS,
@@ -242,7 +200,7 @@ def main() -> None:
     act = fault.begin if chosen.act == "begin" else fault.end
     try:
         act(Stage(chosen.folder), chosen.topic or fault.topic)
-    except (OSError, KafkaException, TimeoutError, json.JSONDecodeError) as error:
+    except (OSError, KafkaException, TimeoutError, StackError, json.JSONDecodeError) as error:
         raise SystemExit(f"{fault.name} could not {chosen.act}: {error}") from None
 
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from deploy.local import acts, acts_topics, topics
 from deploy.local.fault import CANARY_TOPIC, Fault
-from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from deploy.local.stage import Stage
 
 _TERM, _KILL, _STOP, _CONT = signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT
-_STALLED = Verdict.STALLED
 
 
 def _delete_own_topics(stage: Stage, _topic: str) -> None:
@@ -28,32 +26,24 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
         sentence="One of several tasks of the mirror fails on a record; the others go on.",
         begin=acts_topics.fail_partition,
         end=acts.switch_off_and_restart,
-        verdict=_STALLED,
-        cause=Cause.TASK_STUCK,
     ),
     Fault(
         name="hang-one-task",
         sentence="One of several tasks of the mirror stands, its state says RUNNING; the others go on.",
         begin=acts.switch("hang", partition=1),
         end=acts.switch_off,
-        verdict=_STALLED,
-        cause=Cause.TASK_STUCK,
     ),
     Fault(
         name="second-mirror",
         sentence="A second mirror with its own storage runs on the same flow: every record comes twice.",
         begin=acts.start("second"),
         end=acts.finish("second", _TERM),
-        verdict=Verdict.REPEATING,
-        cause=Cause.DUPLICATING,
     ),
     Fault(
         name="way-back",
         sentence="A mirror of the way back keeps the names of topics too: records go round for ever.",
         begin=acts.start("way-back"),
         end=acts.finish("way-back", _KILL),
-        verdict=Verdict.REPEATING,
-        cause=Cause.LOOPING,
     ),
     Fault(
         name="convert-values",
@@ -65,8 +55,6 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
             )
         ),
         end=acts.configure_back,
-        verdict=Verdict.ALTERED,
-        cause=Cause.TRANSFORMED,
     ),
     Fault(
         name="convert-json",
@@ -80,8 +68,6 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
             }
         ),
         end=acts.configure_back,
-        verdict=Verdict.ALTERED,
-        cause=Cause.TRANSFORMED,
     ),
     Fault(
         name="convert-headers",
@@ -90,32 +76,24 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
             {"A->B.header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter"}
         ),
         end=acts.configure_back,
-        verdict=Verdict.ALTERED,
-        cause=Cause.TRANSFORMED,
     ),
     Fault(
         name="exclude-topic",
         sentence="The topic is added to the mirror's topics.exclude.",
         begin=acts.configure({"A->B.topics.exclude": "mm2.*\\.internal, __.*, TOPIC"}),
         end=acts.configure_back,
-        verdict=_STALLED,
-        cause=Cause.NOT_MIRRORED,
     ),
     Fault(
         name="wrong-bootstrap",
         sentence="The mirror is restarted with a wrong address of the source.",
         begin=acts.configure({"A.bootstrap.servers": "127.0.0.1:1"}),
         end=acts.configure_back,
-        verdict=_STALLED,
-        cause=Cause.MIRROR_DOWN,
     ),
     Fault(
         name="pause-mirror",
         sentence="The mirror's connector is paused.",
         begin=acts_topics.set_state("PAUSED"),
         end=acts_topics.set_state("STARTED"),
-        verdict=_STALLED,
-        cause=Cause.PAUSED,
     ),
     Fault(
         name="small-fetches",
@@ -124,52 +102,42 @@ MIRROR_FAULTS: tuple[Fault, ...] = (
             {"A->B.consumer.max.partition.fetch.bytes": "1", "B.producer.compression.type": "gzip"}
         ),
         end=acts.configure_back,
-        verdict=None,
     ),
     Fault(
         name="forget-offsets",
         sentence="The mirror's own offsets are lost: after a restart it copies everything once more.",
         begin=acts_topics.forget_offsets,
         end=acts.nothing,
-        verdict=None,
     ),
     Fault(
         name="delete-own-topics",
         sentence="The mirror's own topics of offsets and offset syncs are deleted while it runs.",
         begin=_delete_own_topics,
         end=acts.restart("mirror"),
-        verdict=_STALLED,
-        cause=Cause.MIRROR_DOWN,
     ),
     Fault(
         name="cut-source",
         sentence="The mirror's connections to the source are reset; everybody else reaches it.",
         begin=acts.order_proxy("reset"),
         end=acts.order_proxy("pass"),
-        verdict=_STALLED,
-        cause=Cause.MIRROR_DOWN,
     ),
     Fault(
         name="slow-link",
         sentence="Every byte between the source and the mirror takes 4 s.",
         begin=acts.order_proxy("delay 4"),
         end=acts.order_proxy("pass"),
-        verdict=Verdict.LATE,
     ),
     Fault(
         name="quota",
         sentence="A quota on the target lets each client write 20 kB a second only.",
         begin=acts_topics.quota("B", 20_000),
         end=acts_topics.quota("B", None),
-        verdict=Verdict.LATE,
-        cause=Cause.THROTTLED,
     ),
     Fault(
         name="neighbour",
         sentence="Another installation of Mirrorwatch probes by the same topic.",
         begin=acts.start("neighbour"),
         end=acts.finish("neighbour", _TERM),
-        verdict=None,
         topic=CANARY_TOPIC,
     ),
 )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from deploy.local import acts, acts_topics
 from deploy.local.fault import Fault
-from fleet.vocabulary import Cause, Verdict
 
-_STALLED, _LOSING = Verdict.STALLED, Verdict.LOSING
 _TOO_SMALL: dict[str, str | None] = {"max.message.bytes": "200"}
 _USUAL: dict[str, str | None] = {"max.message.bytes": None}
 _BRIEF: dict[str, str | None] = {"retention.ms": "1000", "segment.ms": "1000"}
@@ -18,62 +16,48 @@ TOPIC_FAULTS: tuple[Fault, ...] = (
         sentence="The mirror silently drops every record of one partition.",
         begin=acts.switch("drop", partition=1),
         end=acts.switch_off,
-        verdict=_STALLED,
     ),
     Fault(
         name="misroute-partition",
         sentence="The mirror writes every third record of a topic into the next partition.",
         begin=acts.repartition,
         end=acts.switch_off,
-        verdict=_LOSING,
-        cause=Cause.MISROUTED,
     ),
     Fault(
         name="drop-keys",
         sentence="The mirror drops the keys of every third record of a topic.",
         begin=acts.switch("unkey", modulus=3),
         end=acts.switch_off,
-        verdict=Verdict.ALTERED,
-        cause=Cause.TRANSFORMED,
     ),
     Fault(
         name="drop-values",
         sentence="The mirror drops the values of every third record of a topic.",
         begin=acts.switch("unvalue", modulus=3),
         end=acts.switch_off,
-        verdict=Verdict.ALTERED,
-        cause=Cause.TRANSFORMED,
     ),
     Fault(
         name="reject-large",
         sentence="The target's topic takes smaller records only: the task fails on the first larger one.",
         begin=acts_topics.alter("B", _TOO_SMALL, "A."),
         end=acts_topics.in_turn(acts_topics.alter("B", _USUAL, "A."), acts.restart("mirror")),
-        verdict=_STALLED,
-        cause=Cause.RECORD_REJECTED,
     ),
     Fault(
         name="reject-large-quietly",
         sentence="The target's topic takes smaller records only; errors.tolerance=all drops larger ones.",
         begin=acts_topics.alter("B", _TOO_SMALL, "A."),
         end=acts_topics.alter("B", _USUAL, "A."),
-        verdict=_LOSING,
-        cause=Cause.RECORD_REJECTED,
     ),
     Fault(
         name="stamp-anew",
         sentence="The target's topic writes its own time into records (LogAppendTime).",
         begin=acts_topics.alter("B", {"message.timestamp.type": "LogAppendTime"}, "A."),
         end=acts_topics.alter("B", {"message.timestamp.type": None}, "A."),
-        verdict=Verdict.ALTERED,
-        cause=Cause.RETIMED,
     ),
     Fault(
         name="too-few-in-sync",
         sentence="The target's topic asks for two replicas in sync and has one: Kafka 4 takes one as enough.",
         begin=acts_topics.alter("B", {"min.insync.replicas": "2"}, "A."),
         end=acts_topics.alter("B", {"min.insync.replicas": None}, "A."),
-        verdict=None,
     ),
     Fault(
         name="source-refuses",
@@ -83,50 +67,41 @@ TOPIC_FAULTS: tuple[Fault, ...] = (
         end=acts_topics.in_turn(
             acts_topics.alter("A", _USUAL), acts_topics.alter("B", _USUAL, "A."), acts.restart("mirror")
         ),
-        verdict=Verdict.UNKNOWN,
     ),
     Fault(
         name="expire-quickly",
         sentence="Source and target keep a topic's records for a second or two; the mirror and we keep up.",
         begin=acts_topics.in_turn(acts_topics.alter("A", _BRIEF), acts_topics.alter("B", _BRIEF, "A.")),
         end=acts_topics.in_turn(acts_topics.alter("A", _LONG), acts_topics.alter("B", _LONG, "A.")),
-        verdict=None,
     ),
     Fault(
         name="delete-source-topic",
         sentence="A topic is deleted on the source.",
         begin=acts_topics.delete("A"),
         end=acts.nothing,
-        verdict=None,
     ),
     Fault(
         name="delete-target-topic",
         sentence="A mirrored topic is deleted on the target.",
         begin=acts_topics.delete("B", "A."),
         end=acts.restart("mirror"),
-        verdict=_STALLED,
-        cause=Cause.TOPIC_MISSING,
     ),
     Fault(
         name="recreate-stopped",
         sentence="While the mirror is stopped a source topic is re-created and grows longer than it was.",
         begin=acts_topics.recreate_while_stopped,
         end=acts.nothing,
-        verdict=_LOSING,
-        cause=Cause.TOPIC_RECREATED,
     ),
     Fault(
         name="strangers-at-source",
         sentence="Another program writes 20,000 random and hostile records into the source's topic.",
         begin=acts_topics.write_strange("A"),
         end=acts.nothing,
-        verdict=None,
     ),
     Fault(
         name="strangers-at-target",
         sentence="Another program writes 20,000 random and hostile records into the target's topic.",
         begin=acts_topics.write_strange("B", "A."),
         end=acts.nothing,
-        verdict=None,
     ),
 )

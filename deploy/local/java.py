@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
-from deploy.local.jars import cache, jars
+from deploy.local.jars import StackError, cache, jars, kafka_version
+from deploy.local.process import Process
 from deploy.local.transform import compiled
 
 _LOGGING = Path(__file__).with_name("logging")
@@ -21,6 +23,8 @@ BROKER = "kafka.Kafka"
 FORMATTER = "kafka.tools.StorageTool"
 MIRROR = "org.apache.kafka.connect.mirror.MirrorMaker"
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+CONFIGURE = "kafka.admin.ConfigCommand"
+_TOOL_S = 60.0
 
 
 def class_archive(version: str, main: str) -> Path:
@@ -56,3 +60,20 @@ def java_command(version: str, folder: Path, main: str, *arguments: str, heap_mb
         main,
         *arguments,
     ]
+
+
+def run_tool(main: str, *arguments: str) -> None:
+    """Run one of Kafka's command-line tools, for what the client library has no call for, and wait for it.
+
+    Raises StackError with what the tool said where it fails, and TimeoutError after a minute.
+    """
+    with tempfile.TemporaryDirectory(prefix="mirrorwatch-tool-") as name:
+        folder = Path(name)
+        command = java_command(kafka_version(), folder, main, *arguments, heap_mb=128)
+        tool = Process("tool", command, folder=folder)
+        tool.start()
+        try:
+            if tool.wait(deadline_s=_TOOL_S) != 0:
+                raise StackError(f"{main} {' '.join(arguments)} failed: {tool.logged().strip()[-500:]}")
+        finally:
+            tool.kill()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from deploy.local.broker import Broker
+from deploy.local.broker import Broker, start_together
 from deploy.local.mirror import MirrorMaker
+from deploy.local.several import Several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ STACK_FILE = "stack.json"
 START_FOLDER = "start"  # another process asks for a start by a file of that name in here
 
 
-class Pair:
+class Pair(Several):
     """A context manager: inside it the brokers, and the mirror unless `flows` is empty, are ready.
 
     `stack.json` in the folder tells other processes what is where.
@@ -47,10 +48,7 @@ class Pair:
 
     def start(self) -> None:
         """Start everything at once and return before it is ready."""
-        for broker in self.brokers.values():
-            broker.begin_format()
-        for broker in self.brokers.values():
-            broker.start()
+        start_together(self.brokers.values())
         if self.mirror is not None:
             self.mirror.start()  # it waits for the brokers by itself
         self.write_stack_file()
@@ -113,14 +111,10 @@ class Pair:
         draft.write_text(json.dumps(stack, indent=2), encoding="utf-8")
         draft.rename(self.folder / STACK_FILE)
 
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-            self.wait_ready()
-        except BaseException:
-            self.kill()
-            raise
-        return self
+    def bring_up(self) -> None:
+        """Start everything and wait until it is ready."""
+        self.start()
+        self.wait_ready()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 _GUARD = [
     "setpriv",
     "--pdeathsig",
@@ -152,4 +152,4 @@ class Process:
 def python_process(name: str, module: str, *arguments: str, folder: Path) -> Process:
     """Return a process that runs a module of this checkout."""
     command = [sys.executable, "-m", module, *arguments]
-    return Process(name, command, folder=folder, environment={"PYTHONPATH": str(_ROOT)})
+    return Process(name, command, folder=folder, environment={"PYTHONPATH": str(ROOT)})

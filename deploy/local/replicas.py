@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import ElectionType, KafkaError, TopicPartition
 
-from deploy.local.jars import StackError, kafka_version
-from deploy.local.java import REASSIGN, java_command
-from deploy.local.process import Process
+from deploy.local.jars import StackError
+from deploy.local.java import REASSIGN, run_tool
 from deploy.local.topics import admin_client
 from deploy.local.waiting import wait_until
 
@@ -53,21 +52,17 @@ def replicas(client: Mapping[str, str], topic: str) -> dict[int, list[int]]:
     return {number: list(partition.replicas) for number, partition in sorted(found.items())}
 
 
-def elect_preferred(client: Mapping[str, str]) -> int:
-    """Have the first replica of every partition lead it again and return how many leaders moved.
+def elect_preferred(client: Mapping[str, str]) -> None:
+    """Have the first replica of every partition lead it again.
 
     Raises StackError where a partition could not be given its leader.
     """
     admin = admin_client(client)
     topics = admin.list_topics(timeout=_TIMEOUT_S).topics
     asked = [TopicPartition(name, number) for name, topic in topics.items() for number in topic.partitions]
-    moved = 0
     for partition, error in admin.elect_leaders(ElectionType.PREFERRED, asked).result(_TIMEOUT_S).items():
-        if error is None:
-            moved += 1
-        elif error.code() != KafkaError.ELECTION_NOT_NEEDED:
+        if error is not None and error.code() != KafkaError.ELECTION_NOT_NEEDED:
             raise StackError(f"No leader was elected for {partition.topic}-{partition.partition}: {error}")
-    return moved
 
 
 def reassign(
@@ -75,7 +70,6 @@ def reassign(
     topic: str,
     wanted: Mapping[int, Sequence[int]],
     *,
-    version: str | None = None,
     deadline_s: float = 90.0,
 ) -> None:
     """Give partitions of the topic other replicas, in this order, and wait until these are in sync.
@@ -90,20 +84,10 @@ def reassign(
         ],
     }
     with tempfile.TemporaryDirectory(prefix="mirrorwatch-reassign-") as name:
-        folder = Path(name)
-        file = folder / "plan.json"
+        file = Path(name) / "plan.json"
         file.write_text(json.dumps(plan), encoding="utf-8")
-        arguments = ["--bootstrap-server", client["bootstrap.servers"], "--reassignment-json-file", str(file)]
-        command = java_command(
-            version or kafka_version(), folder, REASSIGN, *arguments, "--execute", heap_mb=128
-        )
-        tool = Process("reassign", command, folder=folder)
-        tool.start()
-        try:
-            if tool.wait(deadline_s=60.0) != 0:
-                raise StackError(f"The reassignment of {topic} failed: {tool.logged().strip()[-500:]}")
-        finally:
-            tool.kill()
+        server = client["bootstrap.servers"]
+        run_tool(REASSIGN, "--bootstrap-server", server, "--reassignment-json-file", str(file), "--execute")
 
     def done() -> bool:
         found = replicas(client, topic)

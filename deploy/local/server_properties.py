@@ -21,13 +21,12 @@ class Seat:
     controller_ports: Mapping[int, int]
 
     def properties(self) -> dict[str, str]:
-        """Return what makes a node one of these: all of them vote, every topic is on as many as there are.
+        """Return what makes a node one of three: all of them vote, every topic is on all of them.
 
-        With three nodes two replicas have to be in sync, so that one broker may be away and no record that
-        was acknowledged can be lost with it.
+        Two replicas have to be in sync, so that one broker may be away and no record that was acknowledged
+        can be lost with it.
         """
-        nodes = len(self.controller_ports)
-        replicas, in_sync = str(min(3, nodes)), str(min(2, nodes))
+        replicas, in_sync = "3", "2"
         voters = (f"{node}@127.0.0.1:{port}" for node, port in self.controller_ports.items())
         return {
             "node.id": str(self.node_id),

@@ -61,6 +61,11 @@ def test_other_flows_are_told_only_where_they_are_not_healthy_and_only_within_th
     assert found == "C->D: unknown (prober) after 50.0 s: a sentence"
 
 
+def test_what_was_not_healthy_before_a_phase_and_stays_so_is_told_again():
+    (found,) = _unwell(SAID, ["A->B", "C->D"], phase("B", 400.0, 500.0))
+    assert found == "C->D: still unknown (prober): a sentence"
+
+
 def test_a_flow_that_was_never_healthy_is_so_at_no_time():
     assert _healthy_from(SAID, "D->E", 0.0) == float("inf")
 

@@ -14,7 +14,15 @@ NOT_DRILLED = {
     "retime-some": "a canary compares no timestamps",
 }
 STALL = Drill(name="freeze-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN)
-BENIGN = Drill(name="restart-mirror", verdict=None)
+BENIGN = Drill(name="restart-source", verdict=None, accepted=frozenset({Cause.SOURCE_DOWN}))
+OVERTAKEN = Drill(
+    name="overtake",
+    verdict=Verdict.LOSING,
+    cause=Cause.OVERTAKEN,
+    accepted=frozenset({Cause.MIRROR_DOWN}),
+    shows_mended=True,
+    then=Verdict.LOSING,
+)
 LATE = Drill(name="quota", verdict=Verdict.LATE)
 SLOW = Drill(name="slow-link", verdict=Verdict.LATE, accepted=frozenset({Cause.TASK_STUCK}))
 BURSTS = Drill(
@@ -76,17 +84,38 @@ def test_groups_keep_every_drill_once():
         (BENIGN, [WELL], ""),
         (BENIGN, [WELL, (6.0, "stalled", "source_down"), (8.0, "healthy", None)], ""),
         (BENIGN, [WELL, (6.0, "repeating", "duplicating")], "repeating was said"),
+        (BENIGN, [WELL, (6.0, "stalled", "mirror_down")], "mirror_down was said"),
+        (BENIGN, [WELL, (6.0, "late", "target_down")], "target_down was said"),
+        (BENIGN, [WELL, (6.0, "unknown", None), (12.0, "stalled", "mirror_down")], ""),
+        (BENIGN, [WELL, (6.0, "unknown", "prober")], "prober was said"),
+        (BENIGN, [WELL, (12.0, "unknown", "prober")], "prober was said"),
+        (STALL, [WELL, (12.0, "stalled", "mirror_down")], "the expected was not said"),
+        (STALL, [WELL, (5.6, "stalled", "mirror_down"), (8.0, "unknown", "prober")], "prober was said"),
+        (
+            STALL,
+            [WELL, (5.2, "late", "source_down"), (5.6, "stalled", "mirror_down")],
+            "source_down was said",
+        ),
+        (OVERTAKEN, [WELL, (6.0, "stalled", "mirror_down"), (12.0, "losing", "overtaken")], ""),
+        (
+            OVERTAKEN,
+            [WELL, (6.0, "stalled", "source_down"), (12.0, "losing", "overtaken")],
+            "source_down was said",
+        ),
     ],
 )
 def test_what_makes_a_row_right(drill, result, wrong):
     assert Result("x", said=result, mended_s=10.0, healed_s=1.0).wrong(drill) == wrong
 
 
-def test_a_flow_that_does_not_come_back_and_a_probe_called_lost_are_wrong():
+def test_a_flow_that_does_not_come_back_is_wrong():
     assert Result("x", said=[WELL]).wrong(BENIGN) == "the flow did not come back"
-    assert (
-        Result("x", said=[WELL], healed_s=1.0, books={"lost": 1}).wrong(BENIGN) == "probes were called lost"
-    )
+
+
+@pytest.mark.parametrize("called", ["lost", "confirmed"])
+def test_a_probe_called_lost_is_wrong_where_no_alarm_is_expected(called):
+    result = Result("x", said=[WELL], healed_s=1.0, books={called: 1})
+    assert result.wrong(BENIGN) == "probes were called lost"
 
 
 def test_a_fault_that_left_no_trace_in_the_books_did_not_happen():
@@ -106,3 +135,13 @@ def test_results_are_kept_and_written_down():
     assert "| stalled mirror_down or task_stuck |" in page({"quota": result})
     assert "| late; on the way mirror_down |" in page({"slow-link": result})
     assert "2026-01-02" in text
+
+
+def test_the_page_names_the_kafka_of_the_run_and_can_be_made_of_nothing(monkeypatch):
+    monkeypatch.setenv("MIRRORWATCH_KAFKA", "")
+    assert "two real Kafka 4.3.0 brokers" in page({})
+    monkeypatch.setenv("MIRRORWATCH_KAFKA", "3.9")
+    assert "two real Kafka 3.9.2 brokers" in page({})
+    days = {name: Result(name, [WELL], day=f"2026-01-0{number}") for number, name in enumerate(BY_LABEL, 1)}
+    two = dict(list(days.items())[:3])
+    assert "on 2026-01-01 to 2026-01-03." in page(two)

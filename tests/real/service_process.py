@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import threading
 import time
 import urllib.error
@@ -13,9 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from deploy.local.jars import kafka_version
-from deploy.local.ports import free_port
-from deploy.local.process import Process
+from deploy.local.service import Service, minor
 from tests.eventually import eventually
 
 if TYPE_CHECKING:
@@ -26,7 +23,7 @@ QUICK = {"interval": "250ms", "threshold": "2s", "horizon": "8s"}
 LOOK_S = 0.1
 
 
-class ServiceProcess(Process):
+class ServiceProcess(Service):
     """`mirrorwatch run` with its store in `folder`; what it says of each flow is noted all the time."""
 
     def __init__(
@@ -40,24 +37,16 @@ class ServiceProcess(Process):
         canary: Mapping[str, Any] | None = None,
         version: str | None = None,
     ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}"
-        self.config = folder / "mirrorwatch.yaml"
-        document: dict[str, Any] = {
-            "mirror_version": (version or kafka_version()).rpartition(".")[0],
-            "http": {"listen": f"127.0.0.1:{port}"},
-            "canary": {"topic": topic, **QUICK, **(canary or {})},
-        }
+        document: dict[str, Any] = {"canary": {"topic": topic, **QUICK, **(canary or {})}}
+        if version is not None:
+            document["mirror_version"] = minor(version)
         if mm2 is not None:
             document["mm2"] = str(mm2)
         if clusters is not None:
             document["clusters"] = {alias: dict(client) for alias, client in clusters.items()}
         if flows is not None:
             document["flows"] = {name: dict(said) for name, said in flows.items()}
-        self.config.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML
-        command = [sys.executable, "-m", "mirrorwatch", "run", str(self.config), "--log-format", "json"]
-        super().__init__("mirrorwatch", command, folder=folder)
+        super().__init__(folder, document)
         self.said: list[tuple[float, str, str, str | None]] = []  # monotonic s, flow, verdict, cause
         self._leaving = threading.Event()
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -91,7 +80,7 @@ class ServiceProcess(Process):
 
     def flow(self, name: str = "A->B") -> dict[str, Any]:
         """Return what it says of one flow, empty while it says nothing."""
-        return next((flow for flow in self.answer().get("flows", ()) if flow["flow"] == name), {})
+        return self.flows().get(name, {})
 
     def books(self, name: str = "A->B") -> dict[str, int]:
         """Return the flow's counters."""
@@ -164,11 +153,7 @@ class ServiceProcess(Process):
         self.request_stop()
         assert self.wait(deadline_s=deadline_s) == 0, self.logged()[-3000:]
         assert "Traceback" not in self.logged(), self.logged()
-        return {
-            line["flow"]: {key: value for key, value in line.items() if isinstance(value, int)}
-            for line in self.lines()
-            if line["sentence"] == "the books at the end"
-        }
+        return self.last_books()
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the log since the newest start; every line has to be JSON, so a traceback would show."""
@@ -190,7 +175,5 @@ class ServiceProcess(Process):
 
     def _listen(self) -> None:
         while not self._leaving.wait(LOOK_S):
-            with contextlib.suppress(ValueError, OSError):
-                for flow in self.answer().get("flows", ()):
-                    told = (time.monotonic(), flow["flow"], flow["verdict"], flow["cause"]["code"])
-                    self.said.append(told)
+            for name, flow in self.flows().items():
+                self.said.append((time.monotonic(), name, flow["verdict"], flow["cause"]["code"]))

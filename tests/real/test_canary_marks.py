@@ -117,7 +117,6 @@ def test_every_mark_that_a_copier_can_earn(watched):
     assert service.flow()["verdict"] == "healthy"  # a burst as a restart leaves it
     copier.how = "swap"
     grows(service, "reordered")
-    copier.how = "well"
     copier.how = "keep one back"
     grows(service, "lost", 1)
     service.becomes("losing", deadline_s=10)

@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from deploy.local import topics
 from deploy.local.broker import Broker
 from deploy.local.jars import StackError, verify
+from deploy.local.java import CONFIGURE, run_tool
 from deploy.local.mirror import MirrorMaker
 from deploy.local.pair import Pair
 from deploy.local.properties import write_properties
@@ -271,3 +272,19 @@ def test_faults_come_and_go_from_another_process(tmp_path):
     assert not any(alive(pid) for pid in pids)
     with fault("begin", "freeze-mirror") as acting:
         assert acting.wait(10) == 0  # there is nothing left to freeze
+
+
+def test_killing_a_broker_ends_what_formats_its_folder_too(tmp_path):
+    broker = Broker("F", tmp_path / "broker")
+    broker.begin_format()
+    formatter = int((tmp_path / "broker" / "format-F.pid").read_text(encoding="ascii"))
+    assert Path(f"/proc/{formatter}").exists()
+    broker.kill()
+    assert not Path(f"/proc/{formatter}").exists()
+
+
+def test_a_tool_that_fails_is_quoted():
+    with pytest.raises(
+        StackError, match=r"(?s)kafka.admin.ConfigCommand --nonsense failed: .*nonsense is not"
+    ):
+        run_tool(CONFIGURE, "--nonsense")

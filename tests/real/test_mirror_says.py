@@ -12,9 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from deploy.local import topics
-from deploy.local.jars import kafka_version
-from deploy.local.java import java_command
-from deploy.local.process import Process
+from deploy.local.quotas import limit_clients
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
 
@@ -113,25 +111,11 @@ def test_nothing_else_of_the_mirrors_configuration_is_kept_or_shown(mirror, topi
 @contextmanager
 def quota(broker, client_id, **config):
     """Hold this client back for a while, as an operator does with kafka-configs."""
-
-    def alter(option, value):
-        command = java_command(
-            kafka_version(),
-            broker.folder,
-            "kafka.admin.ConfigCommand",
-            *("--bootstrap-server", broker.bootstrap, "--alter", option, value),
-            *("--entity-type", "clients", "--entity-name", client_id),
-            heap_mb=128,
-        )
-        tool = Process(f"quota-{broker.alias}", command, folder=broker.folder)
-        tool.start()
-        assert tool.wait(deadline_s=60) == 0, tool.logged()
-
-    alter("--add-config", ",".join(f"{key}={value}" for key, value in config.items()))
+    limit_clients(broker.bootstrap, client_id, config)
     try:
         yield
     finally:
-        alter("--delete-config", ",".join(config))
+        limit_clients(broker.bootstrap, client_id, dict.fromkeys(config))
 
 
 @pytest.mark.parametrize(

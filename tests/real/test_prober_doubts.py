@@ -36,11 +36,9 @@ def service(running, topic_name, tmp_path):
     return found
 
 
-def told(service, since_at=0.0):
-    """Return every (verdict, cause) that the log tells, in order, from the line that is this far in it."""
-    return [
-        (line["verdict"], line["cause"]) for line in service.lines()[int(since_at) :] if "verdict" in line
-    ]
+def told(service, from_line=0):
+    """Return every (verdict, cause) that the log tells, in order, from this line of it on."""
+    return [(line["verdict"], line["cause"]) for line in service.lines()[from_line:] if "verdict" in line]
 
 
 def stand_still(service, *, seconds=STOOD_S):
@@ -141,9 +139,7 @@ def test_a_full_disk_is_our_fault_and_no_row_is_lost(service, running, tmp_path)
 
 def test_a_store_that_another_process_holds_is_our_fault(service, running, tmp_path):
     folder = tmp_path / "store"
-    with contextlib.ExitStack() as stack:
-        holder = contextlib.ExitStack()
-        stack.enter_context(holder)
+    with contextlib.ExitStack() as holder:
 
         def hold():
             store = holder.enter_context(

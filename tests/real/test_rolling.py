@@ -43,6 +43,7 @@ def test_maintenance_loses_nothing_and_nothing_is_called_lost(stack):
     assert figures["exit_status"] == 0
     turned = {number: [*held[1:], held[0]] for number, held in held_before.items()}
     assert replicas.replicas(source, rolling.TOPIC) == turned
+    assert set(figures["flows"]) == set(rolling.FLOWS)
     for flow in figures["flows"].values():
         books = flow["books"]
         assert flow["false_losses"] == flow["called_lost"] == flow["missing_on_target"] == 0

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deploy.local.broker import Broker
+from deploy.local.broker import Broker, start_together
 from deploy.local.jars import kafka_version
 from deploy.local.mirror import MirrorMaker, mirror_settings
 from deploy.local.properties import write_properties
+from deploy.local.several import Several
 from deploy.local.topics import admin_client, topic_id
 from tests.eventually import eventually
 from tests.real.census import read_all
@@ -95,7 +96,7 @@ class Named:
         return self.broker.java_properties(user)
 
 
-class Brokers:
+class Brokers(Several):
     """The brokers x, y and z and the mirror with every flow of these shapes."""
 
     def __init__(self, folder, version, shapes):
@@ -122,11 +123,8 @@ class Brokers:
     def of(self, shape, alias):
         return self.by_letter[shape.names[alias]]
 
-    def start(self):
-        for broker in self.by_letter.values():
-            broker.begin_format()
-        for broker in self.by_letter.values():
-            broker.start()
+    def bring_up(self):
+        start_together(self.by_letter.values())
         for broker in self.by_letter.values():
             broker.wait_ready(deadline_s=60)
         self.mirror.start()
@@ -145,12 +143,8 @@ class Brokers:
 def brokers(request, tmp_path_factory):
     version = getattr(request, "param", kafka_version())
     shapes = OLDER_SHAPES if hasattr(request, "param") else SHAPES
-    started = Brokers(tmp_path_factory.mktemp("topologies"), version, shapes)
-    try:
-        started.start()
-        yield started
-    finally:
-        started.kill()
+    with Brokers(tmp_path_factory.mktemp("topologies"), version, shapes) as running:
+        yield running
 
 
 @pytest.fixture

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import sys
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deploy.local.ports import free_port
 from deploy.local.process import Process
 from deploy.local.properties import write_properties
+from deploy.local.service import flows_at, minor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +54,8 @@ class Service(Process):
         known = {key: value for key, value in settings.items() if ".transforms" not in key}
         write_properties(folder / "mm2.properties", known)
         configuration = folder / "mirrorwatch.yml"
-        minor = ".".join(version.split(".")[:2])
-        configuration.write_text(_CONFIGURATION.format(version=minor, port=self.port), encoding="utf-8")
+        text = _CONFIGURATION.format(version=minor(version), port=self.port)
+        configuration.write_text(text, encoding="utf-8")
         super().__init__(
             "service", [sys.executable, "-m", "mirrorwatch", "run", str(configuration)], folder=folder
         )
@@ -70,21 +68,11 @@ class Service(Process):
 
     def says(self, flow: str) -> Said | None:
         """Return what the API says of a flow now, or None while it does not answer or does not know it."""
-        for entry in self._flows():
-            if entry.get("flow") == flow:
-                cause = entry.get("cause") or {}
-                return Said(
-                    str(entry.get("verdict")), str(cause.get("code") or ""), str(cause.get("sentence") or "")
-                )
-        return None
-
-    def _flows(self) -> list[dict[str, Any]]:
-        try:
-            with urllib.request.urlopen(f"{self.url}/api/v1/flows", timeout=2.0) as answer:  # noqa: S310  (our own http address)
-                flows = json.load(answer).get("flows", [])
-        except (OSError, ValueError, urllib.error.URLError):
-            return []
-        return list(flows)
+        said = flows_at(self.url).get(flow)
+        if said is None:
+            return None
+        cause = said.get("cause") or {}
+        return Said(str(said.get("verdict")), str(cause.get("code") or ""), str(cause.get("sentence") or ""))
 
 
 def service_port() -> int:

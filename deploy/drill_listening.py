@@ -1,0 +1,93 @@
+"""What is heard of a flow while a fault is made to happen, goes on and is mended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deploy.drill_list import Drill
+    from deploy.drill_result import Result
+    from deploy.drill_service import Watched
+    from deploy.local.pair import Pair
+
+    Act = subprocess.Popen[bytes]
+
+LOOK_S = 0.1
+LISTEN_ON_S = 3.0  # after what was expected was said, in case something else follows
+ACT_S = 120.0  # an act that waits for a start needs us to attend until it is done, so long at most
+
+
+class DrillError(Exception):
+    """A drill that could not be run; the others go on."""
+
+
+def begin_act(stack: Path, drill: Drill, topic: str, what: str) -> Act:
+    """Have another process begin or end a drill's fault."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "deploy.local.faults", str(stack), what, drill.name, "--topic", topic]
+    )
+
+
+def expect_done(act: Act) -> None:
+    """End an act that still runs. Raises DrillError unless it was done by itself and well."""
+    if act.poll() is None:
+        act.kill()
+        act.wait()
+    if act.returncode != 0:
+        raise DrillError("it could not be made to happen, or to end")
+
+
+@dataclass(slots=True)
+class Listening:
+    """Notes what is said of the flow while a fault goes on and after it."""
+
+    watched: Watched
+    result: Result
+    drill: Drill
+    began: float
+    now: tuple[str, str | None] = ("", None)
+    hit_at: float | None = None
+
+    def until(self, wait_s: float, pair: Pair, act: Act, *, ends: Callable[[], bool]) -> None:
+        """Listen for that long, or until `ends` holds after the act is done.
+
+        Raises DrillError where it could not be done; then it runs no longer.
+        """
+        until = time.monotonic() + wait_s
+        latest = until + ACT_S
+        while time.monotonic() < until or (act.poll() is None and time.monotonic() < latest):
+            pair.attend()
+            self._look()
+            if act.poll() is not None and ends():
+                break
+            time.sleep(LOOK_S)
+        expect_done(act)
+
+    def said_enough(self) -> bool:
+        """Tell whether what was expected was said a moment ago."""
+        return self.hit_at is not None and time.monotonic() - self.hit_at > LISTEN_ON_S
+
+    def is_back(self) -> bool:
+        """Tell whether the flow is where it comes back to, and what was expected has been said."""
+        done = self.drill.verdict is None or self.hit_at is not None
+        since_s = time.monotonic() - self.began - (self.result.mended_s or 0.0)
+        return done and since_s >= self.drill.after_s and self.now[0] == self.drill.then
+
+    def _look(self) -> None:
+        flow = self.watched.flow()
+        if not flow:
+            return
+        told = (flow["verdict"], flow["cause"]["code"])
+        if told != self.now:
+            self.now = told
+            self.result.said.append((round(time.monotonic() - self.began, 1), *told))
+            if self.hit_at is None and self.result.hit(self.drill) is not None:
+                self.hit_at = time.monotonic()
+                self.result.sentence = flow["cause"]["sentence"]
