@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from canary import leases, saving, tables
+from canary.findings import MAX_LOSSES, row_of
 from canary.heritage import FlowHeritage, Left
 from canary.saving import TakenOverError, Waiting
-from canary.watch import MAX_LOSSES, Instant
+from canary.watch import Instant
 from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -30,11 +32,11 @@ AGAIN_S = 5.0  # after the store has failed
 TIDY_S = 3600.0
 LOOK_S = 0.5
 # After this nothing of a process stands on the source any more: the topic that we make keeps probes for a day
-# and six hours (probing.TOPIC_CONFIG), and what one that others made keeps for longer is in nobody's books.
+# and six hours (plan.PROBES_SETTINGS), and what one that others made keeps for longer is in nobody's books.
 UNWATCHED_S = 7 * 86_400.0
 MAX_ROWS = 200_000  # that wait for a store which cannot be written
+MAX_WAITING_FINDINGS = 20_000
 MAX_CARRIED = 100_000
-FINDINGS_S = 1800.0  # how far back findings are gone on with: a verdict holds for less than this
 MIGRATIONS = (*tables.MIGRATIONS, *leases.MIGRATIONS)
 
 
@@ -102,8 +104,11 @@ class Bookkeeper:
             )
 
     async def load(self) -> dict[str, FlowHeritage]:
-        """Return by flow what it begins with, what waits to be written included."""
-        since_at = self._clock.wall_s() - FINDINGS_S
+        """Return by flow what it begins with; what it carries, even where that waits to be written.
+
+        Findings are those that were written: who drops a flow and begins it again hands on what it found.
+        """
+        since_at = self._clock.wall_s() - tables.FINDINGS_S
         carried, coverages, findings, losses = await self._store.read(
             lambda connection: (
                 tables.carried_of(connection),
@@ -162,14 +167,15 @@ class Bookkeeper:
         for one in shot.coverages:
             key = (name, one.incarnation, one.topic_id, one.partition)
             self._waiting.coverages[key] = (name, held.watch.target_topic_id, one)
-        for finding in held.watch.take_findings():
-            number = finding.overtaken + 2 * finding.named
-            place = (finding.kind, finding.at, finding.topic, finding.partition, number)
-            self._waiting.findings[name, place] = (name, number, finding)
+        for finding in held.watch.found.take():
+            self._waiting.findings[name, row_of(finding)] = (name, finding)
         for incarnation in shot.finished:
             self._finish(incarnation, name)
-        if len(self._waiting.rows) > MAX_ROWS:
-            self._give_up_oldest()
+        self._give_up_oldest()
+
+    def forget_loops(self, flow: str) -> None:
+        """Have no loop of this flow come back at a start or a reload, of those that were found until now."""
+        self._waiting.forget_loops(flow)
 
     def forget(self, held: WatchedFlow) -> None:
         """Note the last of a flow that is watched no more."""
@@ -238,14 +244,19 @@ class Bookkeeper:
         return self._tidied_ns is None or self._clock.monotonic_ns() - self._tidied_ns > TIDY_S * 1e9
 
     def _give_up_oldest(self) -> None:
-        rows = self._waiting.rows
-        for key in sorted(rows, key=lambda one: one[2])[: len(rows) - MAX_ROWS]:
-            del rows[key]
-        self._reporter.problem(
-            "store",
-            f"the store has not been written for so long that the books of the oldest minutes are given up;"
-            f" {MAX_ROWS} rows wait",
-        )
+        rows, findings = self._waiting.rows, self._waiting.findings
+        given_up = []
+        if len(rows) > MAX_ROWS:
+            for key in sorted(rows, key=lambda one: one[2])[: len(rows) - MAX_ROWS]:
+                del rows[key]
+            given_up.append(f"the books of the oldest minutes are given up; {MAX_ROWS} rows wait")
+        if len(findings) > MAX_WAITING_FINDINGS:
+            for name in list(islice(findings, len(findings) - MAX_WAITING_FINDINGS)):
+                del findings[name]
+            given_up.append(f"the oldest findings are given up; {MAX_WAITING_FINDINGS} wait")
+        if given_up:
+            told = ", and ".join(given_up)
+            self._reporter.problem("store", f"the store has not been written for so long that {told}")
 
     async def _wait_for_others(self) -> dict[str, float]:
         """Wait until it is known of every lease whether its process is alive; return those that were silent.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
-from canary.plan import settings_text
+from canary.plan import CONTROL_SETTINGS, settings_text
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from fleet.evidence import ClusterEvidence, Control
 from fleet.quantity import duration_text
@@ -26,8 +26,6 @@ TOPIC = "__mirrorwatch-control"
 INTERVAL_S = 1.0
 TIMEOUT_S = 2.0
 SLOW_S = 1.0  # a probe that is under way for longer counts as failing before it has ended
-# Kafka deletes whole segments, and the one that is written to never: without segment.ms an hour is a week.
-TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "600000"}
 _AGAIN_S = 2.0
 _REFUSED_AGAIN_S = 30.0
 _LOOK_S = 1.0
@@ -201,9 +199,9 @@ class ControlProbes:
         if self._mode is CanaryMode.PRECREATED:
             raise UnavailableError(
                 f"the topic {TOPIC} does not exist and mode: precreated forbids making it; create it with one"
-                f" partition and {settings_text(TOPIC_CONFIG)}"
+                f" partition and {settings_text(CONTROL_SETTINGS)}"
             )
-        await self._admin.create_topic(NewTopicRequest(TOPIC, 1, TOPIC_CONFIG))
+        await self._admin.create_topic(NewTopicRequest(TOPIC, 1, CONTROL_SETTINGS))
         made = (await self._admin.describe_topics([TOPIC]))[TOPIC]
         if made is None:
             raise UnavailableError(f"the topic {TOPIC} was made and is not to be seen yet; looking again")

@@ -10,7 +10,8 @@ What is doubted, in the order in which it is asked, and whom it concerns:
 4. the flows out of a cluster: the same look at its topics, and our producer, which reports nothing.
 
 3 and 4 hold only while the cluster's control probes do not fail: otherwise the cluster is at fault. A reader
-of a source that shows nothing spoils no arrival: its flows are told that the source is not seen, no more.
+that does not run is the exception: its thread is ours, whatever the cluster does. A reader of a source that
+shows nothing spoils no arrival: its flows are told that the source is not seen, no more.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fleet.quantity import duration_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from canary.flows import WatchedFlow
+    from canary.flows import CanaryFlow, WatchedFlow
     from canary.report import Reporter
     from canary.site import Site
     from runtime.clock import WaitingClock
@@ -64,7 +65,7 @@ class Doubts:
         self._tell = tell
         self._reporter = reporter
         self._impaired: dict[str, Suspicion] = {}  # by flow: what it was told
-        self._unseen: dict[str, str] = {}  # by flow: why its source is not seen, as it was told
+        self._unseen: dict[str, Suspicion] = {}  # by flow: why its source is not seen, as it was told
         self._ends = Ends()
         self._store = StoreDoubt()
         self._refused: dict[tuple[str, str], str] = {}  # by cluster and topic: what it said
@@ -75,10 +76,14 @@ class Doubts:
             None  # until when a standstill is doubted, and what it was
         )
 
-    def forget_flow(self, name: str) -> None:
+    def forget_flow(self, flow: CanaryFlow) -> None:
         """Forget what a flow was told, which is watched no more."""
-        self._impaired.pop(name, None)
-        self._unseen.pop(name, None)
+        self._impaired.pop(flow.name, None)
+        if self._unseen.pop(flow.name, None) is None:
+            return
+        of_source = {held.flow.name for held in self._flows if held.flow.source == flow.source}
+        if not (of_source - {flow.name}) & self._unseen.keys():
+            self._reporter.settled(_seeing(flow))
 
     async def watch(self) -> None:
         """Look every tenth of a second, until cancelled."""
@@ -178,7 +183,7 @@ class Doubts:
         for site in self._sites.values():
             site.move_instants(by_s)
         for held in self._flows:
-            held.watch.move_instants(by_s)
+            held.watch.found.move_instants(by_s)
         for move in self.on_clock_set:
             move(by_s)
 
@@ -197,7 +202,7 @@ class Doubts:
         target, topic = self._sites[held.flow.target], held.flow.target_topic
         silent_s = target.reader.silent_s
         if silent_s > TAP_SILENT_S:
-            what = f"its reader of {target.alias} has not run for {silent_s:.0f} s"
+            what = _not_run(target)
             return Suspicion("reader", what, now_ns - int(silent_s * 1e9))
         if target.control.control is Control.FAILING:
             return None  # the cluster is down, not our reader
@@ -205,7 +210,7 @@ class Doubts:
         for refusal in refused:
             if refusal:
                 what = f"it is not allowed to see {topic} on {target.alias}: {refusal}"
-                return Suspicion("refused", what, now_ns)
+                return Suspicion(f"refused {refusal}", what, now_ns)
         return self._ends.why(target.alias, topic)
 
     def _why_looks(self, site: Site, topic: str, now_ns: int) -> Suspicion | None:
@@ -216,32 +221,48 @@ class Doubts:
         unlooked_s = (now_ns - looked_ns) / 1e9
         if unlooked_s <= LOOK_SILENT_S:
             return None
-        what = f"it could not look at {topic} on {site.alias} for {duration_text(unlooked_s)}"
-        return Suspicion("looks", f"{what}: {error}" if error else what, looked_ns)
+        what = f"it could not look at {topic} on {site.alias} for {duration_text(LOOK_SILENT_S)} or longer"
+        told = f"{what}: {error}" if error else what
+        return Suspicion(f"looks {site.alias} {topic} {error}", told, looked_ns)
 
     def _why_producer(self, held: WatchedFlow, now_ns: int) -> Suspicion | None:
         alias, sent_ns = held.flow.source, self._unreported.get(held.flow.source)
         if sent_ns is None or self._sites[alias].control.control is Control.FAILING:
             return None
-        silent_s = (now_ns - sent_ns) / 1e9
-        if silent_s <= report_within_s(held.watch.horizon_s) + REPORT_LATE_S:
+        limit_s = report_within_s(held.watch.horizon_s) + REPORT_LATE_S
+        if (now_ns - sent_ns) / 1e9 <= limit_s:
             return None
-        what = f"its producer to {alias} has reported nothing for {duration_text(silent_s)}"
+        what = f"its producer to {alias} has reported nothing for {duration_text(limit_s)} or longer"
         return Suspicion("producer", what, sent_ns)
+
+    def _why_source(self, held: WatchedFlow, now_ns: int) -> Suspicion | None:
+        source = self._sites[held.flow.source]
+        silent_s = source.reader.lazily_silent_s
+        if silent_s > TAP_SILENT_S:
+            return Suspicion("reader", _not_run(source), now_ns - int(silent_s * 1e9))
+        if source.control.control is Control.FAILING:
+            return None
+        return self._ends.why(source.alias, held.flow.source_topic)
 
     def _look_at_source(self, held: WatchedFlow, now_ns: int) -> None:
         """Tell a flow whether its source shows what is in its log."""
-        source, topic, why = self._sites[held.flow.source], held.flow.source_topic, ""
-        behind = self._ends.why(source.alias, topic)
-        if source.reader.lazily_silent_s > TAP_SILENT_S:
-            why = f"its reader of {source.alias} has not run for {source.reader.lazily_silent_s:.0f} s"
-        elif behind is not None and source.control.control is not Control.FAILING:
-            why = behind.sentence
-        if bool(why) is not bool(self._unseen.get(held.flow.name)):
-            self._unseen[held.flow.name] = why
-            self._tell(held, SourceUnseen(why, now_ns))
-            where = f"{source.alias}: seeing {topic}"
-            if why:
-                self._reporter.problem(where, f"what is in {topic} on {source.alias} is not seen: {why}")
-            else:
-                self._reporter.settled(where)
+        flow, why = held.flow, self._why_source(held, now_ns)
+        told = self._unseen.get(flow.name)
+        if why is not None and (told is None or told.kind != why.kind):
+            self._unseen[flow.name] = why
+            self._tell(held, SourceUnseen(why.sentence, now_ns))
+            what = f"what is in {flow.source_topic} on {flow.source} is not seen"
+            self._reporter.problem(_seeing(flow), f"{what}: {why.sentence}")
+        elif why is None and told is not None:
+            del self._unseen[flow.name]
+            self._tell(held, SourceUnseen("", now_ns))
+            self._reporter.settled(_seeing(flow))
+
+
+def _not_run(site: Site) -> str:
+    return f"its reader of {site.alias} has not run for {duration_text(TAP_SILENT_S)} or longer"
+
+
+def _seeing(flow: CanaryFlow) -> str:
+    """Return the place of a complaint about what the flow's source shows."""
+    return f"{flow.source}: seeing {flow.source_topic}"

@@ -12,6 +12,7 @@ from fleet.evidence import CanaryState, FlowEvidence, TopicEvidence
 if TYPE_CHECKING:
     from canary.flows import WatchedFlow
     from canary.site import Site
+    from canary.topic_care import Refusal
     from canary.watch import Instant
 
 SLOW_LEAST_S = 0.3
@@ -36,11 +37,11 @@ def flow_evidence(
     *,
     state: CanaryState,
     sentence: str,
-    refusal: tuple[str, float] | None = None,
+    refusal: Refusal | None = None,
 ) -> FlowEvidence:
     """Return the evidence for a verdict on this flow.
 
-    `refusal` says why the target's topic takes no copies, and when it was last seen not to.
+    `refusal` says why the target's topic takes no copies, and when it was seen not to.
     """
     flow = held.flow
     from_topic = source.topics.present.get(flow.source_topic)
@@ -61,8 +62,9 @@ def flow_evidence(
             target_partitions=to_topic.partitions if to_topic else None,
             source_recreated_at=source.topics.recreated_recently(flow.source_topic, now.at),
             target_recreated_at=target.topics.recreated_recently(flow.target_topic, now.at),
-            target_refuses=refusal[0] if refusal is not None else "",
-            target_refused_at=refusal[1] if refusal is not None else None,
+            target_refuses=refusal.sentence if refusal is not None else "",
+            target_refused_at=refusal.seen_at if refusal is not None else None,
+            target_refused_since=refusal.since_at if refusal is not None else None,
             settings_within_s=settings_within_s(flow.threshold_s),
         ),
         exactly_once=flow.exactly_once,

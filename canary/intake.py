@@ -121,8 +121,7 @@ class Intake:
         if not site.reader.note(record):
             return
         if leaps:
-            gap = TargetGap(record.partition, record.at_ns)
-            self._dispatch.tell_target(site.alias, record.topic, gap, self._now)
+            self._tell_gap(site, record)
         self._note_read(site, record.topic)
         reading = decode(record.key, record.value, record.headers)
         if isinstance(reading, Stranger):
@@ -143,11 +142,20 @@ class Intake:
 
     def _take_end(self, end: TappedEnd) -> None:
         site = self._sites.get(alias_of(end.tap))
-        if site is None or not site.reader.note(end):
+        if site is None:
             return
+        leaps = site.reader.leaps(end)
+        if not site.reader.note(end):
+            return
+        if leaps:
+            self._tell_gap(site, end)
         self._note_read(site, end.topic)
         read = TargetRead(end.partition, end.position, end.position)
         self._dispatch.tell_target(site.alias, end.topic, read, self._now)
+
+    def _tell_gap(self, site: Site, tapped: TappedRecord | TappedEnd) -> None:
+        gap = TargetGap(tapped.partition, tapped.at_ns)
+        self._dispatch.tell_target(site.alias, tapped.topic, gap, self._now)
 
     def _note_read(self, site: Site, topic: str) -> None:
         site.counts.last_success_at["tap"] = self._now.at

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from canary import tables
 from runtime.store_migrations import Migration, create
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _METADATA = sa.MetaData()
 
@@ -90,6 +91,9 @@ def exchange_latches(
     return latches_of(connection)
 
 
-def lift_latch(connection: sa.Connection, source: str, topic: str) -> None:
-    """Take a latch away, where there is one."""
+def lift_latch(
+    connection: sa.Connection, source: str, topic: str, *, flows: Iterable[str], now_at: float
+) -> None:
+    """Take a latch away, where there is one, with what was found of the loop in the flows of its source."""
+    tables.forget_loops(connection, flows, now_at=now_at)
     connection.execute(sa.delete(LATCHES).where(LATCHES.c.source == source, LATCHES.c.topic == topic))

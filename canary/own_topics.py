@@ -75,6 +75,7 @@ class _Topic:
     book: NewestHeartbeat | TaskBook
     topic_id: str | None = None
     position: int | None = None  # the next offset to read
+    told: str = ""  # why it may not be read, as it was told
     ask_ns: int = 0  # when to ask for it again, unless something comes
 
     @property
@@ -177,7 +178,6 @@ class OwnTopics:
         }
         gone = {name for name, said in self._said.items() if named.get(name) != said.topics}
         for topic in [one for one in self._topics.values() if one.flow in gone]:
-            self._reporter.settled(self._where(topic))
             del self._topics[topic.name]
         for name in gone:
             del self._said[name]
@@ -204,7 +204,7 @@ class OwnTopics:
             return
         if found is None:
             topic.forget()
-            self._reporter.settled(self._where(topic))
+            topic.told = ""
             return
         if topic.topic_id not in (None, found.topic_id):
             topic.forget()
@@ -239,7 +239,7 @@ class OwnTopics:
         topic.position = position
         if topic.beats:
             self._counts.last_success_at[COLLECTOR] = self._clock.wall_s()
-            self._reporter.settled(self._where(topic))
+            topic.told = ""
 
     def _refuse(self, topic: _Topic, error: RefusedError) -> None:
         """Leave a topic that may not be read alone for a while."""
@@ -247,8 +247,7 @@ class OwnTopics:
         topic.ask_ns = self._clock.monotonic_ns() + 2 * topic.silent_ns
         if topic.beats:
             self._counts.errors[COLLECTOR] += 1
-            told = "MirrorMaker's heartbeats are not read, and the flow is judged without them as well"
-            self._reporter.problem(self._where(topic), f"{told}: {error}")
-
-    def _where(self, topic: _Topic) -> str:
-        return f"{self._alias}: reading {topic.name}"
+        if topic.beats and topic.told != str(error):
+            topic.told = str(error)
+            told = "MirrorMaker's heartbeats are not read, and its flow is judged without them"
+            self._reporter.event(told, kafka_cluster=self._alias, topic=topic.name, why=str(error))

@@ -215,7 +215,7 @@ class Prober:
                 "probing", kafka_cluster=site.alias, topic=topic, partitions=described.partitions
             )
         asked = site.leaders.answering(described, self._clock.monotonic_ns())
-        starts = await site.admin.start_offsets(topic, asked, partial=True)
+        starts = await site.admin.start_offsets(topic, asked, lenient=True)
         for held in self._dispatch.by_source.get(site.alias, ()):
             held.watch.log_starts.update(starts)
             held.watch.interval_s = interval_s
@@ -230,7 +230,7 @@ class Prober:
             if present is None:
                 continue
             asked = site.leaders.answering(present, self._clock.monotonic_ns())
-            ends = await site.admin.end_offsets(name, asked, partial=True)
+            ends = await site.admin.end_offsets(name, asked, lenient=True)
             site.leaders.note(present, asked, ends, self._clock.monotonic_ns())
             for number, end in ends.items():
                 position = site.reader.positions.get((name, number), -1)

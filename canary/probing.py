@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from canary.config import CanaryMode
-from canary.plan import Schedule, first_tick_ns, settings_text
+from canary.plan import PROBES_SETTINGS, Schedule, first_tick_ns, settings_text
 from canary.sending import Sending
 from canary.stamp import Stamper
 from fleet.errors import MirrorwatchError, UnavailableError
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from runtime.clock import WaitingClock
 
 JOIN_S = 5.0
-# Kafka deletes whole segments, and the one that is written to never: without segment.ms a day is eight.
-TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "86400000", "segment.ms": "21600000"}
 
 
 class Tag(NamedTuple):
@@ -71,9 +69,11 @@ class Probing:
                 raise UnavailableError(
                     f"the topic {self._config.topic} does not exist on {self.alias} and mode: precreated"
                     f" forbids making it; create it with {partitions} partitions or more and"
-                    f" {settings_text(TOPIC_CONFIG)}"
+                    f" {settings_text(PROBES_SETTINGS)}"
                 )
-            await self._site.admin.create_topic(NewTopicRequest(self._config.topic, partitions, TOPIC_CONFIG))
+            await self._site.admin.create_topic(
+                NewTopicRequest(self._config.topic, partitions, PROBES_SETTINGS)
+            )
         except MirrorwatchError as error:
             self.sentence = str(error)
             raise

@@ -75,13 +75,15 @@ class Reader:
         self._generation = before._generation
         self.ended = bool(self.positions)
 
-    def leaps(self, record: TappedRecord) -> bool:
-        """Tell whether records between the last one and this were deleted before they were read.
+    def leaps(self, tapped: TappedRecord | TappedEnd) -> bool:
+        """Tell whether records before this record or end were deleted before they were read.
 
-        A step over one offset is a transaction's marker.
+        A step over one offset is a transaction's marker. Where everything was deleted, the end comes first,
+        and the record behind it leaps over nothing any more.
         """
-        position = self.positions.get((record.topic, record.partition))
-        return position is not None and record.offset > position + 1
+        position = self.positions.get((tapped.topic, tapped.partition))
+        at = tapped.offset if isinstance(tapped, TappedRecord) else tapped.position
+        return position is not None and at > position + 1
 
     def note(self, tapped: TappedRecord | TappedEnd) -> bool:
         """Move the position on; false for what an older tap says, or of a partition no longer read."""

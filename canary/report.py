@@ -44,6 +44,10 @@ class Memory(Protocol):
         """Note the last of a flow that is watched no more."""
         ...
 
+    def forget_loops(self, flow: str) -> None:
+        """Have no loop of this flow come back at a start or a reload, of those that were found until now."""
+        ...
+
     def note_carried(self, flow: str, topic_id: str, partition: int) -> None:
         """Have it kept that a flow carries this partition."""
         ...

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from canary.config import CanaryConfig
     from canary.events import Marked
+    from canary.findings import Findings
     from canary.flows import CanaryFlow, WatchedFlow
     from canary.heritage import FlowHeritage, Left
     from canary.inbox import Inbox
@@ -60,6 +61,7 @@ class Roster:
         )
         running = self.dispatch.running.values()  # as they come and go
         self.doubts = Doubts(running, self.sites, clock=clock, tell=self.dispatch.tell, reporter=reporter)
+        self.doubts.on_clock_set.append(self._move_instants)
         self._installation = installation
         self._memory = memory
         self._incarnation = memory.incarnation
@@ -69,6 +71,7 @@ class Roster:
         self._drain = drain
         self._on_latched = on_latched
         self._first_minutes: dict[str, int] = {}  # of flows that were watched before: as last given out
+        self._found: dict[str, tuple[str, Findings]] = {}  # of flows that were dropped: source, and all found
         self._left: dict[str, Mapping[str, Left]] = {}  # of the same flows: what they had not finished with
         self._sequences: dict[str, dict[tuple[str, int], int]] = {}  # by source; none is given out twice
 
@@ -91,7 +94,8 @@ class Roster:
         self.dispatch.add(held)
         if flow.name in self._left:
             heritage = replace(heritage, left=self._left.pop(flow.name))
-        held.watch.inherit(heritage, now)
+        _, found = self._found.pop(flow.name, ("", None))
+        held.watch.inherit(heritage, now, found)
         self._memory.watch(held)
         self._want()
         if flow.source not in self.probings:
@@ -113,9 +117,10 @@ class Roster:
             self.dispatch.advance(held, self.dispatch.now())
             self.dispatch.tell(held, Dropped())
             self.dispatch.drop(held)
-            self.doubts.forget_flow(name)
+            self.doubts.forget_flow(held.flow)
             self._memory.forget(held)
             self._left[name] = held.watch.unfinished()
+            self._found[name] = (held.flow.source, held.watch.found)
             self._first_minutes.setdefault(name, 0)
         del self.flows[name]
         self._want()
@@ -191,6 +196,13 @@ class Roster:
                 self.wanted_since[alias, topic] = self._clock.wall_s()
             site.wanted, site.reader.eager = wanted, arriving
 
+    def _move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds; latches are the store's."""
+        for place in self.wanted_since:
+            self.wanted_since[place] += by_s
+        for _, found in self._found.values():
+            found.move_instants(by_s)
+
     # --- latches
 
     def hold_latches(self, latches: Mapping[tuple[str, str], Latch]) -> None:
@@ -201,7 +213,12 @@ class Roster:
             probing.latched = (alias, self.config.topic) in self.latches
         for alias, topic in lifted:
             for held in self.dispatch.by_source.get(alias, ()):
-                held.watch.forget_loops()
+                held.watch.found.forget_loops()
+                self._memory.forget_loops(held.flow.name)
+            for name, (source, found) in self._found.items():
+                if source == alias:
+                    found.forget_loops()
+                    self._memory.forget_loops(name)
             self._reporter.event("probes are sent again", kafka_cluster=alias, topic=topic)
 
     def _latch(self, held: WatchedFlow, looped: Marked) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from canary import leases, tables
+from canary.findings import LOOPS
 from fleet.errors import UnavailableError
 from runtime.process_identity import this_process
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from canary.events import Coverage
+    from canary.findings import Row
     from canary.tables import MinuteKey
     from fleet.evidence import Finding
 
@@ -32,18 +34,28 @@ class Waiting:
     carried: set[tuple[str, str, int]] = field(default_factory=set)
     rows: dict[MinuteKey, tuple[int, ...]] = field(default_factory=dict)
     coverages: dict[tuple[str, str, str, int], tuple[str, str, Coverage]] = field(default_factory=dict)
-    findings: dict[tuple[str, object], tuple[str, int, Finding]] = field(default_factory=dict)
+    findings: dict[tuple[str, Row], tuple[str, Finding]] = field(default_factory=dict)
+    unlooped: set[str] = field(default_factory=set)  # flows whose earlier findings of loops are deleted
     flows_of: dict[str, frozenset[str]] = field(default_factory=dict)  # of what was taken over: unfinished
 
     def followed_by(self, newer: Waiting) -> Waiting:
         """Return both, the newer in the place of the older."""
+        for flow in newer.unlooped:
+            self.forget_loops(flow)
         return Waiting(
             self.carried | newer.carried,
             self.rows | newer.rows,
             self.coverages | newer.coverages,
             self.findings | newer.findings,
+            self.unlooped | newer.unlooped,
             self.flows_of | newer.flows_of,
         )
+
+    def forget_loops(self, flow: str) -> None:
+        """Have nothing kept that was found of loops of this flow until now, waiting or written."""
+        self.unlooped.add(flow)
+        for key in [key for key in self.findings if key[0] == flow and key[1][0] in LOOPS]:
+            del self.findings[key]
 
 
 def start(
@@ -85,6 +97,8 @@ def save(
         tables.keep_carried(connection, flow, topic_id, partition, now_at)
     tables.keep_minutes(connection, waiting.rows, replica=replica, incarnation=incarnation)
     tables.keep_coverages(connection, waiting.coverages.values())
+    if waiting.unlooped:
+        tables.forget_loops(connection, waiting.unlooped, now_at=now_at)
     tables.keep_findings(connection, waiting.findings.values())
     leases.leave_open(connection, waiting.flows_of)
     if kept is not None:

@@ -116,6 +116,7 @@ class Site:
         self.control.counts.update(before.control.counts)
         self.counts.errors.update(before.counts.errors)
         self.counts.last_success_at.update(before.counts.last_success_at)
+        self.counts.strangers += before.counts.strangers
         self.reader.take_over(before.reader)
         for client, throttle in self.throttles.items():
             throttle.take_over(before.throttles[client])

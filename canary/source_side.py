@@ -29,6 +29,7 @@ def schedule(tracking: Tracking, event: Scheduled) -> None:
     if state is None:
         ledger.conclude_gone(tracking.minutes[tracking.policy.incarnation], event)
         return
+    tracking.stand_for(state)
     run = state.own
     if event.sequence < run.next_sequence:
         raise ValueError(f"probe {event.sequence} of partition {event.partition} was scheduled before")

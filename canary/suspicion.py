@@ -16,7 +16,11 @@ STORE_FAILING_S = 10.0  # a store that cannot be written for longer spoils what 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """One reason to doubt: its kind, half a sentence, and since when (monotonic ns) it may have been so."""
+    """One reason to doubt: its kind, half a sentence, and since when (monotonic ns) it may have been so.
+
+    A kind holds the place and what a cluster or the store said, so that the same trouble elsewhere is another
+    one. The sentence is told once: it stays true while the kind is the same, and has no duration that grows.
+    """
 
     kind: str
     sentence: str
@@ -62,15 +66,18 @@ class Ends:
             if place.looks < BEHIND_LOOKS:
                 continue
             where = f"{topic}, partition {partition}"
+            how = "begun"
             if place.position < 0:
                 what = f"its reader of {alias} has not begun with {where}, while the partition goes on"
             elif not place.moved:
+                how = "stands"
                 stands = f"its reader of {alias} stands at offset {place.position} of {where}"
                 what = f"{stands}, while the partition goes on"
             else:
-                is_at = f"it is at offset {place.position}, and the partition ends at {place.end}"
-                what = f"its reader of {alias} does not keep up with {where}: {is_at}"
-            return Suspicion("position", what, place.well_ns)
+                how = "behind"
+                was_at = f"it was at offset {place.position} when the partition ended at {place.end}"
+                what = f"its reader of {alias} does not keep up with {where}: {was_at}"
+            return Suspicion(f"{how} {alias} {where}", what, place.well_ns)
         return None
 
     def _of(self, alias: str, topic: str) -> Iterator[tuple[int, _Place]]:
@@ -98,5 +105,7 @@ class StoreDoubt:
         since_ns = self._failing_since_ns
         if since_ns is None or (now_ns - since_ns) / 1e9 <= STORE_FAILING_S:
             return None
-        lasted = duration_text((now_ns - since_ns) / 1e9)
-        return Suspicion("store", f"its store cannot be written for {lasted}: {self._sentence}", since_ns)
+        lasted = f"{duration_text(STORE_FAILING_S)} or longer"
+        return Suspicion(
+            f"store {self._sentence}", f"its store cannot be written for {lasted}: {self._sentence}", since_ns
+        )

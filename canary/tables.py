@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from canary.events import Coverage
+from canary.findings import LOOPS, number_of
 from canary.minutes import COLUMNS
 from fleet.evidence import Finding, FindingKind
 from runtime.store_migrations import Migration, create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+FINDINGS_S = 1800.0  # how far back findings are gone on with: a verdict holds for less than this
 
 _METADATA = sa.MetaData()
 
@@ -59,11 +62,12 @@ FINDINGS = sa.Table(
     "canary_findings",
     _METADATA,
     sa.Column("flow", sa.String(300), primary_key=True),
-    sa.Column("found_at", sa.Float, primary_key=True),
+    sa.Column("found_at", sa.Float, primary_key=True),  # the first of them
     sa.Column("kind", sa.String(20), primary_key=True),
     sa.Column("topic", sa.String(249), primary_key=True),
     sa.Column("partition", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),  # of those alike in all of these
+    sa.Column("last_found_at", sa.Float, nullable=False),  # the newest of them, whose are the offsets
     sa.Column("source_offset", sa.BigInteger),
     sa.Column("target_offset", sa.BigInteger),
     sa.Column("sentence", sa.Text, nullable=False),
@@ -72,9 +76,22 @@ FINDINGS = sa.Table(
     sa.Column("named", sa.Boolean, nullable=False),
 )
 
+
+
+def _tell_newest_apart(connection: sa.Connection) -> None:
+    """Give stores of before their findings' newest instant, which was the only one then."""
+    known = {column["name"] for column in sa.inspect(connection).get_columns(FINDINGS.name)}
+    if "last_found_at" not in known:  # in a new store the step before made it
+        connection.execute(
+            sa.text(f"ALTER TABLE {FINDINGS.name} ADD COLUMN last_found_at FLOAT NOT NULL DEFAULT 0")
+        )
+        connection.execute(sa.update(FINDINGS).values(last_found_at=FINDINGS.c.found_at))
+
+
 MIGRATIONS = (
     Migration("canary", 1, "partitions a flow was seen to carry", create(CARRIED)),
     Migration("canary", 2, "books by the minute, coverage and findings", create(MINUTES, COVERAGE, FINDINGS)),
+    Migration("canary", 3, "the newest instant of findings that were merged", _tell_newest_apart),
 )
 
 MinuteKey = tuple[str, str, int]  # flow, the incarnation whose probes are counted, minute
@@ -163,19 +180,20 @@ def coverages_of(
     return found
 
 
-def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, int, Finding]]) -> None:
-    """Write findings whole, each with its flow and its number among those alike in place and time."""
+def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, Finding]]) -> None:
+    """Write findings whole, each with its flow."""
     _replace(
         connection,
         FINDINGS,
         [
             {
                 "flow": flow,
-                "found_at": one.at,
+                "found_at": one.began_at,
                 "kind": one.kind.value,
                 "topic": one.topic,
                 "partition": one.partition,
-                "number": number,
+                "number": number_of(one),
+                "last_found_at": one.at,
                 "source_offset": one.source_offset,
                 "target_offset": one.target_offset,
                 "sentence": one.sentence,
@@ -183,29 +201,40 @@ def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, int, Find
                 "overtaken": one.overtaken,
                 "named": one.named,
             }
-            for flow, number, one in rows
+            for flow, one in rows
         ],
+    )
+
+
+def forget_loops(connection: sa.Connection, flows: Iterable[str], *, now_at: float) -> None:
+    """Delete what a later start would go on with of loops of these flows, which a person called mended."""
+    connection.execute(
+        sa.delete(FINDINGS).where(
+            FINDINGS.c.flow.in_(list(flows)),
+            FINDINGS.c.kind.in_([kind.value for kind in LOOPS]),
+            FINDINGS.c.last_found_at >= now_at - FINDINGS_S,
+        )
     )
 
 
 def findings_since(connection: sa.Connection, at: float) -> dict[str, list[Finding]]:
     """Return by flow what was found since this instant (epoch s), oldest first."""
-    return _findings(connection, sa.select(FINDINGS).where(FINDINGS.c.found_at >= at))
+    return _findings(connection, sa.select(FINDINGS).where(FINDINGS.c.last_found_at >= at))
 
 
 def last_losses(connection: sa.Connection, *, at_most: int) -> dict[str, list[Finding]]:
     """Return by flow what was last found lost, however long ago, so much of each, oldest first."""
-    age = sa.func.row_number().over(partition_by=FINDINGS.c.flow, order_by=FINDINGS.c.found_at.desc())
+    age = sa.func.row_number().over(partition_by=FINDINGS.c.flow, order_by=FINDINGS.c.last_found_at.desc())
     lost = sa.select(FINDINGS, age.label("age")).where(FINDINGS.c.kind == FindingKind.LOST.value).subquery()
     return _findings(connection, sa.select(lost).where(lost.c.age <= at_most))
 
 
 def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
-    for row in connection.execute(wanted.order_by(sa.text("found_at"))).mappings():
+    for row in connection.execute(wanted.order_by(sa.text("last_found_at"))).mappings():
         finding = Finding(
             kind=FindingKind(row["kind"]),
-            at=row["found_at"],
+            at=row["last_found_at"],
             topic=row["topic"],
             partition=row["partition"],
             source_offset=row["source_offset"],
@@ -214,6 +243,7 @@ def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, li
             count=row["count"],
             overtaken=row["overtaken"],
             named=row["named"],
+            first_at=row["found_at"],
         )
         found.setdefault(row["flow"], []).append(finding)
     return found
@@ -222,7 +252,7 @@ def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, li
 def delete_old(connection: sa.Connection, *, minutes_before: int, findings_before: float) -> None:
     """Delete minutes and findings that are older than they are to be kept."""
     connection.execute(sa.delete(MINUTES).where(MINUTES.c.minute < minutes_before))
-    connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.found_at < findings_before))
+    connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.last_found_at < findings_before))
 
 
 def _replace(connection: sa.Connection, table: sa.Table, rows: list[dict[str, object]]) -> None:

@@ -51,11 +51,17 @@ def see(tracking: Tracking, event: SeenAtTarget) -> None:
 
 
 def read_to(tracking: Tracking, partition: int, position: int, end_offset: int) -> None:
-    """Note how far the target's partition was read, and conclude what that proves."""
+    """Note how far the target's partition was read, and conclude what that proves.
+
+    What is still compared with its original is not read yet, nor is what stands behind it.
+    """
     state = tracking.by_partition.get(partition)
     if state is None:
         return
     state.read.end_known(end_offset)
+    if tracking.compared:
+        held = (offset for where, offset in tracking.compared if where == partition)
+        position = min([position, *held])
     if state.read.read_to(position):
         lose_proved(state, tracking.now_ns, tracking.ledger)
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 YEAR_S = 365 * 86_400.0
 DEFAULT_SEGMENT_BYTES = 2**30
-_WISHED = {"retention.ms": "86400000", "segment.ms": "21600000"}
 
 
 class Use(StrEnum):
@@ -35,12 +34,14 @@ class OwnTopic:
     `replicas` are those of the partition that has the fewest, None where that is not known; `planned` is None
     where the plan is not known or not the topic's to keep. `record_bytes` is the largest batch that a record
     of ours comes in; one is written into each partition every `interval_s`, and is to be kept for `kept_s`.
+    `wished` are the settings with which such a topic is made.
     """
 
     name: str
     kafka_cluster: str
     use: Use
     settings: Mapping[str, str]
+    wished: Mapping[str, str]
     partitions: int
     replicas: int | None
     planned: int | None
@@ -137,7 +138,7 @@ def _retention(topic: OwnTopic) -> Iterator[Advice]:
     if "delete" in _policies(topic) and kept_ms is not None and 0 <= kept_ms < topic.kept_s * 1000:
         yield Advice(
             f"{topic.place} keeps records for {duration_text(kept_ms / 1000)} only (retention.ms={kept_ms}),"
-            f" and {_waited(topic)}. {_set(topic, 'retention.ms=' + _WISHED['retention.ms'])}",
+            f" and {_waited(topic)}. {_set(topic, 'retention.ms=' + topic.wished['retention.ms'])}",
             breaks=True,
         )
 
@@ -162,7 +163,7 @@ def _for_ever(topic: OwnTopic) -> Iterator[Advice]:
     if kept_ms < 0 and (most is None or most < 0):
         yield Advice(
             f"{topic.place} keeps every record for ever (retention.ms=-1) and grows by {_growth(topic)}."
-            f" {_set(topic, 'retention.ms=' + _WISHED['retention.ms'])}",
+            f" {_set(topic, 'retention.ms=' + topic.wished['retention.ms'])}",
             breaks=False,
         )
         return
@@ -172,7 +173,7 @@ def _for_ever(topic: OwnTopic) -> Iterator[Advice]:
         yield Advice(
             f"{topic.place} begins a new segment only after years (segment.ms={segment_ms}), and Kafka never"
             " deletes from the segment that is written to, so that retention has no effect."
-            f" {_set(topic, 'segment.ms=' + _WISHED['segment.ms'])}",
+            f" {_set(topic, 'segment.ms=' + topic.wished['segment.ms'])}",
             breaks=False,
         )
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from canary import control
 from canary.config import CanaryMode
-from canary.plan import even_interval_s, partitions_for
+from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval_s, partitions_for
 from canary.topic_advice import OwnTopic, Use, advise
 from canary.unreached import Side, UnreachedBroker, unreached_brokers
 from canary.weight import control_probe_bytes, largest_probe_bytes
@@ -37,6 +37,14 @@ PLANNING_S = 10.0  # how long a topic that is to be made waits for the targets t
 RATE = "canary.max_rate"
 
 
+class Refusal(NamedTuple):
+    """Why a topic takes nothing, empty where it does again; when that was first and last seen (epoch s)."""
+
+    sentence: str
+    since_at: float
+    seen_at: float
+
+
 @dataclass(slots=True)
 class _Looked:
     """When the settings of a topic are read again, unless it is not what it was."""
@@ -54,10 +62,11 @@ class TopicCare:
         self._clock = clock
         self._reporter = reporter
         self._looked: dict[tuple[str, str], _Looked] = {}
-        self.refusals: dict[tuple[str, str], tuple[str, float]] = {}  # why a topic takes nothing; seen when
+        self.refusals: dict[tuple[str, str], Refusal] = {}  # by cluster and topic
         self._told: dict[tuple[str, str], str] = {}  # by cluster and topic: what cannot be checked, once
         self._brokers_ns: dict[str, int] = {}  # when each cluster is asked for its brokers again
         self._planning_ns: dict[str, int] = {}  # since when a topic waits to be made
+        roster.doubts.on_clock_set.append(self._move_instants)
 
     # --- the plan
 
@@ -145,6 +154,8 @@ class TopicCare:
         if planned is not None and topic.partitions < planned and self._may_grow:
             await self._grow(site, topic, planned)
             planned = None  # it has as many soon, or else it is told why not
+        else:
+            self._reporter.settled(_growing(site.alias, topic.name))  # a person may have done it
         await self._judge(site, topic, Use.PROBES if ours else Use.COPIES, planned)
 
     @property
@@ -152,7 +163,7 @@ class TopicCare:
         return self._roster.config.grow and self._roster.config.mode is CanaryMode.CREATE
 
     async def _grow(self, site: Site, topic: TopicDescription, planned: int) -> None:
-        where = f"{site.alias}: growing {topic.name}"
+        where = _growing(site.alias, topic.name)
         try:
             await site.admin.grow_topic(topic.name, planned)
         except MirrorwatchError as error:
@@ -191,10 +202,13 @@ class TopicCare:
         )
         where = _where(*key)
         refusing = " ".join(advice.sentence for advice in said if advice.refuses)
+        before = self.refusals.get(key)
         if refusing:
-            self.refusals[key] = (refusing, self._clock.wall_s())
-        elif key in self.refusals:
-            self.refusals[key] = ("", self.refusals[key][1])
+            now_at = self._clock.wall_s()
+            since_at = before.since_at if before is not None and before.sentence else now_at
+            self.refusals[key] = Refusal(refusing, since_at, now_at)
+        elif before is not None:
+            self.refusals[key] = before._replace(sentence="")
         if said:
             self._reporter.problem(where, " ".join(advice.sentence for advice in said))
         else:
@@ -250,6 +264,12 @@ class TopicCare:
             self.refusals.pop(key, None)
             self._told.pop(key, None)
             self._reporter.settled(_where(*key))
+            self._reporter.settled(_growing(*key))
+
+    def _move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        for key, one in self.refusals.items():
+            self.refusals[key] = Refusal(one.sentence, one.since_at + by_s, one.seen_at + by_s)
 
     def _planned(self, alias: str) -> int | None:
         """Return the planned partitions of a source, None until every cluster has told its brokers."""
@@ -289,6 +309,7 @@ def own_topic(
         kafka_cluster=alias,
         use=use,
         settings=settings,
+        wished=CONTROL_SETTINGS if controls else PROBES_SETTINGS,
         partitions=topic.partitions,
         replicas=min(topic.replicas, default=None),
         planned=planned,
@@ -306,6 +327,10 @@ def rate_sentence(wished_s: float, max_rate: int, interval_s: float, partitions:
         f" second (canary.max_rate): each is probed every {duration_text(interval_s)} instead. Raise"
         " canary.max_rate or canary.interval, or lower canary.max_partitions"
     )
+
+
+def _growing(alias: str, topic: str) -> str:
+    return f"{alias}: growing {topic}"
 
 
 def _where(alias: str, topic: str) -> str:

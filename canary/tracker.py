@@ -163,7 +163,7 @@ class Tracker:
     def _replace(self, event: TopicReplaced) -> None:
         tracking, ledger = self._tracking, self._tracking.ledger
         tracking.gone.pop(event.new_topic_id, None)
-        for state in tracking.let_go(event.old_topic_id):
+        for state in tracking.let_go(event.old_topic_id, event.new_topic_id):
             for run in state.runs():
                 for probe in [probe for probe in run.in_flight.values() if not probe.warm]:
                     ledger.conclude(

@@ -103,8 +103,18 @@ class Tracking:
             self.states[key] = self.by_partition[partition] = state
         return state
 
-    def let_go(self, topic_id: str) -> list[PartitionState]:
-        """Drop and return the states of a topic that went away, and begin no new ones for it."""
+    def stand_for(self, state: PartitionState) -> None:
+        """Have this state be its partition's: its topic is the present one.
+
+        What was taken over of several topics comes in any order, and only one of them is there.
+        """
+        self.by_partition[state.partition] = state
+
+    def let_go(self, topic_id: str, new_topic_id: str) -> list[PartitionState]:
+        """Drop and return the states of a topic that went away, and begin no new ones for it.
+
+        What is known of the one in its place stands for its partitions.
+        """
         self.gone[topic_id] = None
         if len(self.gone) > MAX_GONE:
             del self.gone[next(iter(self.gone))]
@@ -112,6 +122,9 @@ class Tracking:
         for state in dropped:
             if self.by_partition.get(state.partition) is state:
                 del self.by_partition[state.partition]
+        for (present_id, _), state in self.states.items():
+            if present_id == new_topic_id:
+                self.stand_for(state)
         return dropped
 
     def carry(self, state: PartitionState) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, deque
-from dataclasses import dataclass, replace
-from itertools import chain
-from operator import attrgetter
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canary.books import CONCLUDING, Mark, Outcome
 from canary.calm import extremes, is_calm
 from canary.events import Adopted, Carried, Concluded, Marked, Stage, Timed
+from canary.findings import Findings, Loss
 from canary.glance import Glance, glance_at
 from canary.heritage import FlowHeritage, Left
 from canary.latency import Histogram, RecentLatency
 from canary.partition import partition_evidence
 from canary.tracker import Tracker
 from fleet.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind
-from fleet.judgement_words import HOLD_S
+from fleet.judgement_words import HOLD_S, pause_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,29 +27,12 @@ if TYPE_CHECKING:
     from canary.partition import Standing
     from canary.tracking import TrackerPolicy
 
-MAX_FINDINGS = 500  # of each kind: a flood of one must not push out another
-MAX_COMPARED = 2 * 64  # a finding of every partition, overtaken and not
-MAX_LOSSES = 20
-
-_AT = attrgetter("at")
 _KINDS = {
     Mark.CORRUPTED: FindingKind.ALTERED,
     Mark.MISROUTED: FindingKind.MISROUTED,
     Mark.DUPLICATED: FindingKind.DUPLICATED,
     Mark.LOOPED: FindingKind.LOOPED,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """One probe, or several in a row, proved lost, for the list of the last losses."""
-
-    at: float
-    partition: int
-    sequence: int | None  # None where an earlier process found it
-    source_offset: int | None
-    sentence: str
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +66,11 @@ class FlowWatch:
         self.interval_s = interval_s
         self.histograms = {stage: Histogram(self.threshold_s) for stage in Stage}
         self.recent = {stage: RecentLatency() for stage in Stage}
-        self.losses: deque[Loss] = deque(maxlen=MAX_LOSSES)
+        self.found = Findings()
         self.log_starts: dict[int, int] = {}  # of the source partitions, as last asked
         self.partition_outcomes: Counter[tuple[int, Outcome]] = Counter()  # of concluded probes
-        self._findings: dict[FindingKind, deque[Finding]] = {
-            kind: deque(maxlen=MAX_FINDINGS) for kind in FindingKind
-        }
-        self._found_at = -math.inf  # the latest instant of all findings
         self.heritage = FlowHeritage()
         self.target_topic_id = ""  # as far as it is known
-        self._fresh: dict[tuple[object, ...], Finding] = {}  # found or counted on since they were last taken
         self._tracker = Tracker(policy, carried=carried, source_topic=source_topic)
 
     @property
@@ -112,15 +88,18 @@ class FlowWatch:
         """Return when something last arrived."""
         return self.glance(0).last_arrival_ns
 
-    def inherit(self, heritage: FlowHeritage, now: Instant) -> list[TrackerOutput]:
-        """Go on with what processes that are gone have left; what they found is no news to anybody."""
+    def inherit(
+        self, heritage: FlowHeritage, now: Instant, found: Findings | None = None
+    ) -> list[TrackerOutput]:
+        """Go on with what processes that are gone have left; what they found is no news to anybody.
+
+        `found` is what a former watch of this process had found: all of that, and newer than the store's.
+        """
         self.heritage = heritage
-        for one in heritage.findings:
-            self._findings[one.kind].append(one)
-            self._found_at = max(self._found_at, one.at)
-        for one in heritage.losses:
-            loss = Loss(one.at, one.partition, None, one.source_offset, one.sentence, one.count)
-            self.losses.appendleft(loss)
+        if found is None:
+            self.found.inherit(heritage.findings, heritage.losses)
+        else:
+            self.found = found
         told = []
         for incarnation, left in heritage.left.items():
             coverages = tuple(one for _, one in left.coverages)
@@ -144,11 +123,6 @@ class FlowWatch:
         """Return what has changed since the last time and is to be kept of the books."""
         return self._tracker.snapshot(int(now.at // 60))
 
-    def take_findings(self) -> list[Finding]:
-        """Return what was found, or counted on, since the last time."""
-        found, self._fresh = list(self._fresh.values()), {}
-        return found
-
     def handle(self, event: Event, now: Instant) -> list[TrackerOutput]:
         """Take in one event; return what the tracker told, after keeping it."""
         return self._keep(self._tracker.handle(event), now)
@@ -156,15 +130,6 @@ class FlowWatch:
     def advance(self, now: Instant) -> list[TrackerOutput]:
         """Let deadlines pass; return what the tracker told, after keeping it."""
         return self._keep(self._tracker.advance(now.ns), now)
-
-    def move_instants(self, by_s: float) -> None:
-        """Move what is kept with a wall clock that was set by this many seconds."""
-        self._found_at += by_s
-        for found in self._findings.values():
-            for index, one in enumerate(found):
-                found[index] = replace(one, at=one.at + by_s)
-        for index, loss in enumerate(self.losses):
-            self.losses[index] = replace(loss, at=loss.at + by_s)
 
     def recovery_point_age_s(self, now_ns: int) -> float | None:
         """Return the age of the newest probe that is downstream, of the partition where it is oldest."""
@@ -181,7 +146,7 @@ class FlowWatch:
 
     def calm(self, flow: str, now: Instant) -> Calm | None:
         """Return that the flow is plainly well, if it is; what that takes is quickly told."""
-        if now.at - self._found_at <= HOLD_S or self._tracker.impaired is not None:
+        if now.at - self.found.latest_at <= HOLD_S or self._tracker.impaired is not None:
             return None
         worst = extremes(self._tracker.partitions())
         if worst is None or not is_calm(
@@ -189,11 +154,6 @@ class FlowWatch:
         ):
             return None
         return Calm(flow, self.threshold_s, worst.partitions, worst.longest_latency_ns / 1e9)
-
-    def forget_loops(self) -> None:
-        """Let no finding speak of a loop that a person has called mended; another probe would tell."""
-        for kind in (FindingKind.LOOPED, FindingKind.DUPLICATED):
-            self._findings[kind].clear()
 
     def evidence(self, now: Instant, *, state: CanaryState, sentence: str) -> CanaryEvidence:
         """Return what the canary has to say about the flow at this moment."""
@@ -204,7 +164,7 @@ class FlowWatch:
             interval_s=self.interval_s,
             horizon_s=self.horizon_s,
             partitions=tuple(partition_evidence(one, now.ns) for one in self.standings),
-            findings=tuple(sorted(chain.from_iterable(self._findings.values()), key=_AT)),
+            findings=self.found.all(),
             impaired=self._tracker.impaired,
         )
 
@@ -258,7 +218,7 @@ class FlowWatch:
     def _lose(self, loss: Loss) -> None:
         start = self.log_starts.get(loss.partition)
         offset = loss.source_offset
-        self.losses.appendleft(loss)
+        self.found.losses.appendleft(loss)
         self._add(
             Finding(
                 kind=FindingKind.LOST,
@@ -274,22 +234,4 @@ class FlowWatch:
         )
 
     def _add(self, finding: Finding) -> None:
-        """Keep a finding; one more of the same kind and partition within a second is only counted."""
-        findings = self._findings[finding.kind]
-        self._found_at = max(self._found_at, finding.at)
-        for index in range(len(findings) - 1, max(len(findings) - 1 - MAX_COMPARED, -1), -1):
-            held = findings[index]
-            if finding.at - held.at > 1.0:
-                findings.append(finding)
-                break
-            if (held.partition, held.overtaken, held.named) == (
-                finding.partition,
-                finding.overtaken,
-                finding.named,
-            ):
-                finding = findings[index] = replace(held, count=held.count + finding.count)
-                break
-        else:
-            findings.append(finding)
-        place = (finding.kind, finding.at, finding.topic, finding.partition)
-        self._fresh[*place, finding.overtaken, finding.named] = finding
+        self.found.add(finding, pause_s=pause_s(self.interval_s, self.horizon_s))

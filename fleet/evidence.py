@@ -43,7 +43,10 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One or several consecutive records that were lost, changed or repeated, with where to look."""
+    """One or several records that were lost, changed or repeated, with where to look: all is of the newest.
+
+    Several were found without a pause, the first of them at `began_at`.
+    """
 
     kind: FindingKind
     at: float
@@ -55,6 +58,12 @@ class Finding:
     count: int = 1
     overtaken: bool = False  # the source's log start had passed its offset when it was proved lost
     named: bool = True  # false for a changed copy that does not tell any more which probe it is
+    first_at: float | None = None  # of several
+
+    @property
+    def began_at(self) -> float:
+        """Return when the first of them was found."""
+        return self.at if self.first_at is None else self.first_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,7 @@ class TopicEvidence:
     target_recreated_at: float | None = None
     target_refuses: str = ""  # why the topic on the target takes no copies of probes, by its own settings
     target_refused_at: float | None = None  # when it was last seen to have such settings
+    target_refused_since: float | None = None  # when it was first seen to, that last time
     settings_within_s: float = 0.0  # of a probe that waits, those settings are read once more
 
 

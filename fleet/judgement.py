@@ -6,6 +6,9 @@ HOLD_S after their last evidence. What we know of a fault never comes in: only w
 While one stall goes on, a cause that was shown is kept for HOLD_CAUSE_S where the evidence shows none any
 more: at its end partitions come back one by one, and for a moment nothing tells a mirror from one of its
 tasks.
+
+Beside what holds on findings of a while ago stands how the flow is right now, where that is not well: a
+stall has to be seen while a loss of ten minutes ago is still told.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from fleet.quantity import duration_text
 from fleet.rules_content import altered, losing, repeating
 from fleet.rules_delay import late, stalled
 from fleet.rules_quiet import arriving, healthy, unknown
-from fleet.vocabulary import Cause, FlowVerdict, Verdict
+from fleet.vocabulary import Also, Cause, FlowVerdict, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +50,23 @@ def judge(flow: FlowEvidence, *, now_at: float) -> Judgement:
     raise AssertionError("the last rule always holds")
 
 
+def beside(flow: FlowEvidence, worst: Judgement, *, now_at: float) -> Judgement | None:
+    """Return what is wrong right now beside a verdict that holds on what has ended; None where nothing is.
+
+    While findings go on they are what is wrong: copies that are altered keep intact ones from coming, and
+    that is no stall. While a latch holds the canary back, it is all there is to tell.
+    """
+    if not worst.ended:
+        return None
+    rules = (repeating,) if flow.canary.state is CanaryState.LATCHED else (stalled, late, unknown)
+    return next((found for rule in rules if (found := rule(flow, now_at)) is not None), None)
+
+
 def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> FlowVerdict:
     """Judge a flow and keep since when it has had the verdict that it has."""
-    return _following(before, flow.flow, judge(flow, now_at=now_at), _canary_sentence(flow), now_at)
+    judgement = judge(flow, now_at=now_at)
+    also = beside(flow, judgement, now_at=now_at)
+    return _following(before, flow.flow, judgement, _canary_sentence(flow), now_at, also=also)
 
 
 def follow_calm(before: FlowVerdict | None, calm: Calm, *, now_at: float) -> FlowVerdict:
@@ -60,27 +77,50 @@ def follow_calm(before: FlowVerdict | None, calm: Calm, *, now_at: float) -> Flo
 
 
 def _following(
-    before: FlowVerdict | None, flow: str, judgement: Judgement, canary: str, now_at: float
+    before: FlowVerdict | None,
+    flow: str,
+    judgement: Judgement,
+    canary: str,
+    now_at: float,
+    *,
+    also: Judgement | None = None,
 ) -> FlowVerdict:
-    same = before is not None and before.verdict is judgement.verdict
-    cause, sentence, shown_at = judgement.cause, judgement.sentence, now_at
-    if before is not None and _is_held(before, judgement, now_at):
-        cause, shown_at = before.cause, before.shown_at
-        ago = duration_text(max(0.0, now_at - shown_at))
-        sentence = f"{sentence.removesuffix('.')}; until {ago} ago the cause of this stall was {cause}."
+    told = _kept(before, judgement, now_at)
     return FlowVerdict(
         flow=flow,
-        verdict=judgement.verdict,
-        cause=cause,
-        sentence=sentence,
-        evidence=judgement.evidence,
+        verdict=told.verdict,
+        cause=told.cause,
+        sentence=told.sentence,
+        evidence=judgement.evidence if also is None else judgement.evidence + also.evidence,
         parts=(("canary", canary),),
-        since_at=before.since_at if same and before is not None else now_at,
-        shown_at=shown_at,
+        since_at=told.since_at,
+        shown_at=told.shown_at,
+        also=None if also is None else _kept(before, also, now_at),
     )
 
 
-def _is_held(before: FlowVerdict, judgement: Judgement, now_at: float) -> bool:
+def _kept(before: FlowVerdict | None, judgement: Judgement, now_at: float) -> Also:
+    """Return a judgement with since when it has held, be it as the verdict or beside another one."""
+    former = next((one for one in _told(before) if one.verdict is judgement.verdict), None)
+    if former is None:
+        return Also(
+            judgement.verdict, judgement.cause, judgement.sentence, now_at, now_at, judgement.evidence
+        )
+    cause, sentence, shown_at = judgement.cause, judgement.sentence, now_at
+    if _is_held(former, judgement, now_at):
+        cause, shown_at = former.cause, former.shown_at
+        ago = duration_text(max(0.0, now_at - shown_at))
+        sentence = f"{sentence.removesuffix('.')}; until {ago} ago the cause of this stall was {cause}."
+    return Also(judgement.verdict, cause, sentence, former.since_at, shown_at, judgement.evidence)
+
+
+def _told(before: FlowVerdict | None) -> tuple[FlowVerdict | Also, ...]:
+    if before is None:
+        return ()
+    return (before,) if before.also is None else (before, before.also)
+
+
+def _is_held(before: FlowVerdict | Also, judgement: Judgement, now_at: float) -> bool:
     """Tell whether a stall goes on, and what was behind it cannot be shown for a moment."""
     return (
         before.verdict is judgement.verdict is Verdict.STALLED

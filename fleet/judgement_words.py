@@ -9,7 +9,7 @@ from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from fleet.evidence import Finding, FindingKind, FlowEvidence
 
@@ -20,18 +20,48 @@ _SHOWN_PARTITIONS = 6
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict at one instant; `cause` is None for healthy, and where data is only missing."""
+    """A verdict at one instant; `cause` is None for healthy, and where data is only missing.
+
+    `ended` tells that it holds on findings alone, the newest of which was a pause ago or longer.
+    """
 
     verdict: Verdict
     cause: Cause | None
     sentence: str
     evidence: tuple[Evidence, ...] = ()
+    ended: bool = False
+
+
+def is_over(flow: FlowEvidence, newest: Finding, now_at: float) -> bool:
+    """Tell whether what was found goes on no more, as far as a pause tells."""
+    return now_at - newest.at > pause_s(flow.canary.interval_s, flow.canary.horizon_s)
+
+
+def last_found(flow: FlowEvidence, newest: Finding, now_at: float) -> str:
+    """Return a sentence on when the newest was found, with a blank before it; none while it goes on."""
+    if not is_over(flow, newest, now_at):
+        return ""
+    return f" The last was found {duration_text(now_at - newest.at)} ago."
 
 
 def findings_of(flow: FlowEvidence, now_at: float, kind: FindingKind) -> list[Finding]:
     """Return the findings of this kind that still hold, oldest first."""
-    held = [one for one in flow.canary.findings if one.kind is kind and now_at - one.at <= HOLD_S]
-    return sorted(held, key=lambda finding: finding.at)
+    return holding(findings_kept(flow, kind), now_at)
+
+
+def findings_kept(flow: FlowEvidence, kind: FindingKind) -> list[Finding]:
+    """Return all findings of this kind, oldest first, also those that do not hold any more."""
+    return sorted((one for one in flow.canary.findings if one.kind is kind), key=lambda finding: finding.at)
+
+
+def holding(findings: Iterable[Finding], now_at: float) -> list[Finding]:
+    """Return those of the findings that still hold."""
+    return [one for one in findings if now_at - one.at <= HOLD_S]
+
+
+def pause_s(interval_s: float, horizon_s: float) -> float:
+    """Return for how long (s) nothing comes where a burst of findings has ended: three intervals."""
+    return min(max(3 * interval_s, 5.0), horizon_s)
 
 
 def rows_of(findings: Sequence[Finding]) -> tuple[Evidence, ...]:

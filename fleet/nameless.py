@@ -7,16 +7,14 @@ of them come intact, somebody else wrote it, and nothing was altered.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.evidence import FindingKind
-from fleet.judgement_words import findings_of
+from fleet.judgement_words import HOLD_S, findings_kept, holding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fleet.evidence import Finding, FlowEvidence, PartitionEvidence
 
 SKEW_S = 2.0  # a copy may be taken in this long after the loss that it explains
@@ -25,37 +23,48 @@ SKEW_S = 2.0  # a copy may be taken in this long after the loss that it explains
 _MISSING_S = 2.5
 
 
-def not_altered(lost: Sequence[Finding], altered: Sequence[Finding]) -> list[Finding]:
-    """Return the losses, oldest first, for which no nameless copy of their partition stands.
+def not_altered(flow: FlowEvidence, now_at: float) -> list[Finding]:
+    """Return the losses that hold, oldest first, for which no nameless copy of their partition stands.
 
     Each copy stands for one probe that was lost after it came; of several probes in one finding, some may
-    be left.
+    be left. A copy explains its loss for as long as that holds: the loss was proved later, and would be left
+    alone at the end if the copy went first.
     """
     left: list[Finding] = []
-    spent: Counter[int] = Counter()  # copies that stand for a loss already, by partition
-    for loss in lost:
-        copies = sum(
-            one.count
-            for one in altered
-            if not one.named and one.partition == loss.partition and one.at <= loss.at + SKEW_S
-        )
-        explained = min(loss.count, max(0, copies - spent[loss.partition]))
-        spent[loss.partition] += explained
-        if explained < loss.count:
-            left.append(replace(loss, count=loss.count - explained))
-    return left
+    copies: defaultdict[int, deque[tuple[Finding, int]]] = defaultdict(deque)  # unspent, by partition
+    for one in findings_kept(flow, FindingKind.ALTERED):
+        if not one.named:
+            copies[one.partition].append((one, one.count))
+    for loss in findings_kept(flow, FindingKind.LOST):
+        count = _unexplained(loss, copies[loss.partition])
+        if count:
+            left.append(replace(loss, count=count))
+    return holding(left, now_at)
+
+
+def _unexplained(loss: Finding, copies: deque[tuple[Finding, int]]) -> int:
+    """Return for how many probes of a loss no copy stands; those that stand are taken away, oldest first."""
+    count = loss.count
+    while count and copies and copies[0][0].began_at <= loss.at + SKEW_S:
+        copy, there = copies.popleft()
+        if loss.began_at - copy.at > HOLD_S:
+            continue  # somebody else wrote it: what it stood for would have been missed long before
+        if there > count:
+            copies.appendleft((copy, there - count))
+        count -= min(count, there)
+    return count
 
 
 def truly_altered(flow: FlowEvidence, now_at: float) -> list[Finding]:
     """Return what was altered, oldest first, without the nameless copies where no probe is missing."""
-    altered = findings_of(flow, now_at, FindingKind.ALTERED)
-    lost = findings_of(flow, now_at, FindingKind.LOST)
+    altered = holding(findings_kept(flow, FindingKind.ALTERED), now_at)
+    lost = findings_kept(flow, FindingKind.LOST)
     standing = {one.partition: one for one in flow.canary.partitions}
     return [
         one
         for one in altered
         if one.named
-        or any(loss.partition == one.partition and loss.at >= one.at - SKEW_S for loss in lost)
+        or any(loss.partition == one.partition and loss.at >= one.began_at - SKEW_S for loss in lost)
         or _misses(flow, standing.get(one.partition), since_s=now_at - one.at)
     ]
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState, FindingKind
-from fleet.judgement_words import Judgement, clause, ended, findings_of, partitions_text, probes_text, rows_of
+from fleet.judgement_words import (
+    Judgement,
+    clause,
+    ended,
+    findings_of,
+    is_over,
+    last_found,
+    partitions_text,
+    pause_s,
+    probes_text,
+    rows_of,
+)
 from fleet.nameless import not_altered, truly_altered
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
@@ -13,7 +24,7 @@ from fleet.vocabulary import Cause, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.evidence import CanaryEvidence, Finding, FlowEvidence
+    from fleet.evidence import CanaryEvidence, Finding, FlowEvidence, TopicEvidence
 
 NOTICE_S = 10.0  # a re-created topic is noticed within this time after it was made
 REFUSED_S = 60.0  # what the target has refused is known to be lost within this time
@@ -23,39 +34,47 @@ MANY_BURSTS = 10  # duplicates that come back this often within their horizons a
 def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while probes are lost for good, or stand where they do not belong."""
     misrouted = findings_of(flow, now_at, FindingKind.MISROUTED)
-    altered = findings_of(flow, now_at, FindingKind.ALTERED)
-    lost = not_altered(findings_of(flow, now_at, FindingKind.LOST), altered)
+    lost = not_altered(flow, now_at)
     if misrouted:
-        return _misrouted(flow, misrouted, lost)
+        return _misrouted(flow, misrouted, lost, now_at)
     if not lost:
         return None
     count = sum(finding.count for finding in lost)
     partitions = {finding.partition for finding in lost}
-    cause, why = _loss_cause(flow, lost[-1], one=count == 1, partitions=len(partitions))
+    cause, why = _loss_cause(flow, lost[-1], now_at, one=count == 1, partitions=len(partitions))
     are = "is" if count == 1 else "are"
     return Judgement(
         Verdict.LOSING,
         cause,
         f"{probes_text(count)} of {partitions_text(partitions)} {are} on {flow.source.alias} and will not"
-        f" come to {flow.target.alias}: {why}.",
+        f" come to {flow.target.alias}: {why}.{last_found(flow, lost[-1], now_at)}",
         rows_of(lost),
+        ended=is_over(flow, lost[-1], now_at),
     )
 
 
-def _misrouted(flow: FlowEvidence, misrouted: Sequence[Finding], lost: Sequence[Finding]) -> Judgement:
+def _misrouted(
+    flow: FlowEvidence, misrouted: Sequence[Finding], lost: Sequence[Finding], now_at: float
+) -> Judgement:
     count = sum(finding.count for finding in misrouted)
     where = partitions_text({finding.partition for finding in misrouted})
     stand = "stands where it does not belong" if count == 1 else "stand where they do not belong"
+    newest = misrouted[-1]
+    routes = "routed" if is_over(flow, newest, now_at) else "routes"
     return Judgement(
         Verdict.LOSING,
         Cause.MISROUTED,
         f"{probes_text(count)} of {flow.flow} {stand}, in {where} of {flow.topic.target_topic} on"
-        f" {flow.target.alias}: something on the way routes records elsewhere.",
+        f" {flow.target.alias}: something on the way {routes} records elsewhere."
+        f"{last_found(flow, newest, now_at)}",
         rows_of([*misrouted, *lost]),
+        ended=is_over(flow, newest, now_at),
     )
 
 
-def _loss_cause(flow: FlowEvidence, newest: Finding, *, one: bool, partitions: int) -> tuple[Cause, str]:
+def _loss_cause(
+    flow: FlowEvidence, newest: Finding, now_at: float, *, one: bool, partitions: int
+) -> tuple[Cause, str]:
     """Return why probes are lost, by the newest of them: what went on an hour ago may be over."""
     if newest.overtaken:
         them, they = ("it", "it was") if one else ("them", "they were")
@@ -67,15 +86,26 @@ def _loss_cause(flow: FlowEvidence, newest: Finding, *, one: bool, partitions: i
     ):
         if at is not None and newest.at >= at - NOTICE_S:
             return Cause.TOPIC_RECREATED, f"the topic was re-created on {alias}"
-    refused_at = flow.topic.target_refused_at
-    if refused_at is not None and newest.at - refused_at <= REFUSED_S:
+    if _refused_then(flow.topic, newest.at):
         why = f"{flow.topic.target_topic} on {flow.target.alias} refused such records until a moment ago"
         return Cause.RECORD_REJECTED, clause(flow.topic.target_refuses) or why
     where = "partition" if partitions == 1 else "partitions"
+    drops = "dropped" if is_over(flow, newest, now_at) else "drops"
     return (
         Cause.FILTERED,
-        f"newer records of the same {where} came through, so something on the way drops records",
+        f"newer records of the same {where} came through, so something on the way {drops} records",
     )
+
+
+def _refused_then(topic: TopicEvidence, lost_at: float) -> bool:
+    """Tell whether the target's topic refused records when a loss was proved, or until shortly before.
+
+    That it began to is seen up to `settings_within_s` late; it is seen again for as long as it goes on.
+    """
+    since_at, at = topic.target_refused_since, topic.target_refused_at
+    if at is None or lost_at - at > REFUSED_S:
+        return False
+    return since_at is None or since_at - topic.settings_within_s <= lost_at
 
 
 def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -90,8 +120,9 @@ def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
         Cause.TRANSFORMED,
         f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} changed. {where},"
         f" {ended(altered[-1].sentence)} Look for a transform, or for a converter other than"
-        " ByteArrayConverter.",
+        f" ByteArrayConverter.{last_found(flow, altered[-1], now_at)}",
         rows_of(altered),
+        ended=is_over(flow, altered[-1], now_at),
     )
 
 
@@ -107,8 +138,9 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
             Cause.LOOPING,
             f"Records of {flow.flow} come back to {flow.source.alias}, where they began: the mirrors go in a"
             " circle and keep the names of topics. Exclude the topics from one of these mirrors, or give all"
-            " of them the DefaultReplicationPolicy.",
+            f" of them the DefaultReplicationPolicy.{last_found(flow, looped[-1], now_at)}",
             rows_of(looped),
+            ended=is_over(flow, looped[-1], now_at),
         )
     repeated = findings_of(flow, now_at, FindingKind.DUPLICATED)
     why = _no_restart(flow, repeated)
@@ -119,8 +151,9 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
         Verdict.REPEATING,
         Cause.DUPLICATING,
         f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} more than once, {why}. Look for a"
-        " second mirror on this flow.",
+        f" second mirror on this flow.{last_found(flow, repeated[-1], now_at)}",
         rows_of(repeated),
+        ended=is_over(flow, repeated[-1], now_at),
     )
 
 
@@ -149,8 +182,8 @@ def _spans(findings: Sequence[Finding], canary: CanaryEvidence) -> list[tuple[fl
     A burst ends where nothing came for three intervals. Bursts within a horizon of each other hang together
     where there are many; otherwise each stands alone.
     """
-    pause_s = min(max(3 * canary.interval_s, 5.0), canary.horizon_s)
-    bursts = _joined([(finding.at, finding.at) for finding in findings], pause_s)
+    stretches = sorted((finding.began_at, finding.at) for finding in findings)
+    bursts = _joined(stretches, pause_s(canary.interval_s, canary.horizon_s))
     alone = [(first, last, 1) for first, last in bursts]
     together = [
         (first, last, sum(first <= one[0] <= last for one in bursts))
@@ -164,7 +197,7 @@ def _joined(stretches: Sequence[tuple[float, float]], gap_s: float) -> list[tupl
     joined: list[tuple[float, float]] = []
     for first, last in stretches:
         if joined and first - joined[-1][1] <= gap_s:
-            joined[-1] = (joined[-1][0], last)
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
         else:
             joined.append((first, last))
     return joined

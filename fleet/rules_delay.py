@@ -53,7 +53,10 @@ def _silent_s(one: PartitionEvidence) -> float:
 
 def _stall_row(flow: FlowEvidence, one: PartitionEvidence, now_at: float) -> Evidence:
     if one.pending_age_s is None:
-        sentence = f"no acknowledgement from {flow.source.alias} for {duration_text(one.unacked_age_s or 0)}"
+        # What is not acknowledged is given up after a while, so the oldest that waits may not be the first.
+        unacked_s = one.unacked_age_s or 0.0
+        more = "more than " if _silent_s(one) > unacked_s + 2 * flow.canary.interval_s else ""
+        sentence = f"no acknowledgement from {flow.source.alias} for {more}{duration_text(unacked_s)}"
     else:
         sentence = f"a probe waits on {flow.source.alias} for {duration_text(one.pending_age_s)}"
         if one.arrival_age_s is not None:

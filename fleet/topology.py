@@ -1,4 +1,4 @@
-"""Clusters and the flows between them: neighbours, paths over hops, cycles, and where a topic goes."""
+"""Clusters and the flows between them, and where a topic goes over hops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.flow import Decision, Flow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["Arrival", "Cluster", "Decision", "Flow", "Topology", "lay_over"]
 
@@ -87,31 +87,6 @@ class Topology:
         """Return the flow in the other direction, if there is one."""
         return next((each for each in self.out_of(flow.target) if each.target == flow.source), None)
 
-    @property
-    def hubs(self) -> tuple[str, ...]:
-        """Return the clusters that have flows with at least two others, where all the others have one."""
-        others = {cluster.alias: self._neighbours(cluster.alias) for cluster in self.clusters}
-        return tuple(
-            alias
-            for alias, near in others.items()
-            if len(near) > 1 and all(others[each] == {alias} for each in near)
-        )
-
-    @property
-    def cycles(self) -> tuple[tuple[str, ...], ...]:
-        """Return every round of flows once, from its first alias in the alphabet: A->B, B->A is (A, B).
-
-        Raises ValueError when there are more than MOST_PATHS.
-        """
-        found: list[tuple[str, ...]] = []
-        for start in sorted(cluster.alias for cluster in self.clusters):
-            for path in self._walks((start,), least=start):
-                if any(flow.target == start for flow in self.out_of(path[-1])):
-                    found.append(path)
-                    if len(found) > MOST_PATHS:
-                        raise ValueError(f"there are more than {MOST_PATHS} rounds of flows")
-        return tuple(sorted(found, key=lambda path: (len(path), path)))
-
     def reach(self, alias: str, topic: str) -> tuple[Arrival, ...]:
         """Return where a topic of this cluster is carried to, over all hops, in the order of the hops.
 
@@ -138,16 +113,6 @@ class Topology:
                     seen.add((flow.target, remote))
                     waiting.append(arrival)
         return tuple(found)
-
-    def _neighbours(self, alias: str) -> set[str]:
-        return {flow.target for flow in self.out_of(alias)} | {flow.source for flow in self.into(alias)}
-
-    def _walks(self, path: tuple[str, ...], *, least: str = "") -> Iterator[tuple[str, ...]]:
-        """Yield this path and every longer one without a cluster twice or one before `least`."""
-        yield path
-        for flow in self.out_of(path[-1]):
-            if flow.target not in path and flow.target >= least:
-                yield from self._walks((*path, flow.target), least=least)
 
 
 def lay_over(

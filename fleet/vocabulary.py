@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -68,11 +68,24 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Also:
+    """How a flow is right now, beside a verdict that holds on what has been found; fields as there."""
+
+    verdict: Verdict
+    cause: Cause | None
+    sentence: str
+    since_at: float
+    shown_at: float = 0.0
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FlowVerdict:
     """A verdict with its reason: `cause` is None for healthy, and for unknown where data is only missing.
 
     `parts` holds one sentence for each part that looked at the flow, by its name. `shown_at` is when the
-    evidence last showed the cause: while a stall goes on it may be a moment ago.
+    evidence last showed the cause: while a stall goes on it may be a moment ago. `evidence` is that of the
+    verdict, and behind it that of `also`.
     """
 
     flow: str
@@ -83,3 +96,17 @@ class FlowVerdict:
     parts: tuple[tuple[str, str], ...]
     since_at: float
     shown_at: float = 0.0
+    also: Also | None = None
+
+    @property
+    def causes(self) -> frozenset[Cause]:
+        """Return what is behind the verdict, and behind what holds beside it: none, one or two."""
+        told = (self.cause, None if self.also is None else self.also.cause)
+        return frozenset(cause for cause in told if cause is not None)
+
+    def moved(self, by_s: float) -> FlowVerdict:
+        """Return it with every instant moved by this many seconds, as with a clock that was set."""
+        also = self.also
+        if also is not None:
+            also = replace(also, since_at=also.since_at + by_s, shown_at=also.shown_at + by_s)
+        return replace(self, since_at=self.since_at + by_s, shown_at=self.shown_at + by_s, also=also)

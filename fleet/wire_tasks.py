@@ -23,6 +23,7 @@ from fleet.errors import MalformedError
 CONNECTOR = "MirrorSourceConnector"
 MAX_VALUE_BYTES = 16 << 20  # a task may carry a hundred thousand partitions
 MAX_TASKS = 100_000
+_MAX_DIGITS = len(str(MAX_TASKS))  # int() takes no text of thousands of digits
 
 _TASK = f"task-{CONNECTOR}-".encode()
 _COMMIT = f"commit-{CONNECTOR}".encode()
@@ -58,7 +59,7 @@ def decode_task(key: bytes | None, value: bytes | None, *, topic: str) -> TaskGi
     if not key.startswith(_TASK) or value is None:
         return None
     number = key[len(_TASK) :]
-    if not number.isdigit() or int(number[:12]) >= MAX_TASKS:
+    if not number.isdigit() or len(number) > _MAX_DIGITS or int(number) >= MAX_TASKS:
         raise MalformedError("The key of a task's configuration does not end in the number of a task.")
     properties = _object(value).get("properties")
     if not isinstance(properties, dict):

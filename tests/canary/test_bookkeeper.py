@@ -12,8 +12,8 @@ import pytest
 from canary import bookkeeper
 from canary.bookkeeper import AGAIN_S, KEEP_S, TIDY_S, UNWATCHED_S
 from canary.events import TargetRead, TopicReplaced
+from canary.findings import MAX_LOSSES
 from canary.saving import TakenOverError
-from canary.watch import MAX_LOSSES
 from tests.canary.desk import DAY_S, DEAD_HERE
 from tests.canary.pretend_link import TOPIC_ID
 from tests.eventually import eventually_async
@@ -82,7 +82,7 @@ async def test_the_last_losses_are_there_after_a_restart_however_old_they_are(de
         one.arrive(2 * sequence + 1)  # the one before it is lost
         one.flows["A->B"].watch.handle(TargetRead(0, one.offset, one.offset), one.now)
     one.send(0, "A->C")
-    lost = list(one.flows["A->B"].watch.losses)
+    lost = list(one.flows["A->B"].watch.found.losses)
     assert [loss.sequence for loss in lost[:2]] == [2 * MAX_LOSSES + 2, 2 * MAX_LOSSES]
     await one.keep()
     await one.bookkeeper.end(one.flows)
@@ -90,8 +90,8 @@ async def test_the_last_losses_are_there_after_a_restart_however_old_they_are(de
     two = await desks()
     heritage = await two.begin("A->B", "A->C")
     assert heritage["A->B"].findings == ()  # they are too old for a verdict
-    assert list(two.flows["A->B"].watch.losses) == [replace(loss, sequence=None) for loss in lost]
-    assert list(two.flows["A->C"].watch.losses) == []
+    assert list(two.flows["A->B"].watch.found.losses) == [replace(loss, sequence=None) for loss in lost]
+    assert list(two.flows["A->C"].watch.found.losses) == []
 
 
 async def test_rows_are_written_whole_and_of_each_writer_apart(desks):
@@ -147,6 +147,71 @@ async def test_a_store_that_fails_keeps_nothing_back_for_ever(desks):
     assert await one.select("select covered from canary_coverage") == [("[[0,3]]",)]
     assert await one.select("select count(*), sum(count) from canary_findings") == [(3, 3)]
     assert await one.select("select partition from canary_carried order by 1") == [(0,), (1,), (2,)]
+
+
+async def test_findings_that_wait_for_a_store_that_fails_are_not_kept_for_ever(desks, monkeypatch):
+    monkeypatch.setattr(bookkeeper, "MAX_WAITING_FINDINGS", 3)
+    one = await desks()
+    await one.begin()
+    with away(desks.path):
+        for sequence in range(5):
+            one.send(sequence)
+            one.arrive(sequence)
+            one.arrive(sequence)
+            desks.clock.advance(60)
+            one.bookkeeper.take(one.flows["A->B"])
+        given_up = "the store has not been written for so long that the oldest findings are given up; 3 wait"
+        assert one.problems == {"store": given_up}
+    assert await one.keep()
+    began_at = desks.clock.began_wall_s
+    assert await one.select("select found_at from canary_findings order by 1") == [
+        (began_at + 60 * number,) for number in (2, 3, 4)
+    ]
+
+
+async def test_a_finding_that_grows_is_one_row_with_both_its_instants(desks):
+    one = await desks()
+    await one.begin()
+    one.send(0)
+    one.arrive(0)
+    for _ in range(6):
+        one.arrive(0)
+        assert await one.keep()
+        desks.clock.advance(4)
+    began_at = desks.clock.began_wall_s
+    assert await one.select("select found_at, last_found_at, target_offset, count from canary_findings") == [
+        (began_at, began_at + 20, 6, 6)
+    ]
+    two = await desks()
+    (found,) = (await two.bookkeeper.load())["A->B"].findings
+    assert (found.began_at, found.at, found.target_offset, found.count) == (began_at, began_at + 20, 6, 6)
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["written", "waiting"])
+async def test_a_loop_that_was_called_mended_comes_back_with_no_start(desks, written):
+    one = await desks()
+    await one.begin("A->B", "A->C")
+    for flow in one.flows:
+        one.send(0, flow)
+        for _ in range(2):
+            one.arrive(0, flow)
+    if written:
+        assert await one.keep()
+    with away(desks.path):
+        assert not await one.keep()
+    held = one.flows["A->B"]
+    one.bookkeeper.take(held)
+    held.watch.found.forget_loops()
+    one.bookkeeper.forget_loops("A->B")
+    with away(desks.path):  # the mark waits as well
+        assert not await one.keep()
+    desks.clock.advance(2)
+    assert await one.keep()
+    assert await one.select("select flow from canary_findings") == [("A->C",)]
+    one.arrive(0)  # another probe tells it again
+    assert await one.keep()
+    assert await one.keep()
+    assert await one.select("select flow from canary_findings order by 1") == [("A->B",), ("A->C",)]
 
 
 async def test_it_goes_on_every_second_and_less_often_while_the_store_fails(desks):

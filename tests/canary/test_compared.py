@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from canary.events import SeenAtTarget
+from canary.events import SeenAtTarget, TargetRead
 from canary.stamp import Compared, Corrupted, Identity, Intact, Stranger
 from canary.strangers import HOLD_S, Strangers
 from runtime.kafka.tap import TappedRecord
@@ -122,3 +122,31 @@ def test_what_is_compared_is_not_read_yet():
     assert play.counts("lost", "duplicated", "in_flight") == (0, 0, 2)
     play.tell(SeenAtTarget(0, 0, 1, Intact(stamp(0)), 2 * S))
     assert play.counts("good", "duplicated", "in_flight") == (1, 0, 1)
+
+
+@pytest.mark.parametrize(("held", "lost"), [(0, 0), (1, 1)], ids=["of this partition", "of another"])
+def test_absence_is_not_proved_over_a_copy_that_is_still_compared(held, lost):
+    """The tap tells the end at once, and the copy that was missing may be the one that is held."""
+    play = Played()
+    for sequence in range(3):
+        play.send(sequence, sequence)
+    play.source(2, 2.1)
+    play.tell(SeenAtTarget(0, 0, 1, Intact(stamp(1)), 3 * S))
+    play.tell(SeenAtTarget(held, 1, 2, Compared(), 3 * S))
+    play.tell(TargetRead(0, 2, 2))
+    assert play.counts("lost", "good") == (lost, 1)
+    play.tell(SeenAtTarget(held, 1, 2, Intact(stamp(0, held)), 3 * S))
+    play.tell(TargetRead(0, 2, 2))
+    assert play.counts("lost", "returned") == (lost, 0)
+
+
+def test_once_the_held_copy_is_released_the_end_proves_what_is_absent():
+    play = Played()
+    for sequence in range(3):
+        play.send(sequence, sequence)
+        play.source(sequence, sequence + 0.1)
+    play.tell(SeenAtTarget(0, 0, 1, Intact(stamp(1)), 3 * S))
+    play.tell(SeenAtTarget(0, 1, 2, Compared(), 3 * S))
+    play.tell(TargetRead(0, 2, 2))
+    play.tell(SeenAtTarget(0, 1, 2, Stranger("it stands like this on the source"), 3 * S))
+    assert play.counts("lost", "good", "in_flight") == (1, 1, 1)

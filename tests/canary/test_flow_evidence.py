@@ -10,6 +10,7 @@ import pytest
 from canary import topics
 from canary.control import ControlState
 from canary.flow_evidence import flow_evidence, settings_within_s
+from canary.topic_care import Refusal
 from canary.topics import TopicBook
 from canary.watch import Instant
 from fleet.evidence import CanaryState
@@ -41,12 +42,13 @@ def test_heartbeats_and_the_time_for_settings_are_handed_in(tmp_path):
         Instant(7 * S, 1000.0),
         state=CanaryState.RUNNING,
         sentence="",
-        refusal=("It takes nothing.", 990.0),
+        refusal=Refusal("It takes nothing.", 980.0, 990.0),
     )
     assert found.heartbeats_s == (2.0, 4.0)
     assert asked == [("A->B", 7 * S)]
     assert found.topic.settings_within_s == settings_within_s(held.flow.threshold_s)
-    assert (found.topic.target_refuses, found.topic.target_refused_at) == ("It takes nothing.", 990.0)
+    assert found.topic.target_refuses == "It takes nothing."
+    assert (found.topic.target_refused_since, found.topic.target_refused_at) == (980.0, 990.0)
     assert found.topic.target_exists is None
     assert found.tasks == ()
 

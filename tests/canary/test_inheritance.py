@@ -136,6 +136,56 @@ def test_the_first_copy_of_what_was_closed_is_no_duplicate():
     assert play.counts("duplicated", "returned") == (0, 0)
 
 
+# --- left-overs of several topics
+
+
+def left_of_two(*, newest_first: bool) -> Played:
+    """Return a tracker that took over probes of a topic and of the one in its place, as the store told them."""
+    play = Played(carried=True)
+    ids = (NEXT_TOPIC_ID, TOPIC_ID) if newest_first else (TOPIC_ID, NEXT_TOPIC_ID)
+    coverages = tuple(Coverage(OTHER, one, 0, ((0, 3),), (), 94, 0) for one in ids)
+    play.tell(Adopted(OTHER, coverages, S))
+    return play
+
+
+def waits_for(play: Played, topic_id: str) -> tuple[int | None, ...]:
+    """Send a probe and return by partition at which offset the oldest one on the source waits."""
+    name = (topic_id, 0, 0)
+    play.tell(Scheduled(*name, 2 * S, 2000), Sent(*name, 2 * S), Acked(*name, 500, 3 * S))
+    return tuple(one.oldest_pending_offset for one in play.tracker.standings())
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_a_partition_is_judged_in_whatever_order_left_overs_of_two_topics_came(newest_first):
+    play = left_of_two(newest_first=newest_first)
+    play.tell(TopicReplaced(TOPIC_ID, S, NEXT_TOPIC_ID))
+    assert len(play.tracker.standings()) == 1
+    play.tell(SeenAtSource(0, 94, Intact(stamp(4, topic_id=NEXT_TOPIC_ID, incarnation=OTHER)), S))
+    play.tell(SourceRead(0, 95, 95, 1))
+    assert waits_for(play, NEXT_TOPIC_ID) == (94,)
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_a_partition_is_that_of_the_topic_into_which_probes_are_sent(newest_first):
+    """Of a flow that is added while its source is watched nothing tells which topic came after which."""
+    play = left_of_two(newest_first=newest_first)
+    assert waits_for(play, NEXT_TOPIC_ID) == (500,)
+
+
+def test_what_is_told_late_of_a_topic_that_went_away_takes_no_partition_back():
+    play = left_of_two(newest_first=True)
+    play.tell(TopicReplaced(TOPIC_ID, S, NEXT_TOPIC_ID))
+    assert waits_for(play, NEXT_TOPIC_ID) == (500,)
+    play.tell(Scheduled(TOPIC_ID, 0, 0, 2 * S, 2000))
+    assert [one.oldest_pending_offset for one in play.tracker.standings()] == [500]
+
+
+def test_where_no_topic_is_in_its_place_nothing_stands_for_a_partition():
+    play = left_of_two(newest_first=True)
+    play.tell(TopicReplaced(TOPIC_ID, S))
+    assert play.tracker.standings() == []
+
+
 # --- taking over
 
 
@@ -453,3 +503,18 @@ def test_what_was_left_is_read_from_its_place_until_the_tap_is_past():
     play.until(61)
     play.tell(TargetRead(0, 200, 600), SourceRead(0, 94, 94))
     assert kept(play)[OTHER].target_from == 200
+
+
+def test_copies_that_came_before_their_originals_stand_at_other_places_in_a_target_made_anew():
+    """The next process reads the new log from its beginning, where each of them may stand."""
+    play = Played()
+    left(play, absent=(), target_from=50)
+    play.tell(SeenAtTarget(0, 50, 51, theirs(4), 2 * S), SeenAtTarget(0, 70, 71, theirs(2), 2 * S))
+    assert target_from(play) == 50
+    play.tell(TargetReplaced(3 * S), SeenAtTarget(0, 80, 81, theirs(2), 4 * S))
+    assert target_from(play) == 0
+
+
+def target_from(play):
+    (coverage,) = play.tracker.unfinished()[OTHER]
+    return coverage.target_from

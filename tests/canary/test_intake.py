@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.events import Acked, Refused, Scheduled, Sent, Skipped
+from canary.events import Acked, Refused, Scheduled, Sent, Skipped, TargetGap, TargetRead
 from canary.intake import Intake
 from canary.plan import Attempt
 from canary.probing import Tag
@@ -27,6 +27,7 @@ class Scene:
 
     def __init__(self):
         self.told, self.problems, self.settled, self.refusals = [], [], [], []
+        self.told_target = []
         reader = Reader(SimpleNamespace(), alias=ALIAS, clock=FakeClock(), inbox=SimpleNamespace())
         reader.positions = {("c", 0): 0, ("d", 0): 0}
         self.tap = reader.tap_name
@@ -38,7 +39,7 @@ class Scene:
                 by_source={},
                 by_target={},
                 tell_source=self.tell_source,
-                tell_target=lambda *_a: None,
+                tell_target=lambda *told: self.told_target.append(told[:3]),
                 now=lambda: Instant(0, FakeClock().wall_s()),
             ),
             SimpleNamespace(
@@ -89,6 +90,41 @@ def test_records_that_are_no_probes_are_counted_and_probes_of_whatever_shape_are
     scene.intake.take([probe, changed])
     assert scene.counts.strangers == 4
     assert scene.problems == []
+
+
+@pytest.mark.parametrize(
+    ("offset", "deleted"), [(10, False), (11, False), (12, True), (50, True)], ids=lambda value: f"{value}"
+)
+@pytest.mark.parametrize("first", ["record", "end"])
+def test_what_was_deleted_before_it_was_read_is_a_gap_whether_a_record_or_the_end_comes_first(
+    first, offset, deleted
+):
+    """A step over one offset is a transaction's marker, and what waits for its proof goes on waiting."""
+    scene = Scene()
+    for number in range(10):
+        scene.record("d", number)
+    scene.told_target.clear()
+    getattr(scene, first)("d", offset)
+    gaps = [(ALIAS, "d", TargetGap(0, 0))] if deleted else []
+    read = [(ALIAS, "d", TargetRead(0, offset, offset))] if first == "end" else []
+    assert scene.told_target == gaps + read  # the gap first: the end would prove the absence of what is gone
+    scene.told_target.clear()
+    scene.record("d", offset + 1)
+    assert scene.told_target == []
+
+
+def test_the_markers_of_many_transactions_are_no_gap():
+    scene = Scene()
+    for number in range(0, 100, 2):
+        scene.record("d", number)
+        scene.end("d", number + 2)
+    assert [one for *_, one in scene.told_target if isinstance(one, TargetGap)] == []
+
+
+def test_an_older_tap_tells_of_no_gap():
+    scene = Scene()
+    scene.intake.take([TappedEnd(f"{ALIAS}-tap-7", "d", 0, 50, 0)])
+    assert scene.told_target == []
 
 
 @pytest.mark.parametrize("again", ["record", "end"])

@@ -378,6 +378,6 @@ def ages_of(scene):
         control = site.control
         found += [control.since_at, control.last_ok_at, control.last_failed_at]
         found += [*site.topics.recreated_at.values(), *site.counts.last_success_at.values()]
-    found += [one.at for one in scene.held.watch.losses]
+    found += [one.at for one in scene.held.watch.found.losses]
     found += [one.at for one in scene.evidence().canary.findings]
     return [now_at - at for at in found if at is not None]

@@ -6,8 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from canary import bookkeeper, tables
 from canary.latches import MIGRATIONS, Latch
 from fleet.errors import UnavailableError
+from fleet.evidence import Finding, FindingKind
 from mirrorwatch.latching import WHERE, Latching
 from runtime.store import Store
 from tests.runtime.fake_clock import FakeClock
@@ -18,6 +20,9 @@ LATCH = Latch("A", "c", "one", 1_700_000_000.0, "probe 3 of partition 0 came bac
 class Roster:
     def __init__(self):
         self.latches = {}
+        self.flows = {
+            name: SimpleNamespace(flow=SimpleNamespace(source=name[0])) for name in ("A->B", "A->C", "B->A")
+        }
 
     def hold_latches(self, latches):
         self.latches = dict(latches)
@@ -25,7 +30,7 @@ class Roster:
 
 @pytest.fixture
 async def scene(tmp_path):
-    store = Store(f"sqlite:///{tmp_path / 's.db'}", migrations=MIGRATIONS)
+    store = Store(f"sqlite:///{tmp_path / 's.db'}", migrations=(*bookkeeper.MIGRATIONS, *MIGRATIONS))
     await store.open()
     said = {}
     reporter = SimpleNamespace(problem=said.__setitem__, settled=lambda where: said.pop(where, None))
@@ -75,6 +80,32 @@ async def test_a_store_that_does_not_answer_keeps_the_latch_where_it_fell(scene)
     await ours.look(here)
     assert scene.said == {}
     assert await ours.read() == {LATCH.key: LATCH}
+
+
+async def test_what_told_of_the_loop_is_gone_with_the_latch_and_would_come_back_with_no_start(scene):
+    ours, here = scene.process()
+    ours.note(LATCH)
+    await ours.look(here)
+    now_at = FakeClock().wall_s()
+
+    def finding(kind, ago_s=100.0):
+        return Finding(kind, now_at - ago_s, "c", 0, 1, None, "said")
+
+    long_ago = tables.FINDINGS_S + 1
+    found = [
+        ("A->B", finding(FindingKind.LOOPED)),
+        ("A->C", finding(FindingKind.DUPLICATED)),
+        ("A->C", finding(FindingKind.DUPLICATED, long_ago)),  # for people who look after a fault
+        ("A->C", finding(FindingKind.LOST)),
+        ("B->A", finding(FindingKind.DUPLICATED)),
+    ]
+    await scene.store.write(lambda connection: tables.keep_findings(connection, found))
+    await ours.lift(here, "A", "c")
+    left = await scene.store.read(lambda connection: tables.findings_since(connection, 0.0))
+    assert {name: [(one.kind.value, one.at) for one in ones] for name, ones in left.items()} == {
+        "A->C": [("duplicated", now_at - long_ago), ("lost", now_at - 100.0)],
+        "B->A": [("duplicated", now_at - 100.0)],
+    }
 
 
 @pytest.mark.parametrize(("present", "gone"), [("one", False), (None, False), ("two", True)])

@@ -34,7 +34,6 @@ FLOW = CanaryFlow(
     tasks_topic=TASKS,
 )
 KEY = HeartbeatKey("B", "A")
-WHERE = f"B: reading {BEATS}"
 
 
 class PlayedTail:
@@ -74,10 +73,7 @@ class PlayedAdmin:
 @pytest.fixture
 def scene():
     clock, tail, admin, counts, said = FakeClock(), PlayedTail(), PlayedAdmin(), CollectorCounts(), []
-    reporter = SimpleNamespace(
-        problem=lambda where, sentence: said.append((where, sentence)),
-        settled=lambda where: said.append((where, "over")),
-    )
+    reporter = SimpleNamespace(event=lambda sentence, **facts: said.append((sentence, facts)))
     topics = OwnTopics("B", tail=tail, admin=admin, counts=counts, clock=clock, reporter=reporter)
     return SimpleNamespace(
         clock=clock, tail=tail, admin=admin, counts=counts, said=said, topics=topics, flows=[FLOW]
@@ -115,10 +111,6 @@ def commit(tasks, offset):
 
 def errors(scene):
     return scene.counts.errors["heartbeats"]
-
-
-def problems(scene):
-    return [(where, sentence) for where, sentence in scene.said if sentence != "over"]
 
 
 async def test_the_newest_heartbeat_is_aged_by_the_wall_clock_and_never_below_0(scene):
@@ -182,7 +174,7 @@ async def test_a_topic_that_comes_late_is_found_and_one_that_goes_tells_no_age_a
     await look(scene, after_s=SILENT_S)
     assert age_s(scene) is None
     assert scene.tail.begun[-1] == {}
-    assert problems(scene) == []
+    assert scene.said == []
 
 
 async def test_while_heartbeats_come_nobody_is_asked(scene):
@@ -228,17 +220,21 @@ async def test_no_right_to_read_is_told_and_ends_by_itself(scene, refused_by):
         await look(scene, TailFault(BEATS, refusal))
         await look(scene)
         assert scene.tail.begun[-1] == {}  # it is left alone for a while
-    ((where, sentence),) = problems(scene)
-    assert where == WHERE
+    ((sentence, facts),) = scene.said
     assert sentence.startswith("MirrorMaker's heartbeats are not read")
-    assert sentence.endswith(str(refusal))
+    assert facts == {"kafka_cluster": "B", "topic": BEATS, "why": str(refusal)}
     assert errors(scene) == 1
     assert age_s(scene) is None
+    scene.admin.ids = {BEATS: refusal}
+    await look(scene, after_s=3 * SILENT_S)
+    assert errors(scene) == 2
+    assert len(scene.said) == 1  # once
     scene.admin.ids = {BEATS: "one"}
     await look(scene, after_s=3 * SILENT_S)
     await look(scene, beat(scene, 3))
-    assert scene.said[-1] == (WHERE, "over")
     assert age_s(scene) is not None
+    await look(scene, TailFault(BEATS, refusal))
+    assert len(scene.said) == 2  # it was allowed meanwhile
 
 
 @pytest.mark.parametrize("error", [RefusedError("no"), UnavailableError("no")])
@@ -248,7 +244,7 @@ async def test_of_the_tasks_nobody_is_told(scene, error):
     scene.admin.ids = {TASKS: "three"}
     await look(scene, after_s=3 * TASKS_SILENT_S)
     await look(scene, TailFault(TASKS, error), TailRecord(TASKS, 0, b"task-MirrorSourceConnector-0", b"{"))
-    assert problems(scene) == []
+    assert scene.said == []
     assert errors(scene) == 0
     assert scene.topics.tasks("A->B") == ()
 
@@ -276,7 +272,7 @@ async def test_a_cluster_that_is_away_is_one_error_for_each_look_and_the_age_goe
     await look(scene)
     assert errors(scene) == 2
     assert age_s(scene) == pytest.approx(0.5 + 2 * INTERVAL_S)
-    assert problems(scene) == []
+    assert scene.said == []
     scene.admin.ids = {BEATS: "one"}
     await look(scene, beat(scene, 1), after_s=SILENT_S)
     assert age_s(scene) < SILENT_S

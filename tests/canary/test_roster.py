@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
+
 from canary.config import CanaryConfig
-from canary.events import Coverage
+from canary.events import Coverage, TargetRead
 from canary.flows import CanaryFlow
 from canary.heritage import FlowHeritage, Left
 from canary.latches import Latch
 from canary.stamp import Stamp, encode
-from fleet.evidence import CanaryState
+from canary.topic_care import HASTE_S
+from fleet.evidence import CanaryState, Finding, FindingKind
 from runtime.kafka.admin import ClusterDescription, TopicDescription
+from runtime.kafka.round_trip import RoundTripOutcome
 from runtime.kafka.sender import Delivered
 from runtime.kafka.tap import TappedRecord
 from tests.canary.test_topic_changes import PlayedAdmin, books, copy, look, scene, tick
@@ -124,13 +128,20 @@ async def test_other_clients_of_a_cluster_keep_counters_and_positions(scene):
     copy(scene, tags[0], 0, "B-tap-1")
     before = scene.prober.sites["B"]
     before.counts.errors["tap"] = 7
+    before.control.counts[RoundTripOutcome.GOOD] += 5
+    before.throttles["tap"].add(1.5)
+    before.throttles["sender"].add(2.5)
+    before.counts.strangers = 5
     await scene.prober.roster.leave("B")
     assert scene.taps[-1].stopped
     scene.prober.roster.add_site("B", SimpleNamespace())
     furnish(scene, "B", A_c="there")
     await look(scene, "B")
     assert scene.taps[-1].places == {("A.c", 0): 1}
-    assert scene.prober.sites["B"].counts.errors["tap"] == 7
+    after = scene.prober.sites["B"]
+    assert (after.counts.errors["tap"], after.control.counts[RoundTripOutcome.GOOD]) == (7, 5)
+    assert {client: one.total_s for client, one in after.throttles.items()} == {"tap": 1.5, "sender": 2.5}
+    assert scene.prober.sites["B"].counts.strangers == 5
     await scene.prober.roster.leave("A")
     assert scene.senders[0].ended
     assert scene.prober.state("A->B") == (CanaryState.WAITING, "the client settings of A are being changed")
@@ -140,6 +151,14 @@ async def test_other_clients_of_a_cluster_keep_counters_and_positions(scene):
     more = tick(scene)
     assert min(tag.sequence for tag in more) == tags[-1].sequence + 1
     assert books(scene).expected == len(tags + more)
+
+
+async def test_since_when_a_topic_is_wanted_moves_with_a_clock_that_is_set(scene):
+    before = dict(scene.prober.roster.wanted_since)
+    scene.clock.set_wall(-3600.0)
+    scene.prober.doubts.notice()
+    assert before
+    assert scene.prober.roster.wanted_since == {place: at - 3600 for place, at in before.items()}
 
 
 async def test_a_probe_that_comes_back_stops_everything_to_its_source(scene):
@@ -213,3 +232,129 @@ async def test_what_a_dead_process_left_is_gone_on_with_when_its_flow_is_changed
         find(scene, number, number)
     assert (of(scene, "A->C").expected, of(scene, "A->C").unknown) == (2, 2)
     assert of(scene, "A->B").expected == 0  # it took over nothing
+
+
+# --- what was found, over a reload
+
+
+def add_again(scene, *, source="A", **heritage):
+    scene.prober.roster.add(flow(source, "B"), FlowHeritage(frozenset({("one", 0)}), **heritage))
+
+
+def found_of(scene, name="A->B"):
+    return scene.prober.evidence(name).canary.findings
+
+
+def finding(scene, kind, *, ago_s=5.0):
+    return Finding(kind, scene.clock.wall_s() - ago_s, "A.c", 0, 7, 9, "it was found")
+
+
+async def test_what_was_found_a_moment_before_a_reload_of_its_flow_is_still_known(scene):
+    """The store may not have it yet, and what the store has of it may be older."""
+    await look(scene, "A", "B")
+    tags = tick(scene) + tick(scene)
+    deliver(scene, tags)
+    for offset, tag in enumerate(tags):
+        copy(scene, tag, offset, "A-tap-1-lazy", topic="c")
+    copy(scene, tags[1], 0, "B-tap-1")
+    scene.prober._dispatch.tell_target("B", "A.c", TargetRead(0, 1, 1))
+    (lost,) = found_of(scene)
+    losses = list(scene.prober.flows["A->B"].watch.found.losses)
+    assert losses[0].sequence == tags[0].sequence
+    scene.prober.roster.drop("A->B")
+    add_again(scene, findings=(finding(scene, FindingKind.LOST),), losses=(finding(scene, FindingKind.LOST),))
+    assert found_of(scene) == (lost,)
+    assert list(scene.prober.flows["A->B"].watch.found.losses) == losses
+
+
+async def test_of_a_flow_that_was_not_watched_before_the_store_tells_what_was_found(scene):
+    add_cluster(scene, "C", A_c="there")
+    stored = finding(scene, FindingKind.LOST)
+    scene.prober.roster.add(flow("A", "C"), FlowHeritage(findings=(stored,), losses=(stored,)))
+    assert found_of(scene, "A->C") == (stored,)
+
+
+async def test_what_was_found_moves_with_the_clock_also_while_its_flow_is_not_watched(scene):
+    altered = finding(scene, FindingKind.ALTERED)
+    scene.prober.flows["A->B"].watch.found.add(altered, pause_s=5.0)
+    scene.prober.roster.drop("A->B")
+    scene.clock.set_wall(3600.0)
+    scene.prober.doubts.notice()
+    add_again(scene)
+    assert [one.at for one in found_of(scene)] == [altered.at + 3600.0]
+
+
+@pytest.mark.parametrize("watched", [True, False], ids=["watched", "dropped meanwhile"])
+async def test_a_loop_that_was_called_mended_comes_back_with_no_reload(scene, watched):
+    forgotten = []
+    scene.prober.roster._memory.forget_loops = forgotten.append
+    scene.prober.roster.hold_latches({("A", "c"): Latch("A", "c", "one", 5.0, "it came back")})
+    for kind in (FindingKind.LOOPED, FindingKind.DUPLICATED, FindingKind.ALTERED):
+        scene.prober.flows["A->B"].watch.found.add(finding(scene, kind), pause_s=5.0)
+    if not watched:
+        scene.prober.roster.drop("A->B")
+    scene.prober.roster.hold_latches({})
+    assert forgotten == ["A->B"]
+    if watched:
+        scene.prober.roster.drop("A->B")
+    add_again(scene)
+    assert [one.kind for one in found_of(scene)] == [FindingKind.ALTERED]
+
+
+# --- what is doubted, over a reload
+
+
+def impaired(scene):
+    scene.prober.doubts.look()
+    return scene.prober.evidence("A->B").canary.impaired
+
+
+def let_pass(scene, seconds):
+    """Let time pass while the event loop and the readers run."""
+    for _ in range(int(seconds * 2)):
+        scene.clock.advance(0.5)
+        for tap in scene.taps:
+            tap.last_poll_ns = scene.clock.now_ns
+        scene.prober.doubts.look()
+
+
+async def test_a_flow_that_begins_anew_is_told_what_the_former_was_told(scene):
+    scene.prober.doubts.note_store(False, "the disk is full")
+    let_pass(scene, 12)
+    assert "the disk is full" in impaired(scene)
+    scene.prober.roster.drop("A->B")
+    add_again(scene)
+    assert "the disk is full" in impaired(scene)
+
+
+async def test_a_sender_that_was_ended_with_probes_unreported_says_nothing_of_the_next_one(scene):
+    await look(scene, "A", "B")
+    assert tick(scene)
+    scene.prober.roster.drop("A->B")
+    (idle,) = scene.prober.roster.take_idle()
+    await idle.stop()
+    add_again(scene)
+    let_pass(scene, 60)
+    assert impaired(scene) is None
+
+
+async def test_what_a_cluster_said_of_a_topic_is_forgotten_once_nobody_wants_it(scene):
+    scene.prober.doubts.note_refusal("B", "A.c", "not authorised")
+    assert "not authorised" in impaired(scene)
+    scene.prober.roster.drop("A->B")
+    add_again(scene)
+    assert impaired(scene) is None
+
+
+async def test_the_settings_of_a_target_are_read_again_soon_while_probes_wait(scene):
+    asked = []
+    admin = scene.prober.sites["B"].admin
+    read, admin.describe_topic_config = (
+        admin.describe_topic_config,
+        lambda name: asked.append(name) or read(name),
+    )
+    await look(scene, "A", "B")
+    deliver(scene, tick(scene))
+    let_pass(scene, HASTE_S)
+    await look(scene, "A", "B")
+    assert asked.count("A.c") == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canary import control, probing
+from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS
 from canary.topic_advice import OwnTopic, Use, advise
 from canary.weight import control_probe_bytes, largest_probe_bytes
 
@@ -30,6 +30,7 @@ def topic(use=Use.PROBES, *, partitions=4, replicas=3, planned=4, interval_s=1.0
         kafka_cluster="A",
         use=use,
         settings=BROKERS_OWN | told,
+        wished=CONTROL_SETTINGS if use is Use.CONTROL else PROBES_SETTINGS,
         partitions=partitions,
         replicas=replicas,
         planned=planned,
@@ -44,9 +45,7 @@ def test_nothing_is_said_of_what_a_broker_gives_by_itself(use):
     assert advise(topic(use)) == ()
 
 
-@pytest.mark.parametrize(
-    ("use", "config"), [(Use.PROBES, probing.TOPIC_CONFIG), (Use.CONTROL, control.TOPIC_CONFIG)]
-)
+@pytest.mark.parametrize(("use", "config"), [(Use.PROBES, PROBES_SETTINGS), (Use.CONTROL, CONTROL_SETTINGS)])
 def test_nothing_is_said_of_the_topics_that_we_make(use, config):
     assert advise(topic(use, **{key.replace(".", "_"): value for key, value in config.items()})) == ()
 
@@ -158,12 +157,31 @@ def test_a_control_topic_that_is_compacted_takes_no_record_without_a_key():
     assert advice.breaks
 
 
+@pytest.mark.parametrize(
+    ("use", "kept_ms", "segment_ms"),
+    [
+        (Use.PROBES, 86_400_000, 21_600_000),
+        (Use.COPIES, 86_400_000, 21_600_000),
+        (Use.CONTROL, 3_600_000, 600_000),
+    ],
+)
+def test_what_is_advised_is_what_run_would_have_made(use, kept_ms, segment_ms):
+    for settings, wished in (
+        ({"retention_ms": "1"}, f"Set retention.ms={kept_ms}"),
+        ({"retention_ms": "-1"}, f"Set retention.ms={kept_ms}"),
+        ({"segment_ms": str(2**63 - 1), "segment_bytes": str(2**40)}, f"Set segment.ms={segment_ms}"),
+    ):
+        (advice,) = advise(topic(use, **settings))
+        assert wished in advice.sentence
+
+
 def test_without_any_setting_only_partitions_are_judged():
     bare = OwnTopic(
         name="c",
         kafka_cluster="A",
         use=Use.PROBES,
         settings={},
+        wished=PROBES_SETTINGS,
         partitions=2,
         replicas=1,
         planned=3,

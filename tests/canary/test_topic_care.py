@@ -69,6 +69,7 @@ class Scene:
                 incarnation="00000000000000aa",
                 watch=lambda _held: None,
                 note_carried=lambda *_: None,
+                forget_loops=lambda _flow: None,
             ),
             heritage={},
             clock=self.clock,
@@ -143,6 +144,16 @@ async def test_the_control_topic_is_looked_for_until_it_is_there():
     assert "have no key and are refused" in scene.problems[f"A: settings of {control.TOPIC}"]
 
 
+async def test_of_each_topic_that_is_advised_with_which_it_would_have_been_made():
+    scene = Scene()
+    scene.a.admin.topics[control.TOPIC] = TopicDescription(control.TOPIC, "c", (1,), (1,))
+    for name in (TOPIC, control.TOPIC):
+        scene.a.admin.settings[name] = {"retention.ms": "1"}
+    await scene.look()
+    assert "Set retention.ms=86400000" in scene.problems[f"A: settings of {TOPIC}"]
+    assert "Set retention.ms=3600000" in scene.problems[f"A: settings of {control.TOPIC}"]
+
+
 async def test_a_missing_right_is_told_once_and_partitions_are_judged_all_the_same():
     scene = Scene()
     scene.a.admin.settings[TOPIC] = RefusedError("reading the settings failed: not allowed")
@@ -203,6 +214,27 @@ async def test_a_topic_that_may_not_be_grown_says_so():
     scene.a.admin.grow_error = None
     await scene.look(SETTINGS_S)
     assert scene.problems == {}
+
+
+@pytest.mark.parametrize(
+    "how", ["a person added them", "no consent any more", "fewer are planned", "it is gone"]
+)
+async def test_a_topic_that_may_not_be_grown_is_no_problem_once_there_is_nothing_to_be_grown(how):
+    scene = Scene(grow=True)
+    scene.there("A", TOPIC, (1,))
+    scene.a.admin.grow_error = RefusedError("adding partitions failed: not allowed")
+    await scene.look()
+    assert list(scene.problems) == [f"A: growing {TOPIC}"]
+    if how == "a person added them":
+        scene.there("A", TOPIC, (1, 2))
+    elif how == "no consent any more":
+        scene.prober.roster.use(scene.prober.roster.config.model_copy(update={"grow": False}))
+    elif how == "fewer are planned":
+        scene.prober.roster.use(scene.prober.roster.config.model_copy(update={"max_partitions": 1}))
+    else:
+        scene.a.topics.present[TOPIC] = None
+    await scene.look(SETTINGS_S)
+    assert f"A: growing {TOPIC}" not in scene.problems
 
 
 async def test_a_topic_is_planned_when_the_targets_brokers_are_known():

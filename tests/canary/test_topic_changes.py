@@ -24,8 +24,8 @@ from tests.runtime.fake_clock import FakeClock
 
 
 class PlayedTap:
-    def __init__(self, _settings, *, name, sink, **_more):
-        self.name, self.sink, self.last_poll_ns = name, sink, 0
+    def __init__(self, _settings, *, name, sink, lazy, **_more):
+        self.name, self.sink, self.lazy, self.last_poll_ns = name, sink, lazy, 0
         self.places = {}
         self.stopped = False
         self.dead = False
@@ -92,11 +92,11 @@ class PlayedAdmin:
         self.fail("since")
         return {number: self.ends.get((topic, number), 0) for number in partitions}
 
-    async def end_offsets(self, topic, partitions, **_partial):
+    async def end_offsets(self, topic, partitions, **_lenient):
         self.fail("ends")
         return {number: self.ends.get((topic, number), 0) for number in partitions}
 
-    async def start_offsets(self, _topic, partitions, **_partial):
+    async def start_offsets(self, _topic, partitions, **_lenient):
         return dict.fromkeys(partitions, 0)
 
     async def create_topic(self, request):
@@ -134,6 +134,7 @@ async def scene(monkeypatch):
             watch=lambda _held: None,
             forget=lambda _held: None,
             note_carried=lambda *_: None,
+            forget_loops=lambda _flow: None,
         ),
         heritage={"A->B": FlowHeritage(frozenset({("one", 0)}))},
         clock=clock,
@@ -418,7 +419,7 @@ async def test_what_stands_behind_a_changed_copy_waits_with_it_and_proves_nothin
     assert (books(scene).corrupted, books(scene).good, books(scene).lost) == (0, 0, 0)
     release(scene, 0.1)
     assert (books(scene).corrupted, books(scene).good, books(scene).lost) == (1, 2, 1)
-    assert not scene.prober.flows["A->B"].watch.losses  # it is told as altered
+    assert not scene.prober.flows["A->B"].watch.found.losses  # it is told as altered
 
 
 async def test_a_changed_copy_of_a_probe_that_the_source_shows_later_is_a_strangers_and_lets_the_rest_go(

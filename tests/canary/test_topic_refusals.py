@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from canary.config import CanaryConfig
-from canary.topic_care import HASTE_S, SETTINGS_S, TopicCare
+from canary.topic_care import HASTE_S, SETTINGS_S, Refusal, TopicCare
 from runtime.kafka.admin import TopicDescription
 from tests.runtime.fake_clock import FakeClock
 
@@ -37,6 +37,7 @@ class Scene:
             config=CanaryConfig(),
             sites={"B": self.site},
             probings={},
+            doubts=SimpleNamespace(on_clock_set=[]),
             dispatch=SimpleNamespace(running={}, by_source={}),
         )
         reporter = SimpleNamespace(
@@ -66,15 +67,30 @@ def test_what_refuses_copies_is_known_once_probes_wait():
     scene.settings = {"max.message.bytes": "200"}
     assert scene.look(HASTE_S + 1) is None  # nobody waits: the settings are read every few minutes only
     scene.care.hasten(*PLACE)
-    sentence, seen_at = scene.look()
-    assert "takes no more than 200 bytes at once (max.message.bytes)" in sentence
-    assert seen_at == scene.clock.wall_s()
+    refusal = scene.look()
+    assert "takes no more than 200 bytes at once (max.message.bytes)" in refusal.sentence
+    assert refusal.since_at == refusal.seen_at == scene.clock.wall_s()
+    later = scene.look(SETTINGS_S)
+    assert later == refusal._replace(seen_at=scene.clock.wall_s())
     scene.settings = {}
     scene.care.hasten(*PLACE)
     scene.look(HASTE_S)
-    assert scene.care.refusals[PLACE] == ("", seen_at)  # when it was last seen stays known
+    assert scene.care.refusals[PLACE] == later._replace(sentence="")  # when it was seen stays known
+    scene.settings = {"max.message.bytes": "200"}
+    anew = scene.look(SETTINGS_S)
+    assert anew.since_at == anew.seen_at == scene.clock.wall_s()
     del scene.present[COPY]
     assert scene.look() is None
+
+
+def test_when_it_was_seen_moves_with_a_clock_that_is_set():
+    scene = Scene()
+    scene.settings = {"max.message.bytes": "200"}
+    seen = scene.look()
+    for move in scene.care._roster.doubts.on_clock_set:
+        move(-3600.0)
+    moved = Refusal(seen.sentence, seen.since_at - 3600, seen.seen_at - 3600)
+    assert scene.care.refusals[PLACE] == moved
 
 
 def test_waiting_probes_have_the_settings_read_no_oftener_than_that():

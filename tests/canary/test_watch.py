@@ -3,8 +3,9 @@
 import pytest
 
 from canary.events import Acked, Impaired, Scheduled, SeenAtTarget, Sent, Stage, TargetRead, TopicReplaced
+from canary.findings import MAX_FINDINGS, MAX_LOSSES
 from canary.stamp import Corrupted, Identity, Intact
-from canary.watch import MAX_FINDINGS, MAX_LOSSES, FlowWatch, Instant
+from canary.watch import FlowWatch, Instant
 from fleet.evidence import CanaryState, FindingKind
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, policy, stamp
 
@@ -69,7 +70,7 @@ def test_a_lost_probe_is_a_finding_and_one_of_the_last_losses():
     assert (finding.kind, finding.at, finding.topic) == (FindingKind.LOST, BEGAN_AT + 2, TOPIC)
     assert (finding.partition, finding.source_offset, finding.count) == (0, 100, 1)
     assert not finding.overtaken
-    (loss,) = watched.watch.losses
+    (loss,) = watched.watch.found.losses
     assert (loss.at, loss.sequence, loss.source_offset, loss.count) == (BEGAN_AT + 2, 0, 100, 1)
 
 
@@ -96,15 +97,20 @@ def test_a_corrupted_copy_is_altered_and_not_a_loss_as_well():
     (finding,) = watched.evidence(61).findings
     assert (finding.kind, finding.at, finding.target_offset) == (FindingKind.ALTERED, BEGAN_AT + 0.5, 0)
     assert finding.topic == f"A.{TOPIC}"
-    assert list(watched.watch.losses) == []
+    assert list(watched.watch.found.losses) == []
 
 
-def test_findings_of_a_kind_and_partition_within_a_second_are_counted_together():
+def test_findings_of_a_kind_and_partition_are_counted_together_until_a_burst_of_them_has_ended():
     watched = Watched()
     for number in range(6):
         watched.send(number, 0)
-        watched.record(changed(number), 10 + number * 0.375)
-    assert [(one.at - BEGAN_AT, one.count) for one in watched.evidence(13).findings] == [(10, 3), (11.125, 3)]
+        watched.record(changed(number), 10 + 1.125 * number + (4 if number > 3 else 0))
+    found = watched.evidence(30).findings
+    assert [(one.began_at - BEGAN_AT, one.at - BEGAN_AT, one.count) for one in found] == [
+        (10, 13.375, 4),
+        (18.5, 19.625, 2),
+    ]
+    assert [one.target_offset for one in found] == [3, 5]
 
 
 def test_a_flood_of_one_kind_pushes_out_no_other():
@@ -114,8 +120,8 @@ def test_a_flood_of_one_kind_pushes_out_no_other():
     watched.arrive(1, 1.5)
     watched.read_to_end(2)
     for copy in range(2 * MAX_FINDINGS):
-        watched.arrive(1, 10 + 1.1 * copy)
-    findings = watched.evidence(5000).findings
+        watched.arrive(1, 10 + 6.0 * copy)
+    findings = watched.evidence(9000).findings
     assert [one.kind for one in findings].count(FindingKind.LOST) == 1
     assert len(findings) == 1 + MAX_FINDINGS
     assert [one.at for one in findings] == sorted(one.at for one in findings)
@@ -128,7 +134,7 @@ def test_the_newest_losses_are_kept_first_and_not_more_than_a_page_of_them():
         if number % 2:
             watched.arrive(number, number + 0.2)
             watched.read_to_end(number + 0.3)
-    losses = watched.watch.losses
+    losses = watched.watch.found.losses
     assert len(losses) == MAX_LOSSES
     assert losses[0].sequence == 2 * MAX_LOSSES + 8
     assert [loss.sequence for loss in losses] == sorted((loss.sequence for loss in losses), reverse=True)

@@ -84,7 +84,7 @@ def fresh(number, **more):
     )
 
 
-def finding(kind, *, ago_s=30.0, partition=0, count=1, sentence="it is gone", overtaken=False):
+def finding(kind, *, ago_s=3.0, partition=0, count=1, sentence="it is gone", overtaken=False):
     return Finding(kind, NOW - ago_s, "mirrorwatch-canary", partition, 40, None, sentence, count, overtaken)
 
 
@@ -186,7 +186,8 @@ ROWS = (
         flow(findings=(finding(LOST, ago_s=20),), topic={"target_recreated_at": NOW - 22}),
         Verdict.LOSING,
         Cause.TOPIC_RECREATED,
-        "1 probe of partition 0 is on A and will not come to B: the topic was re-created on B.",
+        "1 probe of partition 0 is on A and will not come to B: the topic was re-created on B."
+        " The last was found 20 s ago.",
     ),
     Row(
         "lost long before the topic was re-created",
@@ -194,7 +195,7 @@ ROWS = (
         Verdict.LOSING,
         Cause.FILTERED,
         "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way drops records.",
+        " through, so something on the way dropped records. The last was found 10 min ago.",
     ),
     Row(
         "misrouted",
@@ -235,6 +236,46 @@ ROWS = (
         Cause.FILTERED,
         "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
         " through, so something on the way drops records.",
+    ),
+    Row(
+        "that it takes none since shortly after a loss was proved may explain it",
+        flow(
+            findings=(finding(LOST, ago_s=30),),
+            topic={
+                "target_refuses": REFUSES,
+                "target_refused_since": NOW - 22.5,
+                "target_refused_at": NOW,
+                "settings_within_s": 7.5,
+            },
+        ),
+        Verdict.LOSING,
+        Cause.RECORD_REJECTED,
+        "1 probe of partition 0 is on A and will not come to B: A.mirrorwatch-canary on B takes no more than"
+        " 200 bytes at once. Raise max.message.bytes. The last was found 30 s ago.",
+    ),
+    Row(
+        "that it takes none now, and did not refuse any then, explains no loss of a while ago",
+        flow(
+            findings=(finding(LOST, ago_s=30),),
+            topic={
+                "target_refuses": REFUSES,
+                "target_refused_since": NOW - 22,
+                "target_refused_at": NOW,
+                "settings_within_s": 7.5,
+            },
+        ),
+        Verdict.LOSING,
+        Cause.FILTERED,
+        "1 probe of partition 0 is on A and will not come to B: newer records of the same partition came"
+        " through, so something on the way dropped records. The last was found 30 s ago.",
+    ),
+    Row(
+        "misrouted a while ago",
+        flow(findings=(finding(FindingKind.MISROUTED, partition=3, ago_s=80),)),
+        Verdict.LOSING,
+        Cause.MISROUTED,
+        "1 probe of A->B stands where it does not belong, in partition 3 of A.mirrorwatch-canary on B: something"
+        " on the way routed records elsewhere. The last was found 1 min 20 s ago.",
     ),
     # --- altered
     Row(
@@ -290,7 +331,7 @@ ROWS = (
         Verdict.ALTERED,
         Cause.TRANSFORMED,
         "2 probes of A->B came to B changed. In the newest, it is gone. Look for a transform, or for a converter"
-        " other than ByteArrayConverter.",
+        " other than ByteArrayConverter. The last was found 20 s ago.",
     ),
     Row(
         "more probes lost than such copies came",
@@ -298,7 +339,7 @@ ROWS = (
         Verdict.LOSING,
         Cause.FILTERED,
         "3 probes of partition 0 are on A and will not come to B: newer records of the same partition came"
-        " through, so something on the way drops records.",
+        " through, so something on the way dropped records. The last was found 18 s ago.",
     ),
     Row(
         "another program writes what looks like one into the target's topic, and every probe comes",
@@ -306,6 +347,16 @@ ROWS = (
         Verdict.HEALTHY,
         None,
         "Probes of A->B arrive within 5 s; the newest took at most 0.04 s.",
+    ),
+    # --- what came back and ended
+    Row(
+        "a loop a while ago",
+        flow(findings=(finding(FindingKind.LOOPED, ago_s=6),)),
+        Verdict.REPEATING,
+        Cause.LOOPING,
+        "Records of A->B come back to A, where they began: the mirrors go in a circle and keep the names of"
+        " topics. Exclude the topics from one of these mirrors, or give all of them the"
+        " DefaultReplicationPolicy. The last was found 6 s ago.",
     ),
     # --- stalled
     Row(
@@ -1022,6 +1073,92 @@ def test_while_a_stall_goes_on_its_cause_is_kept_until_it_could_be_shown_again()
     assert follow(again, coming, now_at=NOW + HOLD_CAUSE_S + 0.1).cause is Cause.UNEXPLAINED
     shown = follow(held, flow(moving(0), *ALL_STAND[1:]), now_at=NOW + 1)
     assert (shown.cause, shown.shown_at) == (Cause.TASK_STUCK, NOW + 1)
+
+
+BLIND = {"impaired": "it is blind"}
+TURNED_OFF = {"state": CanaryState.OFF, "sentence": "canary.mode is off"}
+SLOW = (moving(0, latency_s=9.0), moving(1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict"),
+    [
+        (LOST, Verdict.LOSING),
+        (FindingKind.MISROUTED, Verdict.LOSING),
+        (FindingKind.ALTERED, Verdict.ALTERED),
+        (FindingKind.LOOPED, Verdict.REPEATING),
+    ],
+)
+@pytest.mark.parametrize(
+    ("partitions", "more", "right_now"),
+    [
+        (SLOW, {}, (Verdict.LATE, Cause.UNEXPLAINED)),
+        (SLOW, BLIND, (Verdict.UNKNOWN, Cause.PROBER)),
+        (ALL_STAND, TURNED_OFF, (Verdict.UNKNOWN, None)),
+        ((), {}, (None, None)),
+    ],
+)
+def test_beside_what_has_ended_stands_how_the_flow_is_now(kind, verdict, partitions, more, right_now):
+    also, cause = right_now
+    evidence = flow(*partitions, findings=(finding(kind, ago_s=80),), **more)
+    told = follow(None, evidence, now_at=NOW)
+    alone = judge(flow(*partitions, **more), now_at=NOW)
+    assert told.verdict is verdict
+    if also is None:
+        assert told.also is None
+        return
+    assert told.also is not None
+    assert (told.also.verdict, told.also.cause, told.also.sentence) == (also, cause, alone.sentence)
+    assert (alone.verdict, alone.cause) == (also, cause)
+    assert told.evidence == judge(evidence, now_at=NOW).evidence + alone.evidence
+    assert told.causes == {told.cause, cause} - {None}
+
+
+@pytest.mark.parametrize("kind", [LOST, FindingKind.MISROUTED, FindingKind.ALTERED])
+def test_a_standstill_is_told_while_an_old_loss_or_change_holds(kind):
+    told = follow(None, flow(*ALL_STAND, findings=(finding(kind, ago_s=80),)), now_at=NOW)
+    assert told.also is not None
+    assert (told.also.verdict, told.also.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    assert told.evidence[1:] == judge(flow(*ALL_STAND), now_at=NOW).evidence
+
+
+@pytest.mark.parametrize("kind", [LOST, FindingKind.MISROUTED, FindingKind.ALTERED, FindingKind.LOOPED])
+def test_nothing_is_told_beside_what_still_goes_on(kind):
+    told = follow(None, flow(*SLOW, findings=(finding(kind, ago_s=4.9),)), now_at=NOW)
+    assert told.verdict is not Verdict.LATE
+    assert told.also is None
+
+
+def test_beside_an_old_loss_a_latch_is_told_and_beside_a_latch_nothing():
+    latch = {"state": CanaryState.LATCHED, "sentence": "A probe of A->B came back to A"}
+    told = follow(None, flow(*ALL_STAND, findings=(finding(LOST, ago_s=80),), **latch), now_at=NOW)
+    assert (told.also.verdict, told.also.cause) == (Verdict.REPEATING, Cause.LOOPING)
+    assert follow(None, flow(*ALL_STAND, **latch), now_at=NOW).also is None
+
+
+def test_a_stall_keeps_since_and_cause_whether_it_is_the_verdict_or_beside_one():
+    lost = (finding(LOST, ago_s=80),)
+    first = follow(None, flow(*ALL_STAND), now_at=NOW)
+    beside = follow(first, flow(*ALL_STAND, findings=lost), now_at=NOW + 1)
+    assert (beside.verdict, beside.since_at) == (Verdict.LOSING, NOW + 1)
+    assert (beside.also.since_at, beside.also.shown_at) == (NOW, NOW + 1)
+    # Partition 0 is back; of those that wait it is not known yet whether they stand.
+    coming = (moving(0, late_age_s=0.2), *ALL_STAND[1:])
+    held = follow(beside, flow(*coming, findings=lost), now_at=NOW + 2)
+    assert (held.also.cause, held.also.shown_at) == (Cause.MIRROR_DOWN, NOW + 1)
+    assert held.also.sentence.endswith("; until 1 s ago the cause of this stall was mirror_down.")
+    assert held.causes == {Cause.FILTERED, Cause.MIRROR_DOWN}
+    after = follow(held, flow(*ALL_STAND), now_at=NOW + 3)
+    assert (after.verdict, after.since_at, after.also) == (Verdict.STALLED, NOW, None)
+
+
+def test_acknowledgements_that_were_given_up_say_how_long_at_least():
+    """The producer gives a probe up after a while, so the oldest that waits is no older than that."""
+    down = {"source": cluster("A", Control.FAILING)}
+    waiting = {"pending_age_s": None, "pending_offset": None, "unacked_age_s": 20.0}
+    for arrival_s, said in ((146.0, "more than 20 s"), (22.0, "20 s")):
+        judged = judge(flow(moving(0, arrival_age_s=arrival_s, **waiting), **down), now_at=NOW)
+        assert judged.evidence[0].sentence == f"no acknowledgement from A for {said}"
 
 
 def test_a_cause_is_kept_for_no_other_verdict_and_for_no_later_stall():

@@ -16,7 +16,7 @@ from fleet.evidence import (
     PartitionEvidence,
     TopicEvidence,
 )
-from fleet.judgement import follow, judge
+from fleet.judgement import beside, follow, judge
 from fleet.judgement_words import MAX_ROWS
 from fleet.vocabulary import Cause, Verdict
 
@@ -119,6 +119,16 @@ def test_every_evidence_has_a_verdict_with_a_sentence(flow):
 
 
 @given(FLOWS)
+def test_what_is_told_beside_a_verdict_is_milder_and_never_healthy(flow):
+    judgement = judge(flow, now_at=NOW)
+    also = beside(flow, judgement, now_at=NOW)
+    if also is not None:
+        assert judgement.verdict in (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING)
+        assert judgement.verdict.severity < also.verdict.severity < Verdict.HEALTHY.severity
+        assert also.sentence.endswith(".")
+
+
+@given(FLOWS)
 def test_a_cluster_is_blamed_only_where_a_control_probe_of_it_failed(flow):
     judgement = judge(flow, now_at=NOW)
     for cause, cluster in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target)):
@@ -161,10 +171,12 @@ def test_a_finding_that_holds_is_never_passed_over(flow):
 
 
 @given(st.lists(FLOWS, min_size=1, max_size=4))
-def test_since_moves_only_with_the_verdict(flows):
+def test_since_moves_only_with_the_verdict_be_it_told_alone_or_beside_another(flows):
     before = None
     for number, flow in enumerate(flows):
         verdict = follow(before, flow, now_at=NOW + number)
-        kept = before is not None and before.verdict is verdict.verdict
-        assert verdict.since_at == (before.since_at if kept else NOW + number)
+        told = [] if before is None else [before] if before.also is None else [before, before.also]
+        since = {one.verdict: one.since_at for one in told}
+        for one in (verdict, verdict.also):
+            assert one is None or one.since_at == since.get(one.verdict, NOW + number)
         before = verdict

@@ -92,7 +92,6 @@ def test_a_flow_knows_the_names_of_its_topics():
 
 def test_hops_of_a_chain_with_a_shortcut():
     chain = topology_of("A->B", "B->C", "A->C")
-    assert chain.cycles == ()
     assert [(each.cluster, each.topic, each.path) for each in chain.reach("A", "t")] == [
         ("B", "A.t", ("A", "B")), ("C", "A.t", ("A", "C")), ("C", "B.A.t", ("A", "B", "C")),
     ]  # fmt: skip
@@ -100,7 +99,6 @@ def test_hops_of_a_chain_with_a_shortcut():
 
 def test_both_directions_do_not_loop_under_the_default_policy():
     both = topology_of("A->B", "B->A")
-    assert both.cycles == (("A", "B"),)
     assert both.reverse_of(both.flow("A->B")) == both.flow("B->A")
     assert [each.topic for each in both.reach("A", "t")] == ["A.t"]
 
@@ -115,7 +113,6 @@ def test_both_directions_loop_under_identity():
 
 def test_a_round_of_three_ends_where_it_began():
     ring = topology_of("A->B", "B->C", "C->A")
-    assert ring.cycles == (("A", "B", "C"),)
     assert [(each.cluster, each.topic) for each in ring.reach("A", "t")] == [("B", "A.t"), ("C", "B.A.t")]
 
 
@@ -137,11 +134,8 @@ def test_more_ways_than_can_be_told_are_an_error():
 
 def test_hub_and_spoke_fan_in_and_fan_out():
     star = topology_of("s1->hub", "s2->hub", "hub->s3")
-    assert star.hubs == ("hub",)
     assert [flow.name for flow in star.into("hub")] == ["s1->hub", "s2->hub"]
     assert [flow.name for flow in star.out_of("hub")] == ["hub->s3"]
-    assert topology_of("A->B").hubs == ()
-    assert topology_of("A->B", "B->C", "C->A").hubs == ()
 
 
 @pytest.mark.parametrize(
@@ -181,12 +175,9 @@ def test_a_cluster_does_not_print_its_properties():
 @given(
     st.sets(st.sampled_from([f"{a}->{b}" for a in "ABCD" for b in "ABCD" if a != b]), min_size=1, max_size=12)
 )
-def test_ways_and_cycles_agree_with_the_flows(names):
+def test_ways_agree_with_the_flows(names):
     made = topology_of(*sorted(names))
     aliases = [cluster.alias for cluster in made.clusters]
-    for cycle in made.cycles:
-        assert cycle[0] == min(cycle)
-        assert all(f"{a}->{b}" in names for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
     for arrival in made.reach(aliases[0], "t"):
         assert not arrival.loops
         assert len(set(arrival.path)) == len(arrival.path)

@@ -1,0 +1,120 @@
+"""What a flow's watch found lost, altered, misrouted or repeated, and the list of the last losses. Pure.
+
+Findings of one kind and place that hang together are one, for up to a minute: a mirror that alters every
+probe must fill neither memory nor store. Such a one tells when it began and when its newest came, with
+the offsets of the newest. Its row in the store is named by when it began, and written again as it grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from fleet.evidence import Finding, FindingKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_FINDINGS = 500  # of each kind: a flood of one must not push out another
+MAX_LOSSES = 20
+MERGED_S = 60.0
+LOOPS = (FindingKind.LOOPED, FindingKind.DUPLICATED)  # what mirrors in a circle leave
+
+Row = tuple[FindingKind, float, str, int, int]
+
+_AT = attrgetter("at")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One probe, or several in a row, proved lost, for the list of the last losses."""
+
+    at: float
+    partition: int
+    sequence: int | None  # None where an earlier process found it
+    source_offset: int | None
+    sentence: str
+    count: int
+
+
+def number_of(one: Finding) -> int:
+    """Return a finding's number among those alike in kind, place and time."""
+    return one.overtaken + 2 * one.named
+
+
+def row_of(one: Finding) -> Row:
+    """Return what names a finding's row in the store, beside its flow."""
+    return one.kind, one.began_at, one.topic, one.partition, number_of(one)
+
+
+class Findings:
+    """Keeps the newest MAX_FINDINGS of each kind, and MAX_LOSSES losses, newest first."""
+
+    def __init__(self) -> None:
+        self.losses: deque[Loss] = deque(maxlen=MAX_LOSSES)
+        self.latest_at = -math.inf  # the latest instant of all
+        self._kept: dict[FindingKind, dict[Row, Finding]] = {kind: {} for kind in FindingKind}
+        self._growing: dict[tuple[FindingKind, str, int, int], Finding] = {}  # the newest of each place
+        self._fresh: dict[Row, Finding] = {}  # found or counted on since they were last taken
+
+    def inherit(self, found: Iterable[Finding], losses: Iterable[Finding]) -> None:
+        """Keep what earlier processes found, oldest first; it is no news, and grows no more."""
+        for one in found:
+            self._keep(one)
+        for one in losses:
+            loss = Loss(one.at, one.partition, None, one.source_offset, one.sentence, one.count)
+            self.losses.appendleft(loss)
+
+    def add(self, finding: Finding, *, pause_s: float) -> None:
+        """Keep a finding; one that hangs together with the last of its kind and place is counted to it.
+
+        What comes after a pause begins anew, so that nothing joins what are two bursts to the verdict.
+        """
+        place = (finding.kind, finding.topic, finding.partition, number_of(finding))
+        held = self._growing.get(place)
+        if held is not None and finding.at - held.at <= pause_s and finding.at - held.began_at <= MERGED_S:
+            newer = finding if finding.at >= held.at else held
+            finding = replace(newer, first_at=held.began_at, count=held.count + finding.count)
+        self._growing[place] = finding
+        self._fresh[row_of(finding)] = finding
+        self._keep(finding)
+
+    def take(self) -> list[Finding]:
+        """Return what was found, or counted on, since the last time, each whole."""
+        found, self._fresh = list(self._fresh.values()), {}
+        return found
+
+    def forget_loops(self) -> None:
+        """Let no finding speak of a loop that a person has called mended; another probe would tell."""
+        for kind in LOOPS:
+            self._kept[kind].clear()
+        self._growing = {key: one for key, one in self._growing.items() if one.kind not in LOOPS}
+        self._fresh = {key: one for key, one in self._fresh.items() if one.kind not in LOOPS}
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds; rows stay as they are."""
+        self.latest_at += by_s
+        self._growing.clear()
+        for kind, kept in self._kept.items():
+            moved = (
+                replace(one, at=one.at + by_s, first_at=None if one.first_at is None else one.first_at + by_s)
+                for one in kept.values()
+            )
+            self._kept[kind] = {row_of(one): one for one in moved}
+        for index, loss in enumerate(self.losses):
+            self.losses[index] = replace(loss, at=loss.at + by_s)
+
+    def all(self) -> tuple[Finding, ...]:
+        """Return everything that is kept, oldest first."""
+        return tuple(sorted(chain.from_iterable(kept.values() for kept in self._kept.values()), key=_AT))
+
+    def _keep(self, finding: Finding) -> None:
+        kept = self._kept[finding.kind]
+        kept[row_of(finding)] = finding
+        self.latest_at = max(self.latest_at, finding.at)
+        if len(kept) > MAX_FINDINGS:
+            del kept[next(iter(kept))]
