@@ -46,7 +46,15 @@ class PatternList:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", split_list(self.text))
-        object.__setattr__(self, "_joined", compile_java("|".join(self.entries)) if self.entries else None)
+        object.__setattr__(self, "_joined", self._compiled() if self.entries else None)
+
+    def _compiled(self) -> re.Pattern[str]:
+        try:
+            return compile_java("|".join(self.entries))
+        except ValueError:
+            for entry in self.entries:
+                compile_java(entry)  # says of the one that is wrong what is wrong with it, as it was written
+            raise
 
     def matches(self, name: str) -> bool:
         """Tell whether the list matches the whole name."""

@@ -11,7 +11,7 @@ from fleet.errors import ConfigurationError, Problem
 from fleet.mm2_flows import ByHand, FlowReader
 from fleet.mm2_names import client_names
 from fleet.mm2_resolution import Mm2Properties
-from fleet.mm2_warnings import warnings_of
+from fleet.mm2_warnings import ignored_flows, warnings_of
 from fleet.replication import major_version
 from fleet.topology import Cluster, Topology, lay_over
 
@@ -67,6 +67,7 @@ def read_mm2(
     )
     if not flows and not problems:
         example = f"{aliases[0]}->{aliases[1]}.enabled" if len(aliases) > 1 else "A->B.enabled"
+        problems += ignored_flows(file, mm2)
         problems.append(
             Problem(file, example, "no flow is enabled; write for example " + example + " = true.")
         )

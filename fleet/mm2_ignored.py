@@ -128,8 +128,18 @@ def _longest_first(mm2: Mm2Properties) -> list[str]:
 
 def _near(name: str, known: Iterable[str], prefix: str) -> str | None:
     """Return a sentence where the name is a near miss of a known one; any other may belong to a plugin."""
-    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.85)
+    names = sorted(known)
+    close = _swapped(name, names) or difflib.get_close_matches(name, names, n=1, cutoff=0.85)
     return f"is no key of MirrorMaker's; write {prefix}{close[0]} if that is meant." if close else None
+
+
+def _swapped(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known name, if there is one, of which two letters side by side have changed places.
+
+    In a short name that is too much for a measure of likeness.
+    """
+    turned = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1)}
+    return [each for each in known if each in turned][:1]
 
 
 def _example_flow(alias: str | None, mm2: Mm2Properties) -> str:

@@ -40,6 +40,12 @@ def warnings_of(
     return tuple(found)
 
 
+def ignored_flows(file: str, mm2: Mm2Properties) -> list[Problem]:
+    """Return what is wrong with the keys of flows that reach nothing: where no flow is left, they say why."""
+    found = ((key, why_ignored(key, value, mm2)) for key, value in mm2.raw.items() if "->" in key + value)
+    return [Problem(file, key, sentence) for key, sentence in found if sentence is not None]
+
+
 def _doubtful(key: str, value: str, mm2: Mm2Properties) -> str | None:
     """Return a sentence about a key that is read, but perhaps not as it was meant."""
     target, name = _target_and_name(key, mm2)

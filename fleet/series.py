@@ -187,7 +187,8 @@ FLOW_CAUSE = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="1 for what the evidence shows to be behind the verdict, 0 for each of the others.",
+    help="1 for what the evidence shows to be behind the verdict, 0 for each of the others. Two may be 1: "
+    "while a verdict holds on what has ended, what is behind a stall or a delay of now is told beside it.",
     labels=(*FLOW_LABELS, Label("cause", "What is behind the verdict.", tuple(Cause))),
 )
 FLOW_RECOVERY_POINT_AGE_SECONDS = Series(

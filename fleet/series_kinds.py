@@ -23,9 +23,13 @@ class Unit(StrEnum):
     EPOCH_SECONDS = "epoch seconds"
     PROBES = "probes"
     RECORDS = "records"
+    COMMITS = "commits"
+    TOPICS = "topics"
+    SERIES = "series"
     BROKERS = "brokers"
     ERRORS = "errors"
     TRUTH = "0 or 1"
+    STATUS = "status, 0 to 7"
     INFO = "always 1"
 
 

@@ -16,13 +16,19 @@ FIXED: tuple[tuple[str, Callable[[Configuration], object]], ...] = (
     ("canary.mode", lambda config: config.canary.mode),
     ("canary.topic", lambda config: config.canary.topic),
     ("http.listen", lambda config: config.http.listen),
+    ("lag", lambda config: config.lag),
     ("http.web_config_file", lambda config: config.http.web_config_file),
     ("store.keep", lambda config: config.store.keep),
     ("store.replica", lambda config: config.store.replica),
     ("store.url", lambda config: config.store.url),
 )
-# Keys of the canary that change no flow by themselves: a threshold shows in the flows that have it.
-_OF_NO_FLOW = {"mode", "topic", "threshold", "grow", "max_partitions", "per_partition"}
+# In the file of http.web_config_file, as long as that is the same one.
+_TLS = "tls_server_config"
+_USERS = "basic_auth_users"
+# Keys of the canary that take effect at once: who sees to topics and to the rate asks for the newest section.
+_AT_ONCE = ("grow", "max_partitions", "max_rate", "per_partition")
+# Those that change no flow by themselves: a threshold shows in the flows that have it.
+_OF_NO_FLOW = {"mode", "topic", "threshold", *_AT_ONCE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,12 @@ def what_changes(old: Configuration, new: Configuration) -> Changes:
 
 def at_the_next_start(running: Configuration, asked: Configuration) -> tuple[str, ...]:
     """Return a sentence for each key that differs and that a running service cannot change."""
-    return tuple(f"{key} takes effect at the next start" for key, of in FIXED if of(running) != of(asked))
+    keys = [key for key, of in FIXED if of(running) != of(asked)]
+    if _same_web_file(running, asked):
+        before, after = running.web_config, asked.web_config
+        keys += [_TLS] if before.tls_settings != after.tls_settings else []
+        keys += [_USERS] if before.users != after.users and not _takes_users(running, asked) else []
+    return tuple(f"{key} takes effect at the next start" for key in keys)
 
 
 def in_effect(running: Configuration, new: Configuration) -> Configuration:
@@ -92,21 +103,37 @@ def in_effect(running: Configuration, new: Configuration) -> Configuration:
     The canary's topic and mode have to be those already, since its flows follow from them.
     """
     kept = {"listen": running.http.listen, "web_config_file": running.http.web_config_file}
+    web_config = running.web_config
+    if _takes_users(running, new):
+        web_config = replace(web_config, users=new.web_config.users)
     return replace(
         new,
         http=new.http.model_copy(update=kept),
-        store=new.store.model_copy(update={"url": running.store.url}),
-        web_config=running.web_config,
+        store=running.store,
+        lag=running.lag,
+        web_config=web_config,
     )
 
 
+def _same_web_file(one: Configuration, other: Configuration) -> bool:
+    return one.http.web_config_file == other.http.web_config_file
+
+
+def _takes_users(running: Configuration, new: Configuration) -> bool:
+    """Tell whether the users of the web configuration can change at once.
+
+    Where none are left, TLS guards alone, and that of the new file does so only from the next start on.
+    """
+    before, after = running.web_config, new.web_config
+    guarded = after.users is not None or before.tls_settings == after.tls_settings
+    return guarded and _same_web_file(running, new)
+
+
 def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
-    found = [
-        f"canary.{key}"
-        for key in ("grow", "max_partitions", "per_partition")
-        if getattr(old.canary, key) != getattr(new.canary, key)
-    ]
+    found = [f"canary.{key}" for key in _AT_ONCE if getattr(old.canary, key) != getattr(new.canary, key)]
     found += [
         f"http.{key}" for key in ("tokens", "reload") if getattr(old.http, key) != getattr(new.http, key)
     ]
+    if old.web_config.users != new.web_config.users:
+        found.append(_USERS)
     return tuple(found)

@@ -1,8 +1,8 @@
 """`mirrorwatch check`: what a configuration means, what its clusters hold, what the canary costs and needs.
 
-Exit status: 0 fine; 3 less could be checked, or less would be watched, than asked for; 4 a cluster could not
-be reached or refused something; 2 where a Kafka client does not accept its settings. 2 goes before 3, and
-3 before 4.
+Exit status: 0 fine; 1 a setting of a topic spoils the canary; 3 less could be checked, or less would be
+watched, than asked for; 4 a cluster could not be reached or refused something; 2 where a Kafka client does
+not accept its settings. 2 goes before 1, 1 before 3, and 3 before 4.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration import Configuration
     from runtime.kafka.translation import ClientSettings
 
-FINE, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 2, 3, 4
+FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 
 
 def _admin(alias: str, settings: ClientSettings) -> Asked:
@@ -113,7 +113,8 @@ def _conclude(
     if breaking:
         which = "1 setting of a topic spoils" if breaking == 1 else f"{breaking} settings of topics spoil"
         sheet.say(f"Not fine: {which} the canary; what to do stands above.")
-    if missing or cut_off or unread or breaking:
+        return FINDING
+    if missing or cut_off or unread:
         return INCOMPLETE
     if failed:
         return UNAVAILABLE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary import control, probing
-from canary.plan import even_interval_s, partitions_for
+from canary import control
+from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval_s, partitions_for
 from canary.weight import control_probe_bytes, probe_bytes
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from canary.flows import CanaryFlow
 
 DAY_S = 86_400.0
-CANARY_RETENTION_S = int(probing.TOPIC_CONFIG["retention.ms"]) / 1000
-CANARY_SEGMENT_S = int(probing.TOPIC_CONFIG["segment.ms"]) / 1000
-CONTROL_RETENTION_S = int(control.TOPIC_CONFIG["retention.ms"]) / 1000
-CONTROL_SEGMENT_S = int(control.TOPIC_CONFIG["segment.ms"]) / 1000
+CANARY_RETENTION_S = int(PROBES_SETTINGS["retention.ms"]) / 1000
+CANARY_SEGMENT_S = int(PROBES_SETTINGS["segment.ms"]) / 1000
+CONTROL_RETENTION_S = int(CONTROL_SETTINGS["retention.ms"]) / 1000
+CONTROL_SEGMENT_S = int(CONTROL_SETTINGS["segment.ms"]) / 1000
 
 
 @dataclass(frozen=True, slots=True)

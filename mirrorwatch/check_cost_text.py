@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary import control, probing
+from canary import control
 from canary.config import CanaryMode
-from canary.plan import settings_text
+from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
 from canary.topic_care import rate_sentence
 from canary.weight import probe_bytes
 from fleet.quantity import bytes_text, duration_text
@@ -87,9 +87,9 @@ def missing_topics(config: Configuration, looks: Mapping[str, ClusterLook]) -> l
     probed = {flow.source for flow in config.canary_flows if not flow.off}
     sentences = []
     for alias, look in looks.items():
-        needed = [(control.TOPIC, f"one partition and {settings_text(control.TOPIC_CONFIG)}")]
+        needed = [(control.TOPIC, f"one partition and {settings_text(CONTROL_SETTINGS)}")]
         if alias in probed:
-            needed.insert(0, (config.canary.topic, settings_text(probing.TOPIC_CONFIG)))
+            needed.insert(0, (config.canary.topic, settings_text(PROBES_SETTINGS)))
         sentences += [
             f"{name} does not exist on {alias}, and mode: precreated forbids making it: create it with {how}."
             for name, how in needed

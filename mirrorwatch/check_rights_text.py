@@ -26,9 +26,10 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
     making = " Create is needed only until the topics are there." if created else ""
     sheet.say(
         "Read and Write bring Describe with them. No right on a consumer group or on the cluster is needed"
-        f" (brokers before 3.0 also want IdempotentWrite on the cluster of a source).{making} DescribeConfigs"
-        " serves only to say what is wrong with a topic; the rest works without it. To see every topic, check"
-        " also wants Describe on all topics; without it, it shows those that it may see."
+        f" (brokers before 3.0 also want IdempotentWrite on the cluster of a source).{making} Without"
+        " DescribeConfigs all else works, but nothing tells what is wrong with a topic, nor ever the cause"
+        f" record_rejected.{_beating(config)} To see every topic, check also wants Describe on all"
+        " topics; without it, it shows those that it may see."
     )
     if wished_rights(config.canary_flows, config.canary):
         sheet.say(
@@ -40,6 +41,15 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
         _print_acls(sheet, config, needed, principal)
     else:
         sheet.say("check --acls prints the commands that grant them.")
+
+
+def _beating(config: Configuration) -> str:
+    if not any(flow.heartbeats_topic for flow in config.canary_flows):
+        return ""
+    return (
+        " Without the heartbeats a mirror that runs and leaves the canary's topic out is taken for one that"
+        " stands: mirror_down, where it would be not_mirrored."
+    )
 
 
 def _print_acls(sheet: Sheet, config: Configuration, needed: tuple[Right, ...], principal: str) -> None:

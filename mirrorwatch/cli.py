@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -112,7 +113,9 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
         async with Shutdown() as shutdown:
             if early:
                 shutdown.reload.set()
-            await Service(replace(found, warnings=found.worth_reading), learn=redactor.add).run(shutdown)
+            watched = replace(found, warnings=found.worth_reading)
+            logged = (context.params["log_format"], context.params["log_level"])
+            await Service(watched, learn=redactor.add, logged=logged).run(shutdown)
         return 0
 
     return asyncio.run(serve())
@@ -126,14 +129,18 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
 def status(context: click.Context, /, url: str, *, as_json: bool, **_log: str) -> int:
     """Show the verdicts of a running service, by default of the one on this machine.
 
-    Exit status: 0 every flow is healthy; 1 one is not; 3 the worst verdict is unknown; 4 no answer.
+    Where the service asks for a user, set MIRRORWATCH_USER and MIRRORWATCH_PASSWORD, or write them into the
+    address, as https://user:password@host, where others on the machine may read them.
+
+    Exit status: 0 every flow is healthy; 1 one is not; 2 no address; 3 the worst verdict is unknown; 4 no
+    answer.
     """
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.status import status as show  # noqa: PLC0415 - see the module's docstring
 
     _log_if_asked(context)
-    return asyncio.run(show(url, as_json=as_json, console=_console()))
+    return asyncio.run(show(url, as_json=as_json, console=_console(), environ=os.environ))
 
 
 def _read(context: click.Context, path: Path) -> Configuration:
@@ -161,6 +168,9 @@ def _console() -> Console:
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    with suppress(OSError):
+        # Not by print, which may be what the signal has interrupted.
+        os.write(2, b"mirrorwatch ends before it has begun, as it was told to.\n")
     raise SystemExit(0)
 
 

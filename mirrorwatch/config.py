@@ -12,11 +12,12 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from canary.config import CanaryConfig, FlowCanaryConfig
 from fleet.replication import major_version
+from lagmon.config import LagConfig
 from runtime.config import HttpConfig, Section, StoreConfig
 
 # Names that stand in the documentation for parts that this version does not have. They are taken, so that
 # one file serves several versions, and the user is told that they do nothing.
-LATER_SECTIONS = ("lag", "checksum", "objectives", "links")
+LATER_SECTIONS = ("checksum", "objectives", "links")
 LATER_FLOW_KEYS = ("lag_from", "group", "offsets")
 # The same of keys in sections that there are; these have defaults, so it is told where the user wrote one.
 LATER_KEYS = (("http", "external_url"), ("store", "keep", "syncs"))
@@ -62,7 +63,7 @@ class RootSection(Section):
     canary: CanaryConfig = CanaryConfig()
     http: HttpConfig = HttpConfig()
     store: StoreConfig = Field(default_factory=StoreConfig)
-    lag: Any = None
+    lag: LagConfig = LagConfig()
     checksum: Any = None
     objectives: Any = None
     links: Any = None

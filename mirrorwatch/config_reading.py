@@ -104,6 +104,7 @@ class _Reading:
             remarks=frozenset(self._remarks),
             mm2_path=self._mirror.path if self._mirror is not None else None,
             web_config=web_config,
+            lag=self._root.lag,
         )
 
     # --- clusters and flows

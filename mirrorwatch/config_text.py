@@ -45,6 +45,11 @@ def read_bytes(path: Path) -> bytes:
 
 def yaml_document(path: Path, content: bytes) -> Document:
     """Return the YAML in a file; what is an mm2.properties under another name is told so."""
+    if len(content) <= MAX_BYTES and all(
+        line.strip() in (b"", b"---") or line.lstrip().startswith(b"#") for line in content.splitlines()
+    ):
+        todo = "write mm2 with the path of the mirror's mm2.properties, or write clusters and flows"
+        raise _refusal(path, f"is empty: there is not one key in it; {todo}")
     try:
         return strict_yaml.load(content, file=str(path))
     except ConfigurationError:

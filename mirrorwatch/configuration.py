@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lagmon.config import LagConfig
 from runtime.config_web import WebConfig
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Configuration:
     secrets: frozenset[str] = field(repr=False)
     remarks: frozenset[Problem] = frozenset()
     mm2_path: Path | None = None
+    lag: LagConfig = field(default_factory=LagConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mirrorwatch.words import iso_text
 
 if TYPE_CHECKING:
-    from fleet.vocabulary import Evidence
+    from fleet.vocabulary import Also, Evidence, FlowVerdict
     from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
 
 
@@ -32,19 +32,18 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
     """Return one flow: verdict, cause and evidence first, then the numbers that the page shows.
 
     `cause.code` is null for healthy, and for unknown where data is only missing. `parts` has a sentence
-    for each part that has looked at the flow, and no other key.
+    for each part that has looked at the flow, and no other key. `also` is null, or how the flow is right now
+    where the verdict holds on what has ended.
     """
     verdict = flow.verdict
     return {
         "flow": flow.flow,
         "verdict": str(verdict.verdict),
         "since": _moment(verdict.since_at),
-        "cause": {
-            "code": None if verdict.cause is None else str(verdict.cause),
-            "sentence": verdict.sentence,
-        },
+        "cause": _cause(verdict),
         "evidence": [_evidence(evidence) for evidence in verdict.evidence],
         "parts": dict(verdict.parts),
+        "also": None if verdict.also is None else _also(verdict.also),
         "source": flow.source,
         "target": flow.target,
         "policy": flow.policy,
@@ -68,6 +67,14 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
         "recovery_point_age_s": _number(flow.recovery_point_age_s),
         "losses": [_loss(loss) for loss in flow.losses],
     }
+
+
+def _cause(told: FlowVerdict | Also) -> dict[str, Any]:
+    return {"code": None if told.cause is None else str(told.cause), "sentence": told.sentence}
+
+
+def _also(also: Also) -> dict[str, Any]:
+    return {"verdict": str(also.verdict), "since": _moment(also.since_at), "cause": _cause(also)}
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:

@@ -72,7 +72,10 @@ class Latching:
             latch = prober.roster.latches.get((source, topic))
             if latch is None:
                 return None
-            await self._store.write(partial(lift_latch, source=source, topic=topic))
+            flows = [name for name, held in prober.roster.flows.items() if held.flow.source == source]
+            await self._store.write(
+                partial(lift_latch, source=source, topic=topic, flows=flows, now_at=self._clock.wall_s())
+            )
             self._unwritten.pop((source, topic), None)
             latches = prober.roster.latches
             prober.roster.hold_latches({key: one for key, one in latches.items() if key != latch.key})

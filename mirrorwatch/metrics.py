@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -21,36 +20,30 @@ from fleet.vocabulary import Cause, Verdict
 from runtime.kafka.round_trip import RoundTripOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from canary.latency import Histogram
     from fleet.series_kinds import Series
     from mirrorwatch.numbers import FlowNumbers, ServiceNumbers
 
 
-class Exposition(Collector):
-    """Renders the numbers at each scrape; nothing is kept between two."""
+def render(numbers: ServiceNumbers, accept: str) -> tuple[bytes, str]:
+    """Return the body of a scrape and its content type, in the format that the scraper prefers."""
+    encode, content_type = choose_encoder(accept)
+    return encode(_Families(numbers)), content_type
 
-    def __init__(self, look: Callable[[], ServiceNumbers]) -> None:
-        self._look = look
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
 
-    def render(self, accept: str) -> tuple[bytes, str]:
-        """Return the body and its content type, in the format that the scraper prefers."""
-        encode, content_type = choose_encoder(accept)
-        return encode(self._registry), content_type
+class _Families(Collector):
+    """What an encoder asks for: it collects from this as it would from a registry."""
 
-    def describe(self) -> list[Metric]:
-        """Return nothing: the names are checked against the catalogue by tests, not at registration."""
-        return []
+    def __init__(self, numbers: ServiceNumbers) -> None:
+        self._numbers = numbers
 
     def collect(self) -> Iterator[Metric]:
         """Yield every family."""
-        numbers = self._look()
-        yield from _service_families(numbers)
-        yield from _cluster_families(numbers)
-        yield from _flow_families(numbers)
+        yield from _service_families(self._numbers)
+        yield from _cluster_families(self._numbers)
+        yield from _flow_families(self._numbers)
 
 
 def _family(kind: type[Any], one: Series) -> Any:
@@ -108,7 +101,7 @@ def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
         for verdict in Verdict:
             verdicts.add_metric([*flow.labels, verdict.value], float(flow.verdict is verdict))
         for cause in Cause:
-            causes.add_metric([*flow.labels, cause.value], float(flow.cause is cause))
+            causes.add_metric([*flow.labels, cause.value], float(cause in flow.causes))
         if flow.recovery_point_age_s is not None:
             recovery.add_metric(flow.labels, flow.recovery_point_age_s)
         if flow.heartbeat_age_s is not None:

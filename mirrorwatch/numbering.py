@@ -72,7 +72,7 @@ def _flow(
         labels=(flow.name, flow.source, flow.target),
         policy=config.topology.flow(flow.name).policy.kind.value,
         verdict=verdict.verdict,
-        cause=verdict.cause,
+        causes=verdict.causes,
         books=watch.books.as_dict(),
         histograms={stage.value: one.copy() for stage, one in watch.histograms.items()},
         threshold_s=flow.threshold_s,

@@ -34,7 +34,7 @@ class FlowNumbers:
     labels: tuple[str, str, str]
     policy: str
     verdict: Verdict
-    cause: Cause | None
+    causes: frozenset[Cause]  # behind the verdict, and behind what holds beside it
     books: Mapping[str, int]
     histograms: Mapping[str, Histogram]  # by stage
     threshold_s: float

@@ -16,7 +16,7 @@ from mirrorwatch.changes import Changes, at_the_next_start, in_effect, what_chan
 from runtime import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from canary.config import CanaryConfig
     from canary.prober import Prober
@@ -104,17 +104,17 @@ class Reloading:
                 outcome, leaving = _STOPPING, None
                 if not self._ended:
                     outcome, leaving = await self._reload(prober, group)
-                for answer in waiting:
-                    if not answer.done():
-                        answer.set_result(outcome)
+                _answer(waiting, outcome)
             if leaving is not None:
                 await self._finish(leaving, prober, group)
 
     async def end(self) -> None:
-        """Take over nothing more; what is being taken over is finished first."""
+        """Take over nothing more; what is being taken over is finished first. Who waits still is told so."""
         async with self._turn:
             self._ended = True
             self._asked.set()
+            waiting, self._waiting = self._waiting, []
+            _answer(waiting, _STOPPING)
 
     async def _reload(self, prober: Prober, group: asyncio.TaskGroup) -> tuple[Reloaded, _Leaving | None]:
         running = self._running()
@@ -204,6 +204,12 @@ class Reloading:
         if not self._ended:
             prober.roster.add_site(alias, config.clients[alias])
             self._keeper.begin(prober.sites[alias], prober, group)
+
+
+def _answer(waiting: Iterable[asyncio.Future[Reloaded]], outcome: Reloaded) -> None:
+    for answer in waiting:
+        if not answer.done():  # whoever asked may have gone away
+            answer.set_result(outcome)
 
 
 async def _end(probing: Probing) -> None:

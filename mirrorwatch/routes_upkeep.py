@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from mirrorwatch.metrics import Exposition
+from mirrorwatch.routes_scrape import answer_scrape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from mirrorwatch.lagging import Lagging
     from mirrorwatch.numbers import ServiceNumbers
 
 
 def upkeep_routes(
-    numbers: Callable[[], ServiceNumbers], untried: Callable[[], Collection[str]]
+    numbers: Callable[[], ServiceNumbers],
+    untried: Callable[[], Collection[str]],
+    lagging: Lagging | None = None,
 ) -> list[web.RouteDef]:
     """Return the routes of /metrics and of the two probes; `untried` are the clusters not tried yet."""
 
-    async def metrics(request: web.Request) -> web.Response:
-        # Fifty flows take a twentieth of a second to write down: beside the event loop, as they are now.
-        seen = numbers()
-        exposition = Exposition(lambda: seen)
-        body, content_type = await asyncio.to_thread(exposition.render, request.headers.get("Accept", ""))
-        return web.Response(body=body, headers={"Content-Type": content_type})
+    async def metrics(request: web.Request) -> web.StreamResponse:
+        return await answer_scrape(request, numbers(), lagging)
 
     async def healthy(_request: web.Request) -> web.Response:
         return web.Response(text="mirrorwatch is running\n")

@@ -7,23 +7,27 @@ import gc
 import os
 import sys
 from collections import Counter
-from dataclasses import replace
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING
 
 from canary import latches
 from canary.bookkeeper import MIGRATIONS, Bookkeeper
+from canary.leases import incarnations
 from canary.prober import Prober
 from fleet.judgement import follow, follow_calm
 from fleet.series import STORE_OPERATIONS
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.keeping import SiteKeeper
+from mirrorwatch.lagging import Lagging
 from mirrorwatch.latching import Latching
+from mirrorwatch.namesakes import of_one_name
 from mirrorwatch.numbering import service_numbers
 from mirrorwatch.reloading import Reloading
 from mirrorwatch.routes import routes
+from mirrorwatch.routes_lag import lag_routes
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_upkeep import upkeep_routes
+from mirrorwatch.verdict_lines import lines_of
 from mirrorwatch.viewing import service_view
 from runtime import logs
 from runtime.clock import SystemClock
@@ -56,9 +60,16 @@ class Service:
     """One process of Mirrorwatch. `run` returns when it was told to stop."""
 
     def __init__(
-        self, config: Configuration, *, learn: Callable[[frozenset[str]], None] = lambda _secrets: None
+        self,
+        config: Configuration,
+        *,
+        learn: Callable[[frozenset[str]], None] = lambda _secrets: None,
+        logged: tuple[str, str] = ("text", "info"),
     ) -> None:
-        """Make a service; `learn` is told secrets that another configuration brings, before it is used."""
+        """Make a service; `learn` is told secrets that another configuration brings, before it is used.
+
+        `logged` is the format of the logs and the least level, for the processes that it starts.
+        """
         self._config = config
         self._learn = learn
         self._clock = SystemClock()
@@ -85,6 +96,12 @@ class Service:
             written=self._note_written,
         )
         self._latching = Latching(self._store, clock=self._clock, reporter=self)
+        self._lagging: Lagging | None = None
+        if config.lag.on:
+            form, level = logged
+            self._lagging = Lagging(
+                config, clock=self._clock, reporter=self, log_format=form, log_level=level
+            )
         self._server = HttpServer()
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
@@ -95,10 +112,13 @@ class Service:
         sys.setswitchinterval(SWITCH_S)
         allow_many_files()
         use_enough_threads()
-        await self._store.open()
+        # First the port: who cannot have it must not take over what a process that runs has left to it.
+        await self._server.bind(self._config.http)
         try:
+            await self._store.open()
             installation = await installation_id(self._store)
             await self._bookkeeper.begin(flow.name for flow in self._config.canary_flows)
+            await self._warn_of_namesakes()
             self._prober = prober = Prober(
                 self._config.canary_flows,
                 self._config.clients,
@@ -111,7 +131,7 @@ class Service:
                 latches=await self._latching.read(),
                 on_latched=self._latching.note,
             )
-            prober.doubts.on_clock_set += [self._keeper.move_instants, self._move_instants]
+            prober.doubts.on_clock_set.append(self._move_instants)
             self._judge(prober)
             self._reloading = self._make_reloading(prober, shutdown.reload)
             config = self._config
@@ -141,6 +161,8 @@ class Service:
             for site in prober.sites.values():
                 self._keeper.begin(site, prober, group)
             reloading = group.create_task(reloads.keep(prober, group))
+            if self._lagging is not None:
+                group.create_task(self._lagging.keep(shutdown.stopping))
             sending = group.create_task(prober.send(shutdown.stopping))
             await shutdown.stopping.wait()
             await reloads.end()
@@ -158,6 +180,16 @@ class Service:
         for name, held in prober.flows.items():
             self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
 
+    async def _warn_of_namesakes(self) -> None:
+        warning = of_one_name(
+            await self._store.read(incarnations),
+            replica=self._config.store.replica,
+            incarnation=self._bookkeeper.incarnation,
+            now_at=self._clock.wall_s(),
+        )
+        if warning is not None:
+            self._log.warning(warning, store=self._store.where)
+
     # --- another configuration
 
     def _make_reloading(self, prober: Prober, asked: asyncio.Event) -> Reloading:
@@ -167,8 +199,10 @@ class Service:
             return found
 
         def use(config: Configuration, changes: Changes) -> None:
-            self._config = config
+            former, self._config = self._config, config
             self._server.use_tokens(config.http)
+            if config.web_config.users != former.web_config.users:  # else the passwords stay known
+                self._server.use_users(config.web_config)
             for name in changes.ended:
                 self._verdicts.pop(name, None)
             for complaint in self._complaints.active():
@@ -228,23 +262,18 @@ class Service:
             else:
                 verdict = follow(before, prober.evidence(name), now_at=now_at)
             self._verdicts[name] = verdict
-            if before is None or (before.verdict, before.cause) != (verdict.verdict, verdict.cause):
-                self._log.info(
-                    verdict.sentence,
-                    flow=name,
-                    verdict=verdict.verdict.value,
-                    cause=verdict.cause.value if verdict.cause else "none",
-                )
+            for line in lines_of(before, verdict):
+                getattr(self._log, line.level)(line.sentence, **line.facts)
         for alias, site in prober.sites.items():
             if site.reached:
                 self._keeper.note_reached(alias)
 
     def _move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""
+        self._keeper.move_instants(by_s)
+        self._complaints.move_instants(by_s)
         self._started_at += by_s
-        self._verdicts = {
-            name: replace(one, since_at=one.since_at + by_s) for name, one in self._verdicts.items()
-        }
+        self._verdicts = {name: one.moved(by_s) for name, one in self._verdicts.items()}
 
     # --- the reporter of the canary's loops
 
@@ -275,7 +304,10 @@ class Service:
         app = application(log=logs.get("http"))
         app.add_routes(
             [
-                *upkeep_routes(self.numbers, lambda: set(self._config.clients) - self._keeper.tried),
+                *upkeep_routes(
+                    self.numbers, lambda: set(self._config.clients) - self._keeper.tried, self._lagging
+                ),
+                *(lag_routes(self._lagging) if self._lagging is not None else ()),
                 *routes(self.view),
                 *order_routes(self, clock=self._clock),
             ]
@@ -315,7 +347,5 @@ def _is_over(where: str, prober: Prober) -> bool:
     alias, _, what = where.partition(": ")
     deed, _, topic = what.partition(" ")
     if deed == "reading" and topic and alias in prober.sites:
-        arriving = [held.flow for held in prober.flows.values() if held.flow.target == alias]
-        own = {name for flow in arriving for name in (flow.heartbeats_topic, flow.tasks_topic)}
-        return topic not in prober.sites[alias].wanted | own
+        return topic not in prober.sites[alias].wanted
     return deed == "writing" and alias not in prober.probings

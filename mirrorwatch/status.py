@@ -1,8 +1,9 @@
 """What `mirrorwatch status` does: ask a running service, say how its flows are, and tell it by exit status.
 
-Exit status: 0 every flow is healthy; 1 a finding; 3 the worst that is known is `unknown`; 4 the service
-cannot be reached, or what answers is not mirrorwatch. What comes over the network is read as foreign
-data: bounded, checked, and freed of control characters before a terminal sees it.
+Exit status: 0 every flow is healthy; 1 a finding; 2 what was written is no address of a service; 3 the worst
+that is known is `unknown`; 4 the service cannot be reached, or what answers is not mirrorwatch. What comes
+over the network is read as foreign data: bounded, checked, and freed of control characters before a terminal
+sees it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import io
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from base64 import b64encode
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiohttp
 from yarl import URL
@@ -21,6 +24,8 @@ from mirrorwatch.status_table import show
 from mirrorwatch.words import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
 DEFAULT_URL = "http://127.0.0.1:9699"
@@ -30,21 +35,46 @@ _TIMEOUT = aiohttp.ClientTimeout(total=10, sock_connect=4)
 _MOST_BYTES = 32 * 10**6
 
 
+USER, PASSWORD = "MIRRORWATCH_USER", "MIRRORWATCH_PASSWORD"
+
+
+class _Credentials(NamedTuple):
+    user: str
+    password: str
+
+    def header(self) -> dict[str, str]:
+        """Return them as HTTP's basic authentication sends them."""
+        return {"Authorization": "Basic " + b64encode(f"{self.user}:{self.password}".encode()).decode()}
+
+
 class _NoAnswerError(Exception):
     """No verdicts could be had; the text is a sentence for a person."""
 
+    exit_status = 4
 
-async def status(url: str, *, as_json: bool, console: Console) -> int:
-    """Show the verdicts of the service at `url` on the console and return the exit status."""
+
+class _UsageError(_NoAnswerError):
+    """What was asked for makes no sense."""
+
+    exit_status = 2
+
+
+async def status(
+    url: str, *, as_json: bool, console: Console, environ: Mapping[str, str] = MappingProxyType({})
+) -> int:
+    """Show the verdicts of the service at `url` on the console and return the exit status.
+
+    User and password are those of the address, or else those of the environment.
+    """
     if isinstance(console.file, io.TextIOWrapper):
         # A terminal that lacks a letter shows a question mark for it; it is no reason to fail.
         console.file.reconfigure(errors="replace")
     try:
         address = _address(url)
-        answer = _read(await _fetch(address), address)
+        answer = _read(await _fetch(address, _credentials(address, environ)), address)
     except _NoAnswerError as error:
         console.print(str(error), style="bold", markup=False, highlight=False, soft_wrap=True)
-        return 4
+        return error.exit_status
     if as_json:
         console.out(json.dumps(answer.document, indent=2, ensure_ascii=True), highlight=False)
     else:
@@ -64,37 +94,47 @@ def _address(url: str) -> URL:
     """Return the address of the document; a bare host and port is taken as http."""
     text = url.strip()
     if text.endswith((".yaml", ".yml", ".properties")):
-        raise _NoAnswerError(
+        raise _UsageError(
             f"'{plain(text)[:200]}' is a configuration, and status asks a service: write its address, "
             f"as {DEFAULT_URL}"
         )
     try:
         address = URL(text if "://" in text else f"http://{text}")
         usable = address.scheme in ("http", "https") and bool(address.host) and address.port is not None
+        usable = usable and not any(letter.isspace() for letter in text)
     except ValueError:
         usable = False
     if not usable:
-        raise _NoAnswerError(f"'{plain(text)[:200]}' is no address of a service: write it as {DEFAULT_URL}")
+        raise _UsageError(f"'{plain(text)[:200]}' is no address of a service: write it as {DEFAULT_URL}")
     path = address.path.rstrip("/").removesuffix(PATH)
     return address.with_path(path + PATH)
 
 
-async def _fetch(address: URL) -> bytes:
+def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | None:
+    user, password = address.user, address.password
+    if user is None:
+        user, password = environ.get(USER), environ.get(PASSWORD)
+    if not user:
+        return None
+    if ":" in user:
+        raise _UsageError(f"The user '{plain(user)[:200]}' has a colon in its name, which no user can have")
+    return _Credentials(user, password or "")
+
+
+async def _fetch(address: URL, credentials: _Credentials | None) -> bytes:
     """Return the body of the document.
 
     Raises _NoAnswerError with what to do: start the service, wait for it, or bring credentials.
     """
     shown = _shown(address)
+    headers = {"Accept": "application/json"} | (credentials.header() if credentials else {})
     try:
         async with (
-            aiohttp.ClientSession(timeout=_TIMEOUT, headers={"Accept": "application/json"}) as session,
-            session.get(address, allow_redirects=False) as response,
+            aiohttp.ClientSession(timeout=_TIMEOUT, headers=headers) as session,
+            session.get(address.with_user(None), allow_redirects=False) as response,
         ):
             if response.status in (401, 403):
-                raise _NoAnswerError(
-                    f"{shown} asks for credentials (HTTP {response.status}): "
-                    "give them in the address, as https://user:password@host"
-                )
+                raise _NoAnswerError(_not_let_in(shown, response.status, credentials))
             if response.status >= 500:
                 raise _NoAnswerError(
                     f"{shown} answered with HTTP {response.status}: the service, or a proxy before it, is in "
@@ -109,6 +149,11 @@ async def _fetch(address: URL) -> bytes:
         raise _NoAnswerError(
             f"{shown} shows a certificate that is not trusted here: "
             "set SSL_CERT_FILE to the file of its authority"
+        ) from error
+    except aiohttp.ClientConnectorSSLError as error:
+        raise _NoAnswerError(
+            f"What listens at {shown} does not speak TLS, or none that is spoken here: write http:// if it "
+            "is a service without TLS"
         ) from error
     except aiohttp.ClientConnectorError as error:
         code = error.os_error.errno
@@ -127,6 +172,15 @@ async def _fetch(address: URL) -> bytes:
             f"What answers at {shown} does not speak HTTP as expected ({type(error).__name__}): "
             "is this the address of mirrorwatch, and http or https as it should be?"
         ) from error
+
+
+def _not_let_in(shown: str, code: int, credentials: _Credentials | None) -> str:
+    if credentials is not None:
+        return f"{shown} does not let in {plain(credentials.user)[:200]} with this password (HTTP {code})"
+    return (
+        f"{shown} asks for credentials (HTTP {code}): set {USER} and {PASSWORD}, or give them in the "
+        "address, as https://user:password@host"
+    )
 
 
 async def _bounded(response: aiohttp.ClientResponse, shown: str) -> bytes:

@@ -19,6 +19,15 @@ _ORDER = {str(verdict): verdict.severity for verdict in Verdict}
 
 
 @dataclass(frozen=True, slots=True)
+class AlsoAnswer:
+    """How a flow is right now, beside its verdict."""
+
+    verdict: str
+    cause: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class FlowAnswer:
     """One flow of the answer; latencies are those of the newest slice, end to end."""
 
@@ -31,6 +40,7 @@ class FlowAnswer:
     p99_s: float | None
     recovery_point_age_s: float | None
     losses: int | None
+    also: AlsoAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,13 @@ def _flow(item: Any) -> FlowAnswer:
         p99_s=_number(newest, "p99_s"),
         recovery_point_age_s=_number(item, "recovery_point_age_s"),
         losses=_losses(_dict(item, "books")),
+        also=_also(_dict(item, "also")),
     )
+
+
+def _also(item: dict[str, Any]) -> AlsoAnswer | None:
+    verdict, cause = _text(item, "verdict"), _dict(item, "cause")
+    return AlsoAnswer(verdict, _text(cause, "code"), _text(cause, "sentence")) if verdict else None
 
 
 def _newest(slices: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rich.text import Text
 from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text
 
 if TYPE_CHECKING:
-    from mirrorwatch.status_answer import Answer, FlowAnswer, Note
+    from mirrorwatch.status_answer import AlsoAnswer, Answer, FlowAnswer, Note
 
 _STYLES = {
     "losing": "bold red",
@@ -41,9 +41,9 @@ def show(answer: Answer, console: Console) -> None:
         console.print(_table(answer))
         for flow in answer.flows:
             if flow.sentence and flow.verdict != "healthy":
-                _say(
-                    console, Text.assemble((flow.flow, "bold"), " is ", _verdict(flow), f": {flow.sentence}")
-                )
+                _say_why(flow.flow, " is ", flow, console)
+            if flow.also is not None:
+                _say_why(flow.flow, " is also ", flow.also, console)
     else:
         for flow in answer.flows:
             _print_folded(flow, answer.now_at, console)
@@ -76,6 +76,10 @@ def _print_folded(flow: FlowAnswer, now_at: float | None, console: Console) -> N
     if flow.verdict != "healthy" and flow.sentence:
         cause = f" ({flow.cause})" if flow.cause else ""
         console.print(Padding(Text(f"{flow.sentence}{cause}"), (0, 0, 0, 2)))
+    if flow.also is not None:
+        cause = f" ({flow.also.cause})" if flow.also.cause else ""
+        text = Text.assemble("also ", _verdict(flow.also), f": {flow.also.sentence}{cause}")
+        console.print(Padding(text, (0, 0, 0, 2)))
     p50, p99, recovery_point, lost = _numbers(flow)
     numbers = f"p50 {p50}, p99 {p99}, recovery point {recovery_point}, lost {lost}"
     console.print(Padding(Text(numbers), (0, 0, 0, 2)))
@@ -90,7 +94,11 @@ def _numbers(flow: FlowAnswer) -> tuple[str, str, str, str]:
     )
 
 
-def _verdict(flow: FlowAnswer) -> Text:
+def _say_why(flow: str, joint: str, told: FlowAnswer | AlsoAnswer, console: Console) -> None:
+    _say(console, Text.assemble((flow, "bold"), joint, _verdict(told), f": {told.sentence}"))
+
+
+def _verdict(flow: FlowAnswer | AlsoAnswer) -> Text:
     return Text(flow.verdict, style=_STYLES.get(flow.verdict, "bold"))
 
 

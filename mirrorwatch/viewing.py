@@ -141,6 +141,6 @@ def _flow_view(
                 sentence=one.sentence,
                 count=one.count,
             )
-            for one in watch.losses
+            for one in watch.found.losses
         ),
     )

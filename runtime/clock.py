@@ -51,8 +51,9 @@ class SystemClock:
     """The machine's clock; one in each process, as each follows the wall clock for itself."""
 
     def __init__(self) -> None:
-        self._ahead_s = 0.0  # of the epoch second from the steady one
-        self._slept_ns = 0
+        # What these two are off where the process stands in between is mended by the first good reading.
+        self._ahead_s = time.time() - _steady_s()  # of the epoch second from the steady one
+        self._slept_ns = _elapsed_ns() - time.monotonic_ns()
         self.follow()
 
     def monotonic_ns(self) -> int:

@@ -88,6 +88,13 @@ class ComplaintBook:
         lasted = duration_text(max(0.0, now - entry.complaint.since_at))
         return Saying(where, f"over after {lasted}: {entry.complaint.sentence}")
 
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        for entry in self._entries.values():
+            was = entry.complaint
+            entry.complaint = replace(was, since_at=was.since_at + by_s, last_at=was.last_at + by_s)
+            entry.said_at += by_s
+
     def active(self) -> tuple[Complaint, ...]:
         """Return what holds now, newest beginning first."""
         records = (entry.complaint for entry in self._entries.values())
@@ -112,6 +119,10 @@ class Complaints:
         saying = self._book.clear(where, now=now)
         if saying is not None:
             self._log.info(saying.sentence, where=saying.where)
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self._book.move_instants(by_s)
 
     def active(self) -> tuple[Complaint, ...]:
         """Return what holds now, newest beginning first."""

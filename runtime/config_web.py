@@ -2,7 +2,7 @@
 
 One file serves Prometheus' own exporters and this service alike. What of that form cannot be honoured
 here is refused with a sentence: a restriction that is silently ignored would be a hole. The file is
-read once, at the start. Its paths are relative to itself.
+read at the start and at each reload, which takes over the users. Its paths are relative to itself.
 """
 
 from __future__ import annotations
@@ -118,6 +118,7 @@ class WebConfig:
 
     tls: ssl.SSLContext | None = None
     users: Mapping[str, bytes] | None = None  # bcrypt hashes by name; None asks nobody
+    tls_settings: TlsConfig | None = None  # what `tls` was made by
 
 
 def load_web_config(path: Path) -> WebConfig:
@@ -137,7 +138,7 @@ def load_web_config(path: Path) -> WebConfig:
     if tls is None and not users:
         sentence = "guards nothing: it needs tls_server_config or basic_auth_users"
         raise ConfigurationError([Problem(document.file, "", sentence)])
-    return WebConfig(tls, users or None)
+    return WebConfig(tls, users or None, parsed.tls_server_config)
 
 
 class _Loader:

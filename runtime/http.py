@@ -6,6 +6,7 @@ headers, 75 s until a request's headers are complete (also between requests), 30
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 from typing import TYPE_CHECKING
@@ -50,7 +51,9 @@ class HttpServer:
 
     def __init__(self) -> None:
         self._runner: web.AppRunner | None = None
+        self._bound: list[socket.socket] = []
         self._tokens: tuple[Token, ...] = ()
+        self._users: Users | None = None
         self.url = ""
 
     @property
@@ -60,17 +63,29 @@ class HttpServer:
             return 0
         return int(self._runner.addresses[0][1])
 
+    async def bind(self, config: HttpConfig) -> None:
+        """Take the address as one's own without listening yet: until then a connection is refused.
+
+        Raises UnavailableError when the address cannot be had.
+        """
+        address = config.address
+        try:
+            self._bound = await _bound(address)
+        except OSError as error:
+            raise UnavailableError(_refusal(address, error)) from error
+
     async def start(self, app: web.Application, config: HttpConfig, *, web_config: WebConfig) -> None:
         """Listen as `config` says, with the TLS and the users of `web_config`, which its reader has loaded.
+
+        The address is taken first where `bind` has not done so.
 
         Raises UnavailableError when the address cannot be listened on.
         """
         assert self._runner is None
         self.use_tokens(config)
-        if web_config.users is not None:
-            guard = sign_in(Users(web_config.users), lambda: self._tokens)
-            # After the plain errors and the time limit, before every handler.
-            app.middlewares.insert(2, guard)
+        self.use_users(web_config)
+        # After the plain errors and the time limit, before every handler.
+        app.middlewares.insert(2, sign_in(lambda: self._users, lambda: self._tokens))
         runner = web.AppRunner(
             app,
             access_log=None,
@@ -79,13 +94,16 @@ class HttpServer:
             max_headers=64,
             lingering_time=2.0,
         )
+        if not self._bound:
+            await self.bind(config)
         address = config.address
         await runner.setup()
         try:
-            site = web.TCPSite(runner, address.host, address.port, ssl_context=web_config.tls)
-            await site.start()
-        except OSError as error:
+            for one in self._bound:
+                await web.SockSite(runner, one, ssl_context=web_config.tls).start()
+        except OSError as error:  # another one that had bound it too has begun to listen
             await runner.cleanup()
+            self._unbind()
             raise UnavailableError(_refusal(address, error)) from error
         self._runner = runner
         self.url = f"{'https' if web_config.tls else 'http'}://{address._replace(port=self.port)}"
@@ -94,15 +112,51 @@ class HttpServer:
         """Let these tokens pass without a user from now on."""
         self._tokens = (config.tokens.audit, config.tokens.operator)
 
+    def use_users(self, web_config: WebConfig) -> None:
+        """Ask for these users from now on, and for none where the file names none."""
+        users = web_config.users
+        self._users = None if users is None else Users(users)
+
     async def stop(self, grace_s: float = 5.0) -> None:
         """Stop listening, let requests under way finish for `grace_s` seconds, then close; idempotent."""
         runner, self._runner = self._runner, None
         if runner is None:
+            self._unbind()
             return
         # aiohttp takes this with the constructor only, when the grace is not known yet. It spends it up to
         # twice: once waiting for handlers, once waiting for them to be cancelled.
         runner._shutdown_timeout = grace_s / 2  # noqa: SLF001 - see above
         await runner.cleanup()
+        self._unbind()
+
+    def _unbind(self) -> None:
+        for one in self._bound:
+            one.close()
+        self._bound.clear()
+
+
+async def _bound(address: Address) -> list[socket.socket]:
+    """Return a socket for every address that the host's name stands for; raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    sockets: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, place in dict.fromkeys(found):
+            one = socket.socket(family, kind, protocol)
+            sockets.append(one)
+            one.setblocking(False)
+            # What was closed a moment ago may be taken again; what is listened on may not.
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            one.bind(place)
+    except OSError:
+        for one in sockets:
+            one.close()
+        raise
+    return sockets
 
 
 def _refusal(address: Address, error: OSError) -> str:

@@ -107,18 +107,20 @@ def time_limit(limit_s: float) -> Middleware:
     return middleware
 
 
-def sign_in(users: Users, tokens: Callable[[], tuple[Token, ...]]) -> Middleware:
-    """Ask every request for a user, as exporter-toolkit does, /-/healthy included.
+def sign_in(users: Callable[[], Users | None], tokens: Callable[[], tuple[Token, ...]]) -> Middleware:
+    """Ask every request for a user where there are any, as exporter-toolkit does, /-/healthy included.
 
     HTTP has one Authorization header: a request with a configured bearer token passes without a user, and
-    what needs a certain token still asks for that one. `tokens` is asked each time: a reload may change them.
+    what needs a certain token still asks for that one. `users` and `tokens` are called each time: a reload
+    may change them.
     """
 
     @web.middleware
     async def middleware(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        if not has_token(request, tokens()) and not await users.accept(request):
+        known = users()
+        if known is not None and not has_token(request, tokens()) and not await known.accept(request):
             raise web.HTTPUnauthorized(
                 text="Sign in with a user of the web configuration.\n",
                 headers={hdrs.WWW_AUTHENTICATE: 'Basic realm="mirrorwatch", charset="UTF-8"'},

@@ -43,6 +43,13 @@ def is_gone(text: str) -> bool | None:
     return began != told.began
 
 
+def pid_here(text: str) -> int | None:
+    """Return the process id of this line where it means the same process here; None where it does not."""
+    told = _read_line(text)
+    same = told is not None and (told.boot, told.namespace) == (_boot(), _namespace())
+    return told.pid if told is not None and same else None
+
+
 def on_this_machine(text: str) -> bool:
     """Tell whether the process of this line surely had the same clock: it ran here since the last boot."""
     told = _read_line(text)

@@ -11,6 +11,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from deploy.local.broker import Broker
 from deploy.local.mirror import MirrorMaker
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Let children be interrupted: one that is started in the background inherits that SIGINT is ignored."""
+    """Ask no property how long it took, and let children be interrupted.
+
+    One that is started in the background inherits that SIGINT is ignored.
+    """
+    settings.register_profile("house", deadline=None)
+    settings.load_profile("house")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from runtime.kafka.translation import ClientSettings
 
-_PARTIAL_S = 2.0  # what can be had later is not waited for longer
+_LENIENT_S = 2.0  # what can be had later is not waited for longer
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 CHUNK = 500  # partitions in one request for offsets
 MAX_TOPICS = 100_000  # names in one list
@@ -180,19 +180,19 @@ class ClusterAdmin:
         await self._ask(future, f"adding partitions to the topic {name}")
 
     async def end_offsets(
-        self, topic: str, partitions: Iterable[int], *, partial: bool = False
+        self, topic: str, partitions: Iterable[int], *, lenient: bool = False
     ) -> dict[int, int]:
         """Return the offset behind the last record of each partition.
 
-        `partial`: without those whose leader does not answer soon, for which UnavailableError is raised else.
+        `lenient`: without those whose leader does not answer soon, for which UnavailableError is raised else.
         """
-        return await self._offsets(topic, partitions, OffsetSpec.latest(), partial=partial)  # type: ignore[no-untyped-call]
+        return await self._offsets(topic, partitions, OffsetSpec.latest(), lenient=lenient)  # type: ignore[no-untyped-call]
 
     async def start_offsets(
-        self, topic: str, partitions: Iterable[int], *, partial: bool = False
+        self, topic: str, partitions: Iterable[int], *, lenient: bool = False
     ) -> dict[int, int]:
-        """Return the offset of the oldest record that each partition holds; `partial` as for the ends."""
-        return await self._offsets(topic, partitions, OffsetSpec.earliest(), partial=partial)  # type: ignore[no-untyped-call]
+        """Return the offset of the oldest record that each partition holds; `lenient` as for the ends."""
+        return await self._offsets(topic, partitions, OffsetSpec.earliest(), lenient=lenient)  # type: ignore[no-untyped-call]
 
     async def offsets_since(self, topic: str, partitions: Iterable[int], *, at_ms: int) -> dict[int, int]:
         """Return the offset of the first record stamped at or after this epoch ms, else the end."""
@@ -203,9 +203,9 @@ class ClusterAdmin:
         return ends | {partition: offset for partition, offset in found.items() if offset >= 0}
 
     async def _offsets(
-        self, topic: str, partitions: Iterable[int], spec: Any, *, partial: bool = False
+        self, topic: str, partitions: Iterable[int], spec: Any, *, lenient: bool = False
     ) -> dict[int, int]:
-        timeout_s = min(_PARTIAL_S, self._timeout_s) if partial else self._timeout_s
+        timeout_s = min(_LENIENT_S, self._timeout_s) if lenient else self._timeout_s
         wanted = list(partitions)
         found: dict[int, int] = {}
         for start in range(0, len(wanted), CHUNK):
@@ -214,7 +214,7 @@ class ClusterAdmin:
                 try:
                     found[place.partition] = await self._told(future, place, timeout_s)
                 except UnavailableError:
-                    if not partial:
+                    if not lenient:
                         raise
         return found
 

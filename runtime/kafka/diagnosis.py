@@ -71,6 +71,12 @@ _RULES: Final = (
             quotes=True,
         ),
     ),
+    # A broker says so of a request for which its listener has no SASL: it is no answer to a password.
+    _Rule(
+        "",
+        "not valid in current SASL state",
+        _unavailable(f"the port does not speak SASL: {_PORT}"),
+    ),
     _Rule(
         "_AUTHENTICATION SASL_AUTHENTICATION_FAILED",
         "",
@@ -255,7 +261,14 @@ _RULES: Final = (
         _unavailable("no answer came in time", weight=1),
     ),
     _Rule(
-        "_TRANSPORT _ALL_BROKERS_DOWN", "", _unavailable("no broker of the cluster can be reached", weight=1)
+        "_TRANSPORT _ALL_BROKERS_DOWN",
+        "",
+        # All that is known of a port that takes a connection and only hangs up, as a web server does.
+        _unavailable(
+            "no broker of the cluster can be reached: is it up, and does bootstrap.servers name the port of a"
+            " Kafka listener?",
+            weight=1,
+        ),
     ),
 )
 _UNKNOWN: Final = _unavailable("the Kafka client reports an error", weight=0, quotes=True)

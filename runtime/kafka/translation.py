@@ -133,10 +133,13 @@ def _bootstrap(draft: Draft) -> None:
     for server in servers:
         # A listener name before the address is allowed by Java and means nothing to a client.
         host, colon, port = server.rpartition("://")[2].rpartition(":")
-        if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        if not colon or not host or not port.isdecimal():
             draft.problem(
                 key, f"has '{server}', which is no broker address: write host:port, for example a1:9092"
             )
+            return
+        if len(port) > 5 or not 0 < int(port) < 65536:
+            draft.problem(key, f"has '{server}', whose port is out of range: write one from 1 to 65535")
             return
     draft.settings["bootstrap.servers"] = ",".join(server.rpartition("://")[2] for server in servers)
 

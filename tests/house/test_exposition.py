@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -14,8 +15,8 @@ from canary.latency import Histogram
 from canary.report import CollectorCounts
 from fleet import series
 from fleet.series import CATALOGUE, Kind
-from fleet.vocabulary import Verdict
-from mirrorwatch.metrics import Exposition
+from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.metrics import render
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
 
 HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
@@ -28,7 +29,7 @@ def numbers() -> ServiceNumbers:
         labels=("A->B", "A", "B"),
         policy="default",
         verdict=Verdict.UNKNOWN,
-        cause=None,
+        causes=frozenset(),
         books={str(name): 0 for name in counted},
         histograms={stage.value: Histogram(5.0) for stage in Stage},
         threshold_s=5.0,
@@ -58,7 +59,7 @@ def numbers() -> ServiceNumbers:
 
 @pytest.fixture(scope="module")
 def body() -> bytes:
-    return Exposition(numbers).render("text/plain")[0]
+    return render(numbers(), "text/plain")[0]
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,16 @@ def test_every_value_of_a_closed_label_is_there_from_the_start(families, one):
             assert told <= set(label.values)
         else:
             assert told == set(label.values)
+
+
+def test_two_causes_are_1_where_something_stands_beside_the_verdict():
+    told = numbers()
+    causes = frozenset({Cause.FILTERED, Cause.MIRROR_DOWN})
+    both = replace(told, flows=(replace(told.flows[0], causes=causes),))
+    families = text_string_to_metric_families(render(both, "text/plain")[0].decode())
+    samples = next(one.samples for one in families if one.name == "mirrorwatch_flow_cause")
+    assert {sample.labels["cause"] for sample in samples if sample.value == 1} == causes
+    assert len(samples) == len(Cause)
 
 
 def test_a_bucket_ends_at_the_threshold(families):

@@ -8,6 +8,7 @@ import pytest
 
 from mirrorwatch.changes import Changes, at_the_next_start, in_effect, what_changes
 from mirrorwatch.config_reading import read_configuration
+from tests.runtime.certificates import write_pair
 
 BOTH = {"A->B": "{}", "B->A": "{}"}
 
@@ -58,6 +59,7 @@ def changes(tmp_path, before, after):
         ({}, {"canary": "{horizon: 90s}"}, Changes(ended=("A->B", "B->A"), anew=True), ["A->B", "B->A"]),
         ({}, {"canary": "{per_partition: true}"}, Changes(settings=("canary.per_partition",)), []),
         ({}, {"canary": "{max_partitions: 3}"}, Changes(settings=("canary.max_partitions",)), []),
+        ({}, {"canary": "{max_rate: 3}"}, Changes(settings=("canary.max_rate",)), []),
         ({}, {"http": "{reload: true}"}, Changes(settings=("http.reload",)), []),
         ({}, {"http": "{tokens: {operator: x}}"}, Changes(settings=("http.tokens",)), []),
         ({}, {"clusters": {"B": "b:2"}}, Changes(renewed=("B",)), []),
@@ -96,15 +98,72 @@ def test_what_cannot_change_is_said_and_stays(tmp_path):
     sections = {
         "canary": "{topic: other, mode: precreated}",
         "http": "{listen: '127.0.0.1:1'}",
-        "store": "{url: 'sqlite:///other.db'}",
+        "store": "{url: 'sqlite:///other.db', replica: other, keep: {minutes: 1d}}",
     }
     path = configuration(tmp_path, **sections)
     asked = read_configuration(path, environ={})
     assert at_the_next_start(old, asked) == tuple(
         f"{key} takes effect at the next start"
-        for key in ("canary.mode", "canary.topic", "http.listen", "store.url")
+        for key in (
+            *("canary.mode", "canary.topic", "http.listen"),
+            *("store.keep", "store.replica", "store.url"),
+        )
     )
     new = in_effect(old, read_configuration(path, environ={}, running=old.canary))
     assert at_the_next_start(old, new) == ()
+    # What was not taken over is told again by the next reload, and by that which takes it back not at all.
+    assert at_the_next_start(new, asked) == at_the_next_start(old, asked)
+    assert at_the_next_start(new, old) == ()
     assert {flow.source_topic for flow in new.canary_flows} == {"mirrorwatch-canary"}
     assert what_changes(old, new) == Changes()
+
+
+TLS, CLIENTS = (
+    "{cert_file: s.crt, key_file: s.key}",
+    "{cert_file: s.crt, key_file: s.key, min_version: TLS13}",
+)
+ONE, TWO = (f'{{{name}: "$2b$04${"a" * 53}"}}' for name in ("one", "two"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "users", "told"),
+    [
+        ((None, ONE), (None, ONE), ONE, ((), ())),
+        ((None, ONE), (None, TWO), TWO, (("basic_auth_users",), ())),
+        ((TLS, ONE), (TLS, None), None, (("basic_auth_users",), ())),
+        ((TLS, None), (TLS, ONE), ONE, (("basic_auth_users",), ())),
+        ((None, ONE), (TLS, ONE), ONE, ((), ("tls_server_config",))),
+        ((TLS, ONE), (CLIENTS, TWO), TWO, (("basic_auth_users",), ("tls_server_config",))),
+        # TLS alone would guard, and that is not there yet.
+        ((None, ONE), (TLS, None), ONE, ((), ("tls_server_config", "basic_auth_users"))),
+        ((TLS, ONE), (CLIENTS, None), ONE, ((), ("tls_server_config", "basic_auth_users"))),
+    ],
+)
+def test_users_are_taken_over_and_tls_is_said_to_be_later(tmp_path, before, after, users, told):
+    settings, later = told
+    write_pair(tmp_path, "s")
+    path = configuration(tmp_path, http="{web_config_file: web.yml}")
+
+    def read(found):
+        keys = zip(("tls_server_config", "basic_auth_users"), found, strict=True)
+        text = "\n".join(f"{key}: {said}" for key, said in keys if said is not None)
+        (tmp_path / "web.yml").write_text(text, encoding="utf-8")
+        return read_configuration(path, environ={})
+
+    old, asked = read(before), read(after)
+    new = in_effect(old, asked)
+    assert new.web_config.users == (read((TLS, users)).web_config.users)
+    assert new.web_config.tls is old.web_config.tls
+    assert what_changes(old, new).settings == settings
+    assert at_the_next_start(old, asked) == tuple(f"{key} takes effect at the next start" for key in later)
+    assert at_the_next_start(old, new) == ()
+    assert what_changes(new, in_effect(new, asked)) == Changes()
+
+
+def test_of_another_web_configuration_nothing_is_taken_over(tmp_path):
+    for name, users in (("one", ONE), ("two", TWO)):
+        (tmp_path / f"{name}.yml").write_text(f"basic_auth_users: {users}", encoding="utf-8")
+    old = read_configuration(configuration(tmp_path, http="{web_config_file: one.yml}"), environ={})
+    asked = read_configuration(configuration(tmp_path, http="{web_config_file: two.yml}"), environ={})
+    assert in_effect(old, asked).web_config == old.web_config
+    assert at_the_next_start(old, asked) == ("http.web_config_file takes effect at the next start",)

@@ -224,7 +224,7 @@ async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
     )
     code, text = await explain(YAML, {"A": a, "B": b})
     said = flat(text)
-    assert code == 3
+    assert code == 1
     assert "Topics to mend (4)" in said
     assert "mirrorwatch-canary on A has 2 partitions; 3 would put" in said
     assert "mirrorwatch-canary on A takes no more than 100 bytes at once (max.message.bytes)" in said
@@ -233,6 +233,21 @@ async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
     assert "no probe passes through broker 1 of A: no partition of mirrorwatch-canary" in said
     assert "no probe passes through broker 1 of B: no partition of A.mirrorwatch-canary" in said
     assert "Not fine: 2 settings of topics spoil the canary; what to do stands above." in said
+
+
+async def test_a_setting_that_spoils_the_canary_goes_before_what_is_incomplete(explain):
+    wrong = {"mirrorwatch-canary": {"max.message.bytes": "100"}}
+    a = Cluster(
+        "mirrorwatch-canary", "__mirrorwatch-control", settings=wrong, unread=("__mirrorwatch-control",)
+    )
+    away = Cluster(error=UnavailableError("cluster B: nothing listens"))
+    code, text = await explain(YAML, {"A": a, "B": away})
+    assert code == 1
+    assert "Not fine: 1 setting of a topic spoils the canary" in flat(text)
+    assert "Incomplete: settings of topics on A could not be checked." in flat(text)
+    unfit = ConfigurationError([Problem("cluster B", "", "the Kafka client does not accept its settings")])
+    code, _ = await explain(YAML, {"A": a, "B": Cluster(error=unfit)})
+    assert code == 2
 
 
 async def test_fewer_partitions_than_planned_are_told_and_harm_nothing(explain):

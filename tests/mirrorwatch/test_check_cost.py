@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from canary import control, probing
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
-from canary.plan import settings_text
+from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
 from canary.weight import batch_bytes, largest_probe_bytes, probe_bytes
 from mirrorwatch import check_cost
 from mirrorwatch.check_cost import DAY_S, costs
@@ -45,12 +44,12 @@ def test_the_size_of_a_batch_with_one_record(key, value, headers, size):
 def test_retention_is_that_of_the_topics_that_are_made():
     kept = (check_cost.CANARY_RETENTION_S, check_cost.CANARY_SEGMENT_S)
     assert kept == (86_400, 21_600)
-    assert settings_text(probing.TOPIC_CONFIG) == (
+    assert settings_text(PROBES_SETTINGS) == (
         "cleanup.policy=delete, retention.ms=86400000, segment.ms=21600000"
     )
     control_kept = (check_cost.CONTROL_RETENTION_S, check_cost.CONTROL_SEGMENT_S)
     assert control_kept == (3600, 600)
-    assert settings_text(control.TOPIC_CONFIG) == (
+    assert settings_text(CONTROL_SETTINGS) == (
         "cleanup.policy=delete, retention.ms=3600000, segment.ms=600000"
     )
 

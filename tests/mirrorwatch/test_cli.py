@@ -90,6 +90,26 @@ def test_clusters_that_cannot_be_reached_are_status_4(config):
     assert "Traceback" not in ended.stdout + ended.stderr
 
 
+def test_what_is_no_address_of_a_service_is_status_2():
+    ended = mirrorwatch("status", "nosuch.yml")
+    assert ended.returncode == 2
+    assert "status asks a service" in ended.stdout
+
+
+def test_status_takes_user_and_password_from_the_environment():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        environ = os.environ | {"MIRRORWATCH_USER": "anna", "MIRRORWATCH_PASSWORD": "b"}
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with subprocess.Popen(command("status", address), env=environ, stdout=subprocess.PIPE) as asking:
+            connection, _ = server.accept()
+            with connection:
+                asked = connection.recv(10_000).decode()
+                connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            asking.communicate(timeout=60)
+    assert "Authorization: Basic YW5uYTpi" in asked
+    assert asking.returncode == 4
+
+
 def test_no_service_is_status_4():
     ended = mirrorwatch("status", "127.0.0.1:1")
     assert ended.returncode == 4
@@ -164,6 +184,8 @@ def test_a_port_in_use_is_status_4(config):
     assert ended.returncode == 4
     assert f"http.listen: 127.0.0.1:{port} is in use by another program" in ended.stderr
     assert "Traceback" not in ended.stderr
+    # Started twice by mistake, the second one has not touched the store of the first.
+    assert not [path.name for path in config.parent.iterdir() if ".db" in path.name]
 
 
 @pytest.mark.parametrize("url", ["sqlite:////proc/nowhere/x.db", "sqlite:///folder", "sqlite:///text.db"])
@@ -206,7 +228,7 @@ def test_run_ends_with_0_by_one_signal_while_it_still_reads_its_configuration(tm
         with pipe.open("w"):  # opens as soon as the other side reads, which then waits for us
             process.send_signal(number)
             said = process.communicate(timeout=60)[1]
-        assert (process.returncode, said) == (0, "")
+        assert (process.returncode, said) == (0, "mirrorwatch ends before it has begun, as it was told to.\n")
 
 
 def test_ctrl_c_ends_a_check_with_130_while_it_still_reads_its_configuration(tmp_path):

@@ -34,6 +34,15 @@ def test_a_flow_begins_with_the_promised_shape():
     assert list(document["parts"]) == ["canary"]
 
 
+def test_how_a_flow_is_right_now_stands_beside_a_verdict_that_holds():
+    assert flow_document(views.flow())["also"] is None
+    assert flow_document(views.stalled_beside_losing())["also"] == {
+        "verdict": "stalled",
+        "since": "2026-05-28T20:26:10.000Z",
+        "cause": {"code": "mirror_down", "sentence": "Nothing has come through any partition for 30 s."},
+    }
+
+
 def test_beside_it_stand_the_numbers_of_the_page():
     flow = views.flow(verdict=Verdict.LOSING)
     document = flow_document(flow)

@@ -26,6 +26,15 @@ def rounds_told(topology):
     ]
 
 
+def closed_walks(pairs, path):
+    """Yield every walk that goes on from this path and ends where it began, with no other cluster twice."""
+    for source, target in pairs:
+        if source == path[-1] and target == path[0]:
+            yield (*path, target)
+        elif source == path[-1] and target not in path:
+            yield from closed_walks(pairs, (*path, target))
+
+
 @settings(deadline=None)  # the machine may be busy with brokers
 @given(st.lists(st.sampled_from(PAIRS), unique=True, max_size=12))
 def test_rounds_of_flows_that_keep_names_are_those_of_the_topology(pairs):
@@ -34,7 +43,7 @@ def test_rounds_of_flows_that_keep_names_are_those_of_the_topology(pairs):
         tuple(Flow(*pair, policy=IDENTITY, mirror_version="4.3") for pair in pairs),
     )
     told = rounds_told(topology)
-    cycles = {frozenset(pairwise((*cycle, cycle[0]))) for cycle in topology.cycles}
+    cycles = {frozenset(pairwise(path)) for alias in "ABCDE" for path in closed_walks(pairs, (alias,))}
     edges = [frozenset(pairwise(path)) for path in told]
     assert len(set(edges)) == len(edges)
     assert set(edges) <= cycles

@@ -101,6 +101,32 @@ def test_a_loss_is_shown_with_partition_time_and_offset(page):
     assert "canary, 20:26:20 UTC, mirrorwatch-canary, partition 3, source offset 918204" in markup.text
 
 
+def test_how_a_flow_is_right_now_is_said_below_the_verdict_that_holds(page):
+    text = _drawn(page, views.stalled_beside_losing()).text
+    assert (
+        "■ also stalled since 20:26:10 UTC (30 s): Nothing has come through any partition for 30 s. mirror_down"
+        in text
+    )
+    assert "also" not in _drawn(page, views.flow(verdict=V.LOSING)).text
+
+
+def test_the_table_of_losses_and_the_evidence_do_not_both_stand_open(page):
+    rows = tuple(views.evidence(f"row {number}") for number in range(5))
+    losing = views.flow(verdict=V.LOSING, evidence_rows=rows)
+    assert "Evidence 5 rows row 0" in _drawn(page, losing).text
+    assert "Evidence 1 row row 0" in _drawn(page, replace_evidence(losing, rows[:1])).text
+    # Without such a table, and of what is wrong right now, the first rows are there at once.
+    assert "Evidence row 0" in _drawn(page, replace(losing, losses=())).text
+    assert "2 more row 3" in _drawn(page, replace(losing, losses=())).text
+    text = _drawn(page, views.stalled_beside_losing()).text
+    assert "Evidence a probe waits on A for 30 s" in text
+    assert "1 more Probe 4711 is absent" in text
+
+
+def replace_evidence(flow, rows):
+    return replace(flow, verdict=replace(flow.verdict, evidence=rows))
+
+
 def test_several_probes_that_were_lost_in_a_row_are_counted_in_one_line(page):
     in_a_row = views.loss(4)
     unknown = replace(views.loss(3), count=1200)

@@ -235,3 +235,21 @@ async def test_what_is_being_taken_over_at_the_end_is_complete_and_nothing_follo
         assert (await later).unavailable
     assert scene.roster.flows == {"A->B", "B->A", "A->C"}
     assert (await reload(scene)).problems == ("the service is stopping: nothing is taken over any more",)
+
+
+async def test_who_asks_while_clients_are_made_anew_is_answered_when_the_service_stops(scene):
+    leaving, go_on = asyncio.Event(), asyncio.Event()
+
+    async def leave(_alias):
+        leaving.set()
+        await go_on.wait()
+
+    scene.roster.leave = leave
+    await reload(scene, clusters={"B": "b:9"})
+    async with asyncio.timeout(5):
+        await leaving.wait()
+        later = asyncio.create_task(scene.reloading.ask())
+        await asyncio.sleep(0)
+        await scene.reloading.end()
+        assert (await later).unavailable
+    go_on.set()

@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import socket
+from base64 import b64encode
 
 import pytest
 from aiohttp import web
@@ -88,6 +89,20 @@ async def test_the_table_is_worst_first_with_reasons_below():
     assert "cluster B: the principal may not create topics" in lines
 
 
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        (140, "A->B is also stalled: Nothing has come through any partition for 30 s."),
+        (60, "also stalled: Nothing has come through any partition for 30 s. (mirror_down)"),
+    ],
+)
+async def test_how_a_flow_is_right_now_is_told_below_the_verdict_that_holds(width, said):
+    _, text = await _ask(views.service(views.stalled_beside_losing()), width=width, terminal=True)
+    assert said in " ".join(text.split())
+    _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=width, terminal=True)
+    assert "also" not in text
+
+
 async def test_a_pipe_gets_whole_lines_without_colour():
     _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=80)
     assert "recovery point" in text.splitlines()[1]
@@ -149,10 +164,23 @@ async def test_no_service_is_a_sentence_with_what_to_do():
     assert "mirrorwatch run CONFIG" in text
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "http://", "http://[", "http://a:99999", "", "http://a b/", "//"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nosuch.yml",
+        "mm2.properties",
+        "ftp://x",
+        "http://",
+        "http://[",
+        "http://a:99999",
+        "",
+        "http://a b/",
+        "//",
+    ],
+)
 async def test_what_is_no_address_is_a_sentence(url):
     console = _console()
-    assert await status(url, as_json=False, console=console) == 4
+    assert await status(url, as_json=False, console=console) == 2
     assert console.file.getvalue().strip()
     assert "Traceback" not in console.file.getvalue()
 
@@ -221,6 +249,51 @@ async def test_a_server_that_speaks_another_protocol_is_a_sentence():
         console = _console()
         assert await status(f"127.0.0.1:{port}", as_json=False, console=console) == 4
     assert "does not speak HTTP" in console.file.getvalue()
+
+
+async def test_https_to_a_service_without_tls_says_so():
+    application = web.Application()
+    application.add_routes(routes(lambda: views.service(views.flow())))
+    console = _console()
+    async with TestServer(application) as server:
+        url = str(server.make_url("/")).replace("http:", "https:")
+        assert await status(url, as_json=False, console=console) == 4
+    text = console.file.getvalue()
+    assert "does not speak TLS" in text
+    assert "write http://" in text
+    assert "not permitted" not in text
+
+
+LET_IN = {"MIRRORWATCH_USER": "anna", "MIRRORWATCH_PASSWORD": "zürich"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "in_address", "code", "said"),
+    [
+        ({}, "", 4, "asks for credentials (HTTP 401): set MIRRORWATCH_USER and MIRRORWATCH_PASSWORD, or"),
+        (LET_IN, "", 0, "healthy"),
+        ({}, "anna:z%C3%BCrich@", 0, "healthy"),
+        (LET_IN, "bert:wrong@", 4, "does not let in bert with this password (HTTP 401)"),
+        (LET_IN | {"MIRRORWATCH_PASSWORD": "geheim"}, "", 4, "does not let in anna with this password"),
+        ({"MIRRORWATCH_USER": "anna"}, "", 4, "does not let in anna with this password"),
+        ({"MIRRORWATCH_USER": "a:b"}, "", 2, "The user 'a:b' has a colon in its name"),
+    ],
+)
+async def test_credentials_come_from_the_address_or_the_environment(environ, in_address, code, said):
+    async def guard(request):
+        if request.headers.get("Authorization") != "Basic " + b64encode("anna:zürich".encode()).decode():
+            return web.Response(status=401)
+        return web.json_response(flows_document(views.service(views.flow())))
+
+    application = web.Application()
+    application.router.add_get("/api/v1/flows", guard)
+    console = _console()
+    async with TestServer(application) as server:
+        url = str(server.make_url("/")).replace("http://", f"http://{in_address}")
+        assert await status(url, as_json=False, console=console, environ=environ) == code
+    text = console.file.getvalue()
+    assert said in text
+    assert not any(word in text for word in ("wrong", "geheim", "zürich"))
 
 
 async def test_a_password_in_the_address_is_never_shown():

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from canary.control import ControlState
+from canary.findings import Loss
 from canary.report import CollectorCounts
-from canary.watch import FlowWatch, Loss
+from canary.watch import FlowWatch
 from fleet.evidence import CanaryState, Control
 from fleet.vocabulary import FlowVerdict, Verdict
 from mirrorwatch.view import UnreachedView
@@ -51,7 +52,7 @@ def test_the_state_of_a_cluster(seen, supervised, expected):
 
 def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
     watch = FlowWatch(policy(), source_topic=TOPIC, target_topic=f"A.{TOPIC}", interval_s=1)
-    watch.losses.extend([Loss(990.0, 3, 7, 107, "proved", 50), Loss(980.0, 0, 2, None, "overtaken", 1)])
+    watch.found.losses.extend([Loss(990.0, 3, 7, 107, "proved", 50), Loss(980.0, 0, 2, None, "overtaken", 1)])
     flow = SimpleNamespace(
         name="A->B", source="A", target="B", source_topic=TOPIC, target_topic=f"A.{TOPIC}", threshold_s=5.0
     )

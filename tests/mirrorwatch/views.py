@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.vocabulary import Cause, Evidence, FlowVerdict, Verdict
+from fleet.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
 from mirrorwatch.view import (
     ClusterView,
     FlowView,
@@ -198,6 +199,19 @@ def flow(
         heartbeat_age_s=heartbeat_age_s,
         unreached=unreached,
     )
+
+
+def stalled_beside_losing() -> FlowView:
+    """A flow that lost records a while ago and stands now."""
+    view = flow(verdict=Verdict.LOSING, evidence_rows=(evidence(), evidence("a probe waits on A for 30 s")))
+    also = Also(
+        Verdict.STALLED,
+        Cause.MIRROR_DOWN,
+        "Nothing has come through any partition for 30 s.",
+        since_at=NOW_AT - 30,
+        evidence=view.verdict.evidence[1:],
+    )
+    return replace(view, verdict=replace(view.verdict, also=also))
 
 
 def cluster(

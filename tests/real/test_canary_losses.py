@@ -12,6 +12,8 @@ from tests.eventually import eventually
 from tests.real.census import census
 from tests.real.service_process import ServiceProcess
 
+FLOW = {"flow": "A->B", "source_cluster": "A", "target_cluster": "B"}
+
 
 @pytest.fixture
 def topic(topic_name):
@@ -101,3 +103,31 @@ def test_strangers_in_the_topic_disturb_nothing(watched, kafka_pair, topic):
     assert books["lost"] == books["overdue"] == books["duplicated"] == books["unknown"] == 0
     assert books["corrupted"] == found.altered == 0  # the mirror copied every byte of them
     assert service.verdicts() <= {"unknown", "healthy"}
+
+
+def test_a_standstill_is_told_beside_a_loss_of_a_while_ago(watched, topic):
+    """A verdict that holds for a quarter of an hour must not hide that nothing comes any more."""
+    service, running = watched
+    running.switch.on("drop", topics=re.escape(topic), modulus=3)
+    service.becomes("losing", cause="filtered", deadline_s=10)
+    running.switch.off()
+    ended = eventually(
+        lambda: service.flow() if "was found" in service.flow()["cause"]["sentence"] else None, 30
+    )
+    assert re.search(r"dropped records\. The last was found .* ago\.$", ended["cause"]["sentence"])
+    assert ended["also"] is None
+    running.freeze()
+    stands = eventually(lambda: service.flow() if service.flow()["also"] else None, 30)
+    assert (stands["verdict"], stands["also"]["verdict"]) == ("losing", "stalled")
+    eventually(lambda: service.metric("flow_cause", **FLOW, cause="mirror_down") == 1, 30)
+    assert service.metric("flow_cause", **FLOW, cause="filtered") == 1
+    assert service.metric("flow_verdict", **FLOW, verdict="losing") == 1
+    assert service.metric("flow_verdict", **FLOW, verdict="stalled") == 0
+    assert any("waits on A" in row["sentence"] for row in service.flow()["evidence"])
+    running.thaw()
+    eventually(lambda: service.flow()["also"] is None, 30)
+    assert service.flow()["verdict"] == "losing"
+    service.end()
+    said = service.logged()
+    assert "also=stalled" in said or '"also": "stalled"' in said
+    assert "A->B is stalled no more; its verdict stays losing." in said

@@ -94,11 +94,11 @@ def asked(url):
 def test_a_round_is_seen_by_the_service_and_by_prometheus_and_nothing_is_left(demo):
     demo.says(r"Next is freeze-mirror", 90)
     assert re.search(r"Ready after \d+ s", demo.text)
-    prometheus = re.search(r"Prometheus +(\S+)", demo.text)[1]
-    alertmanager = re.search(r"Alertmanager +(\S+)", demo.text)[1]
+    prometheus = re.search(r"Prometheus +(\S+)/alerts", demo.text)[1]
+    alerts = re.search(r"Alertmanager +(\S+)", demo.text)[1]
     demo.types("freeze-mirror")
     demo.says(r"after +[\d.]+ s mirrorwatch says stalled", 60)
-    eventually(lambda: asked(f"{alertmanager}/api/v2/alerts"), 30, what="an alert")
+    eventually(lambda: asked(alerts), 30, what="an alert")
     demo.says(r"mended\n.*A->B is healthy, after", 60)
     fired = urllib.parse.quote('max_over_time(ALERTS{alertname="FlowNotHealthy",alertstate="firing"}[5m])')
     (alert,) = asked(f"{prometheus}/api/v1/query?query={fired}")["data"]["result"]

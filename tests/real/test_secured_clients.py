@@ -176,6 +176,21 @@ def test_tls_client_at_a_plaintext_port(secure_broker, kafka_pair):
     assert "the port does not speak TLS" in str(error)
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_sasl_client_at_a_port_without_sasl(kafka_pair, mechanism):
+    properties = {
+        "bootstrap.servers": kafka_pair.a.bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.username": "admin",
+        "sasl.password": "geheim",
+    }
+    error = _Cluster(properties).unreachable()
+    assert isinstance(error, UnavailableError)
+    assert "the port does not speak SASL: compare security.protocol with what this port" in str(error)
+    assert "credentials" not in str(error)
+
+
 def test_missing_rights_name_what_is_missing(secure_broker, topic_name):
     stranger = _Cluster(secure_broker.java_properties("stranger"))
     name = topic_name()

@@ -87,6 +87,19 @@ def machine(request, monkeypatch):
     return readings
 
 
+def test_a_process_that_stands_all_the_while_it_starts_begins_today_nevertheless(machine):
+    machine.standing = 1_000
+    clock = SystemClock()
+    machine.standing = 0
+    assert clock.wall_s() == pytest.approx(machine.wall, abs=60)
+    machine.standing = 1_000
+    before_ns = clock.slept_ns()
+    machine.standing = 0
+    assert slept_s(clock, before_ns) == pytest.approx(0, abs=60)  # no sleep since the epoch or the boot
+    clock.follow()
+    assert clock.wall_s() == pytest.approx(machine.wall)
+
+
 def slept_s(clock, since_ns):
     return (clock.slept_ns() - since_ns) / 1e9
 

@@ -61,6 +61,18 @@ def test_a_clock_that_was_set_back_silences_nothing_for_ever():
     assert book.clear("A", now=50).sentence == "over after 0 s: down"
 
 
+def test_a_clock_that_is_followed_moves_what_is_kept():
+    book = ComplaintBook()
+    book.say("A", "down", now=10_000)
+    book.move_instants(-9_000)
+    assert book.active() == (Complaint("A", "down", 1_000, 1_000, 1),)
+    assert book.say("A", "down", now=1_599) is None
+    assert book.say("A", "down", now=1_600).sentence.endswith(
+        "(since it was last said here: 2 times in 10 min)"
+    )
+    assert book.clear("A", now=1_660).sentence == "over after 11 min: down"
+
+
 def test_newest_first_and_bounded():
     book = ComplaintBook(places=3)
     for second, where in enumerate("ABC"):

@@ -162,6 +162,23 @@ async def test_without_a_configured_token_nobody_may(serve, client):
         assert await answer.text() == "Nobody may do this: http.tokens.operator is not configured.\n"
 
 
+async def test_other_users_are_asked_for_from_a_reload_on(serve, client):
+    server, _ = await serve(text=f"basic_auth_users: {{one: {HASH}}}")
+
+    async def status(user=None):
+        headers = {"Authorization": aiohttp.encode_basic_auth(user, "pw")} if user else {}
+        async with client.get(f"{server.url}/-/healthy", headers=headers) as answer:
+            return answer.status
+
+    assert [await status(user) for user in ("one", "two", None)] == [200, 401, 401]
+    server.use_users(WebConfig(users={"two": HASH.encode()}))
+    assert [await status(user) for user in ("one", "two", None)] == [401, 200, 401]
+    server.use_users(WebConfig())
+    assert await status() == 200
+    server.use_users(WebConfig(users={"one": HASH.encode()}))
+    assert [await status(user) for user in ("one", "two", None)] == [200, 401, 401]
+
+
 async def test_users_guard_everything_and_a_scrape_is_cheap(serve, client, monkeypatch):
     checked = []
 
@@ -249,6 +266,38 @@ async def test_a_port_in_use_or_not_ours_is_a_sentence(serve):
     assert await refusal("no-such-host.invalid:9699") == (
         "http.listen: the host of 'no-such-host.invalid:9699' cannot be resolved: use an address of this machine"
     )
+
+
+async def test_an_address_is_had_before_anything_listens_there(client):
+    """So that who cannot have it knows before it touches anything else."""
+    first, second, third = HttpServer(), HttpServer(), HttpServer()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        settings = config(listen=f"127.0.0.1:{port}")
+        with pytest.raises(UnavailableError, match="is in use by another program"):
+            await first.bind(settings)
+    await first.bind(settings)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+    # Who binds beside it is refused as soon as this one listens.
+    await second.bind(settings)
+    app = application(log=Log())
+
+    async def fine(_request):
+        return web.Response(text="fine")
+
+    app.router.add_get("/-/healthy", fine)
+    await first.start(app, settings, web_config=WebConfig())
+    async with client.get(f"{first.url}/-/healthy") as answer:
+        assert await answer.text() == "fine"
+    with pytest.raises(UnavailableError, match="is in use by another program"):
+        await second.start(application(log=Log()), settings, web_config=WebConfig())
+    await first.stop()
+    # What was bound and never listened is given back too.
+    await third.bind(settings)
+    await third.stop()
+    with socket.create_server(("127.0.0.1", port)):
+        pass
 
 
 async def test_what_is_too_large_is_refused(serve, client):

@@ -40,7 +40,7 @@ receivers: [{name: nobody}]
 
 
 class Monitoring:
-    """What is installed of the two, as processes in `folder`; `places` are name and address of each."""
+    """What is installed of the two, as processes in `folder`; `places` are name and alerts of each."""
 
     def __init__(self, folder: Path, *, service_address: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ class Monitoring:
         alertmanagers = []
         manager = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
         if manager:
-            address = self._place("Alertmanager")
+            address = self._place("Alertmanager", "/api/v2/alerts")  # Debian's has no page of its own
             alertmanagers.append(address)
             (folder / "alertmanager.yml").write_text(_ALERTMANAGER, encoding="utf-8")
             options = [
@@ -65,7 +65,7 @@ class Monitoring:
             self.absent.append("Alertmanager")
         prometheus = shutil.which("prometheus")
         if prometheus:
-            address = self._place("Prometheus")
+            address = self._place("Prometheus", "/alerts")
             settings = _PROMETHEUS.format(
                 service=service_address, alertmanagers=", ".join(f'"{one}"' for one in alertmanagers)
             )
@@ -86,7 +86,7 @@ class Monitoring:
         for process in self.processes:
             process.start()
 
-    def _place(self, name: str) -> str:
+    def _place(self, name: str, page: str) -> str:
         address = f"127.0.0.1:{free_port()}"
-        self.places.append((name, f"http://{address}"))
+        self.places.append((name, f"http://{address}{page}"))
         return address

@@ -41,11 +41,14 @@ class Show:
         self._say = say
         self._ends_at = ends_at  # on the monotonic clock
         self._next = 0
+        self._typed: str | None = None  # while a round goes on
+        self._broken = False  # a fault goes on, which may be that a broker is gone
 
-    def wait_healthy(self) -> None:
+    def wait_healthy(self, told: Said | None = None) -> None:
         """Wait until the service says that the flow is healthy; say so, or what it says instead.
 
-        A verdict that stays, since what was lost is lost, is said too, and the service then starts anew.
+        A verdict that stays, since what was lost is lost, is said too unless it was `told`, and the service
+        then starts anew.
         """
         begun = time.monotonic()
         said = self._watch(lambda said: said.verdict in (Verdict.HEALTHY, *_STAYING), deadline_s=_NOTICE_S)
@@ -55,7 +58,8 @@ class Show:
         elif said.verdict == Verdict.HEALTHY:
             self._say(f"  {FLOW} is healthy, {after}")
         else:
-            self._say(f"  {after} mirrorwatch says {said}")
+            if told is None or (said.verdict, said.cause) != (told.verdict, told.cause):
+                self._say(f"  {after} mirrorwatch says {said}")
             self._say(f"  '{said.verdict}' stays for 15 minutes after its last evidence: lost is lost.")
             self._say("  For the next round the service starts anew with an empty store.")
             self._stack.service.forget()
@@ -73,6 +77,7 @@ class Show:
         """Break one thing, show what the service says, mend it, and show when it is well again."""
         self._say(f"{fault.name}: {fault.sentence}")
         begun = time.monotonic()  # the time that the fault itself takes counts too: never flattering
+        self._broken = True
         self._act("begin", fault)
         said = self._watch(
             lambda said: said.verdict not in (Verdict.HEALTHY, Verdict.UNKNOWN), deadline_s=_NOTICE_S
@@ -81,10 +86,11 @@ class Show:
             self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
         else:
             self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
-            self._watch_changes(said, begun)
+            said = self._watch_changes(said, begun)
         self._act("end", fault)
+        self._broken = False
         self._say("  mended")
-        self.wait_healthy()
+        self.wait_healthy(said)
 
     def _menu(self, every_s: float) -> str:
         choices = ", ".join(f"{number} {name}" for number, name in enumerate(ROUNDS, 1))
@@ -94,7 +100,7 @@ class Show:
     def _choice(self, every_s: float) -> str:
         due = time.monotonic() + every_s
         while time.monotonic() < due:
-            typed = self._tick()
+            typed, self._typed = self._typed or self._tick(), None
             if typed is None:
                 continue
             if typed in BY_NAME:
@@ -112,18 +118,19 @@ class Show:
             said = self._stack.service.says(FLOW)
             if said is not None and wanted(said):
                 return said
-            self._tick()
+            self._keep_typed()
         return None
 
-    def _watch_changes(self, said: Said, begun: float) -> None:
-        """Go on for a while and show each change of verdict or cause."""
+    def _watch_changes(self, said: Said, begun: float) -> Said:
+        """Go on for a while, show each change of verdict or cause, and return what was shown last."""
         until = time.monotonic() + _HOLD_S
         while time.monotonic() < until:
             now = self._stack.service.says(FLOW)
             if now is not None and (now.verdict, now.cause) != (said.verdict, said.cause):
                 self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {now}")
                 said = now
-            self._tick()
+            self._keep_typed()
+        return said
 
     def _act(self, act: str, fault: Fault) -> None:
         """Have another process begin or end the fault, and start meanwhile what it asks for."""
@@ -141,6 +148,13 @@ class Show:
             acting.kill()
             self._say(f"  it could not {act}: {acting.logged().strip()[-300:]}")
 
+    def _keep_typed(self) -> None:
+        """Let a moment pass, and keep what was typed for when this round is over."""
+        typed = self._tick()
+        if typed is not None:
+            self._typed = typed
+            self._say("  one thing at a time: what was typed is done when this is over")
+
     def _tick(self) -> str | None:
         """Let a fifth of a second pass; return what was typed. Raises Ended when the time is over."""
         if self._ends_at is not None and time.monotonic() > self._ends_at:
@@ -149,4 +163,8 @@ class Show:
         if not self._stack.service.running:
             tail = "\n".join(self._stack.service.logged().strip().splitlines()[-10:])
             raise SystemExit(f"The service ended with status {self._stack.service.exit_status}:\n{tail}")
+        gone = [] if self._broken else [one for one in self._stack.needed() if not one.running]
+        if gone:
+            one = gone[0]
+            raise SystemExit(f"{one.name} (pid {one.pid}) is gone; the demo cannot go on. Its log: {one.log}")
         return self._keys.pressed(wait_s=0.2)

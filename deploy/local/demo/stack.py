@@ -56,6 +56,10 @@ class DemoStack:
         brokers = self.pair.brokers.values()
         return [*acting, self.service, self.traffic, *self.monitoring.processes, self.mirror, *brokers]
 
+    def needed(self) -> list[Process]:
+        """Return what has to run whenever nothing is broken on purpose, beside the service."""
+        return [*self.pair.brokers.values(), self.mirror]
+
     def stop(self) -> None:
         """Stop everything in an orderly way, and by force what has not ended after 5 s."""
         processes = self.all_processes()

@@ -53,8 +53,8 @@ def admin(*says):
 @pytest.mark.parametrize("silent", [OFFSET_INVALID, AWAY])
 async def test_what_cannot_be_told_is_left_out_or_refused(silent):
     asked = admin(7, silent, 9)
-    assert await asked.end_offsets("t", range(3), partial=True) == {0: 7, 2: 9}
-    assert await asked.start_offsets("t", range(3), partial=True) == {0: 7, 2: 9}
+    assert await asked.end_offsets("t", range(3), lenient=True) == {0: 7, 2: 9}
+    assert await asked.start_offsets("t", range(3), lenient=True) == {0: 7, 2: 9}
     for question in (asked.end_offsets, asked.start_offsets):
         with pytest.raises(UnavailableError, match="offsets"):
             await question("t", range(3))
@@ -65,7 +65,7 @@ async def test_what_cannot_be_told_is_left_out_or_refused(silent):
 
 async def test_what_is_forbidden_is_never_passed_over():
     with pytest.raises(RefusedError):
-        await admin(7, FORBIDDEN).end_offsets("t", range(2), partial=True)
+        await admin(7, FORBIDDEN).end_offsets("t", range(2), lenient=True)
 
 
 async def test_a_time_that_no_record_has_is_the_end():

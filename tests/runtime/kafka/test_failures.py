@@ -29,6 +29,17 @@ SAID = [
         RefusedError,
         "set sasl.mechanism to one it speaks",
     ),
+    *(
+        (
+            KafkaError._AUTHENTICATION,
+            _AT
+            + f"SASL {mechanism} mechanism handshake failed: Broker: Request not valid in current SASL state: "
+            "broker's supported mechanisms:  (after 2ms in state AUTH_HANDSHAKE)",
+            UnavailableError,
+            "the port does not speak SASL: compare security.protocol with what this port of the cluster speaks",
+        )
+        for mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+    ),
     (
         KafkaError._AUTHENTICATION,
         'Failed to acquire SASL OAUTHBEARER token: {"error": "invalid_client", "error_description": "bad secret"}',
@@ -109,7 +120,7 @@ SAID = [
         KafkaError._TRANSPORT,
         "Failed to get metadata: Local: Broker transport failure",
         UnavailableError,
-        "no broker of the cluster can be reached",
+        "no broker of the cluster can be reached: is it up, and does bootstrap.servers name the port of a Kafka",
     ),
     (KafkaError._MSG_TIMED_OUT, "Local: Message timed out", UnavailableError, "may or may not be there"),
     (KafkaError._TIMED_OUT, "Local: Timed out", UnavailableError, "no answer came in time"),

@@ -1,0 +1,204 @@
+"""The series that tell about groups and mirrors from offsets: the catalogue's, as those of `series.py`."""
+
+from __future__ import annotations
+
+from fleet.series import CLUSTER_LABEL, FLOW_LABELS, SIDES
+from fleet.series_kinds import Group, Kind, Label, Series, Unit
+
+GROUP_LABEL = Label(
+    "group",
+    "The consumer group. A name longer than 256 bytes is cut, and ends in `~` and 20 digits of its SHA-256.",
+)
+TOPIC_LABEL = Label("topic", "The topic; that of a flow by its name on the source.")
+PARTITION_LABEL = Label("partition", "The partition, from 0.")
+SIDE_LABEL = Label("side", "The cluster of the flow that is meant.", SIDES)
+
+_STATUS = (
+    "1 OK, 2 WARN (it falls behind), 3 ERR (records were deleted before it read them), 4 STOP (it commits "
+    "no more), 5 STALL (it commits and does not move), 6 REWIND (it went back), 7 unknown"
+)
+
+# Service
+
+SERIES_DROPPED_TOTAL = Series(
+    name="series_dropped_total",
+    kind=Kind.COUNTER,
+    unit=Unit.SERIES,
+    group=Group.SERVICE,
+    help="Series that the cap of their family left out, each counted once, when it came. "
+    "The newest are left out; one of them is told when an older goes.",
+    labels=(Label("family", "The name of the series that the cap is for."),),
+)
+
+# Groups
+
+GROUP_STATUS = Series(
+    name="group_status",
+    kind=Kind.GAUGE,
+    unit=Unit.STATUS,
+    group=Group.CLUSTER,
+    help=f"How the group is, by the worst of its partitions: {_STATUS}.",
+    labels=(CLUSTER_LABEL, GROUP_LABEL),
+)
+GROUP_LAG_RECORDS = Series(
+    name="group_lag_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.CLUSTER,
+    help="Records that the group has yet to read, over all its partitions of which that is known.",
+    labels=(CLUSTER_LABEL, GROUP_LABEL),
+)
+GROUP_MAX_LAG_RECORDS = Series(
+    name="group_max_lag_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.CLUSTER,
+    help="Records that the group has yet to read in the partition where they are most.",
+    labels=(CLUSTER_LABEL, GROUP_LABEL),
+)
+GROUP_LAG_SECONDS = Series(
+    name="group_lag_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.CLUSTER,
+    help="How long ago the oldest record was written that the group has yet to read; 0 where there is none, "
+    "absent where it is not known.",
+    labels=(CLUSTER_LABEL, GROUP_LABEL),
+)
+GROUP_TOPIC_LAG_RECORDS = Series(
+    name="group_topic_lag_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.CLUSTER,
+    help="Records that the group has yet to read in the topic.",
+    labels=(CLUSTER_LABEL, GROUP_LABEL, TOPIC_LABEL),
+)
+GROUP_PARTITION_LAG_RECORDS = Series(
+    name="group_partition_lag_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.CLUSTER,
+    help="Records that the group has yet to read in the partition; absent where it is not known.",
+    labels=(CLUSTER_LABEL, GROUP_LABEL, TOPIC_LABEL, PARTITION_LABEL),
+    opt_in=True,
+)
+
+# Commits
+
+COMMITS_CONSUMED_TOTAL = Series(
+    name="commits_consumed_total",
+    kind=Kind.COUNTER,
+    unit=Unit.COMMITS,
+    group=Group.CLUSTER,
+    help="Commits of groups that were read from the cluster, those of its past included.",
+    labels=(CLUSTER_LABEL,),
+)
+COMMITS_MALFORMED_TOTAL = Series(
+    name="commits_malformed_total",
+    kind=Kind.COUNTER,
+    unit=Unit.RECORDS,
+    group=Group.CLUSTER,
+    help="Records of the offsets topic that could not be understood and were passed over.",
+    labels=(CLUSTER_LABEL,),
+)
+
+# Mirrors
+
+REPLICATION_STATUS = Series(
+    name="replication_status",
+    kind=Kind.GAUGE,
+    unit=Unit.STATUS,
+    group=Group.FLOW,
+    help=f"How the mirror reads its source, by the worst of its partitions: {_STATUS}.",
+    labels=FLOW_LABELS,
+)
+REPLICATION_TOPIC_LAG_RECORDS = Series(
+    name="replication_topic_lag_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.FLOW,
+    help="Records of the topic that the mirror has yet to copy, over its partitions of which that is known.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL),
+)
+REPLICATION_TOPIC_LAG_SECONDS = Series(
+    name="replication_topic_lag_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.FLOW,
+    help="How long ago the oldest record of the topic was written that the mirror has yet to copy; "
+    "0 where there is none, absent where it is not known.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL),
+)
+REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS = Series(
+    name="replication_topic_retention_headroom_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.FLOW,
+    help="How soon the source's retention overtakes the mirror in the partition where that is soonest; "
+    "0 once it has, absent while it is not in sight.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL),
+)
+REPLICATION_PARTITION_LAG_RECORDS = Series(
+    name="replication_partition_lag_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.FLOW,
+    help="Records of the partition that the mirror has yet to copy; absent where it is not known.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
+    opt_in=True,
+)
+REPLICATION_PARTITION_LAG_SECONDS = Series(
+    name="replication_partition_lag_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.FLOW,
+    help="How long ago the oldest record of the partition was written that the mirror has yet to copy; "
+    "0 where there is none, absent where it is not known.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
+    opt_in=True,
+)
+REPLICATION_PARTITION_HEADROOM_RECORDS = Series(
+    name="replication_partition_headroom_records",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.FLOW,
+    help="Records between the start of the source's log and the next that the mirror copies; "
+    "0 once retention has overtaken it.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
+    opt_in=True,
+)
+REPLICATION_SOURCE_END_OFFSET = Series(
+    name="replication_source_end_offset",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.FLOW,
+    help="The sum of the topic's end offsets on the source: its rate is what is produced.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL),
+)
+REPLICATION_TARGET_END_OFFSET = Series(
+    name="replication_target_end_offset",
+    kind=Kind.GAUGE,
+    unit=Unit.RECORDS,
+    group=Group.FLOW,
+    help="The sum of the topic's end offsets on the target: its rate is what is mirrored.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL),
+)
+OVERTAKEN_RECORDS_TOTAL = Series(
+    name="overtaken_records_total",
+    kind=Kind.COUNTER,
+    unit=Unit.RECORDS,
+    group=Group.FLOW,
+    help="Records of the topic that the source deleted before the mirror had copied them.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL),
+)
+TOPIC_RECREATED_TOTAL = Series(
+    name="topic_recreated_total",
+    kind=Kind.COUNTER,
+    unit=Unit.TOPICS,
+    group=Group.FLOW,
+    help="How often the topic was seen to be made anew: the same name with another id.",
+    labels=(*FLOW_LABELS, TOPIC_LABEL, SIDE_LABEL),
+)
+
+LAG_CATALOGUE = tuple(bound for bound in tuple(vars().values()) if isinstance(bound, Series))
+"""Every series above, in that order; they join `series.CATALOGUE` when the service tells them."""

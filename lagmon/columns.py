@@ -1,0 +1,68 @@
+"""Read offset and time out of many values of `__consumer_offsets` at once.
+
+The fields that are wanted stand at places that follow from a value's version and the length of its
+metadata (fleet.wire_commits reads the same one by one, and more): OffsetCommitValue of versions 0 to 3 has
+the metadata's length in two bytes, version 4 in an unsigned varint, one more than it is. What does not fit
+is left to the reader of single records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_SHORTEST = 18  # version 0 up to the metadata's length, and a time
+_NEWEST = 4
+_EIGHT = np.arange(8)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A row for each value; where `good` is false the others mean nothing."""
+
+    good: NDArray[np.bool_]
+    offset: NDArray[np.int64]
+    committed_ms: NDArray[np.int64]
+
+
+def read_values(values: Sequence[bytes]) -> Columns:
+    """Read these values; none of them is null."""
+    count = len(values)
+    lengths = np.fromiter(map(len, values), np.int64, count)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    # What stands behind the last is read where a value is too short, and thrown away.
+    data = np.frombuffer(b"".join((*values, bytes(_SHORTEST + 16))), np.uint8)
+    version = _two(data, starts)
+    late = version >= 3  # a leader epoch stands between offset and metadata
+    length_at = starts + np.where(late, 14, 10)
+    compact = version == _NEWEST
+    first = data[length_at].astype(np.int64)
+    metadata = np.where(compact, first - 1, _two(data, length_at))
+    time_at = length_at + np.where(compact, 1, 2) + metadata
+    good = (
+        (version >= 0)
+        & (version <= _NEWEST)
+        & (lengths >= _SHORTEST)
+        & (metadata >= 0)
+        & ~(compact & (first >= 0x80))  # a length of several bytes
+        & (time_at + 8 <= ends)
+    )
+    return Columns(good, _long(data, starts + 2), _long(data, np.where(good, time_at, starts)))
+
+
+def _two(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    value = (data[at].astype(np.int64) << 8) | data[at + 1]
+    return value - ((value & 0x8000) << 1)
+
+
+def _long(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = data[at[:, None] + _EIGHT].view(">i8").reshape(-1).astype(np.int64)
+    return found

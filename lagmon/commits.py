@@ -1,0 +1,109 @@
+"""Read `__consumer_offsets` of one cluster: all that is there, then what comes. On a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runtime.kafka.bulk import Bulk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lagmon.cluster import ClusterLag
+    from runtime.clock import Clock
+    from runtime.kafka.translation import ClientSettings
+
+TOPIC = "__consumer_offsets"
+WAIT_S = 0.5
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far the reading has come; offsets are summed over partitions."""
+
+    partitions: int = 0
+    total_records: int = 0  # between start and end when the reading began
+    read_records: int = 0
+    began_at: float = 0.0
+    ready_after_s: float | None = None  # None while what was there at the beginning is still being read
+    problem: str = ""
+
+
+class CommitsReader:
+    """Takes in every commit; `lock` guards what it is taken into."""
+
+    def __init__(
+        self, settings: ClientSettings, lag: ClusterLag, lock: threading.Lock, *, cluster: str, clock: Clock
+    ) -> None:
+        self._bulk = Bulk(settings, cluster=cluster, topic=TOPIC, name=f"{cluster}-commits")
+        self._lag = lag
+        self._lock = lock
+        self._clock = clock
+        self._ending = threading.Event()
+        self._starts: Mapping[int, int] = {}
+        self._position: dict[int, int] = {}  # of each partition, the next offset
+        self._awaited: dict[int, tuple[int, int]] = {}  # the end that was seen there, and when (epoch ms)
+        self.progress = Progress()
+
+    def run(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
+        """Read until `stop`; `starts` and `ends` are the offsets of each partition as it begins.
+
+        Raises our own error where the cluster does not let us.
+        """
+        at_ms = self._now_ms()
+        self._starts = dict(starts)
+        self._position = dict(starts)
+        self.progress = Progress(
+            partitions=len(starts),
+            total_records=sum(max(0, ends[one] - starts[one]) for one in starts),
+            began_at=self._clock.wall_s(),
+        )
+        with self._lock:
+            self._lag.begin_commits(max(starts, default=0) + 1)
+        self.expect(ends, at_ms)
+        self._bulk.open(starts)
+        try:
+            while not self._ending.is_set():
+                self._take(ends)
+        finally:
+            self._bulk.close()
+
+    def stop(self) -> None:
+        """Ask the thread to end."""
+        self._ending.set()
+
+    def expect(self, ends: Mapping[int, int], at_ms: int) -> None:
+        """Take note of where the partitions ended at an instant: read so far, all until then is known."""
+        with self._lock:
+            for partition, end in ends.items():
+                self._awaited.setdefault(partition, (end, at_ms))
+
+    def _take(self, first_ends: Mapping[int, int]) -> None:
+        batch = self._bulk.take(wait_s=WAIT_S)
+        read_ms = self._now_ms()
+        live = self.progress.ready_after_s is not None
+        if batch.keys:
+            with self._lock:
+                self._lag.intake.take(batch.keys, batch.values, read_ms=read_ms, live=live)
+        self._advance(batch.ends)
+        for fault in batch.faults:
+            self.progress.problem = str(fault)
+        if batch.keys:
+            self.progress.problem = ""
+        if not live and all(self._position[one] >= end for one, end in first_ends.items()):
+            self.progress.ready_after_s = self._clock.wall_s() - self.progress.began_at
+
+    def _advance(self, ends: Mapping[int, int]) -> None:
+        for partition, offset in (*self._bulk.positions().items(), *ends.items()):
+            self._position[partition] = max(offset, self._position.get(partition, 0))
+        self.progress.read_records = sum(self._position[one] - start for one, start in self._starts.items())
+        with self._lock:
+            for partition, (end, at_ms) in list(self._awaited.items()):
+                if self._position.get(partition, 0) >= end:
+                    self._lag.note_read(partition, at_ms)
+                    del self._awaited[partition]
+
+    def _now_ms(self) -> int:
+        return int(self._clock.wall_s() * 1000)

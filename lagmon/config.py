@@ -1,0 +1,38 @@
+"""The section `lag` of the configuration."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field, field_validator
+
+from fleet.filters import PatternList
+from runtime.config import Count, Flag, Section
+
+
+class CommitsFrom(StrEnum):
+    """Where commits are taken from."""
+
+    TOPIC = "topic"
+    OFF = "off"  # nowhere: groups are not watched
+
+
+class LagConfig(Section):
+    """Which groups are watched, and what is told of them."""
+
+    commits: CommitsFrom = CommitsFrom.OFF
+    groups: str = ".*"
+    groups_exclude: str = "console-consumer-.*"
+    per_partition: Flag = False  # tell the lag of each partition as a series of its own
+    max_series: Count = Field(default=100_000, ge=0, le=5_000_000)  # of each family
+
+    @property
+    def on(self) -> bool:
+        """Tell whether groups are watched."""
+        return self.commits is not CommitsFrom.OFF
+
+    @field_validator("groups", "groups_exclude")
+    @classmethod
+    def _usable(cls, text: str) -> str:
+        PatternList(text)
+        return text

@@ -1,0 +1,237 @@
+"""Positions of topic partitions: log start, end, last stable offset, and when the end was where. Pure.
+
+A *place* is one topic partition of one cluster: a row, claimed and released by its number. Offsets are int64,
+-1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
+contiguous over places, and grow by an eighth (not by more: with huge pages rows never claimed are in memory
+too). 312 bytes a place: looks with their times 24 times 12 (`head_history.py` says which are kept), and three
+more offsets or times.
+
+An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
+it was there when the end first passed it. A clock that is set back takes all later times down to its own:
+times never run backwards, and what happened in between counts as just now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.head_history import AGED, POINTS, SPAN_MS, age, passed
+from lagmon.place_rows import chunks, grown, parts, places_of
+
+if TYPE_CHECKING:
+    from lagmon.head_history import Flags, Int32s, Int64s
+    from lagmon.place_rows import Rows
+
+_FIRST_CAPACITY = 1000
+LAST_MS = 253_402_300_799_999  # the end of the year 9999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadsState:
+    """What is known of places: `ends` and `times` with a column for each age, times from the origin."""
+
+    origin_ms: int
+    ends: Int64s
+    times: Int32s
+    start: Int64s
+    start_at_ms: Int64s
+    stable: Int64s
+
+
+class Heads:
+    """The positions of all places of one cluster."""
+
+    def __init__(self) -> None:
+        self.fallen = 0  # ends that fell, ever
+        self._size = 0  # rows ever claimed
+        self._free: list[int] = []
+        self._origin_ms = 0  # where the 32 bits of `_times` count from
+        self._ends = np.empty((POINTS, _FIRST_CAPACITY), np.int64)
+        self._times = np.empty((POINTS, _FIRST_CAPACITY), np.int32)
+        self._start = np.empty(_FIRST_CAPACITY, np.int64)
+        self._start_at_ms = np.empty(_FIRST_CAPACITY, np.int64)
+        self._stable = np.empty(_FIRST_CAPACITY, np.int64)
+
+    @classmethod
+    def of(cls, state: HeadsState) -> Heads:
+        """Return heads with places 0, 1, ... in the order of a state, whose arrays are copied."""
+        heads = cls()
+        places = heads.claim(len(state.start))
+        heads._origin_ms = state.origin_ms
+        heads._ends[:, places], heads._times[:, places] = state.ends, state.times
+        heads._start[places], heads._stable[places] = state.start, state.stable
+        heads._start_at_ms[places] = state.start_at_ms
+        return heads
+
+    def state(self) -> HeadsState:
+        """Return what is known of all places: the arrays themselves, to be read before the next change."""
+        return HeadsState(
+            origin_ms=self._origin_ms,
+            ends=self._ends[:, : self._size],
+            times=self._times[:, : self._size],
+            start=self.start,
+            start_at_ms=self.start_at_ms,
+            stable=self.stable,
+        )
+
+    @property
+    def start(self) -> Int64s:
+        """Log starts by place."""
+        return self._start[: self._size]
+
+    @property
+    def start_at_ms(self) -> Int64s:
+        """Timestamps of the records at the log starts by place, as the records tell them."""
+        return self._start_at_ms[: self._size]
+
+    @property
+    def stable(self) -> Int64s:
+        """Last stable offsets by place."""
+        return self._stable[: self._size]
+
+    @property
+    def end(self) -> Int64s:
+        """Ends (high watermarks) by place."""
+        return self._ends[-1, : self._size]
+
+    @property
+    def sampled_ms(self) -> Int64s:
+        """Return when each end was read; a new array at each call."""
+        times = self._times[-1, : self._size] + np.int64(self._origin_ms)
+        return np.where(self.end >= 0, times, -1)
+
+    @property
+    def recent(self) -> Int64s:
+        """The ends of the last ten looks, (places, 10), the newest in the last column."""
+        return self._ends[AGED:, : self._size].T
+
+    def claim(self, count: int) -> Int32s:
+        """Return that many places of which nothing is known; released ones come first."""
+        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        fresh = range(self._size, self._size + count - len(reused))
+        self._grow(fresh.stop)
+        self._size = max(self._size, fresh.stop)
+        places = np.array([*reused, *fresh], np.int32)
+        self.forget(places)
+        return places
+
+    def release(self, places: Int32s) -> None:
+        """Give places back: they are gone and their numbers may come again. Release each only once."""
+        self.forget(places)
+        self._free += places.tolist()
+
+    def forget(self, places: Int32s) -> None:
+        """Know nothing of these places: their topics were made anew."""
+        for rows, _ in chunks(places):
+            self._ends[:, rows] = -1
+            self._times[:, rows] = 0
+            for array in (self._start, self._start_at_ms, self._stable):
+                array[rows] = -1
+
+    def note(self, places: Int32s, ends: Int64s, at_ms: int) -> None:
+        """Take the ends that were read at this instant, each place once; a negative end is no answer."""
+        known = ends >= 0
+        if not known.all():
+            places, ends = places[known], ends[known]
+        now = self._from_origin(at_ms)
+        for rows, part in chunks(places):
+            self._note(rows, ends[part], now)
+
+    def note_stable(self, places: Int32s, stables: Int64s) -> None:
+        """Take last stable offsets; a negative one is no answer."""
+        known = stables >= 0
+        self._stable[places[known]] = stables[known]
+
+    def note_starts(self, places: Int32s, starts: Int64s, at_ms: Int64s | None = None) -> None:
+        """Take log starts, and the timestamps of the records there if they were read; negative is no answer.
+
+        A start that moves without a timestamp loses the one that it had.
+        """
+        known = starts >= 0
+        places, starts = places[known], starts[known]
+        self._start_at_ms[places[self._start[places] != starts]] = -1
+        self._start[places] = starts
+        if at_ms is not None:
+            told = at_ms[known]
+            self._start_at_ms[places[told >= 0]] = told[told >= 0]
+
+    def passed_ms(self, places: Int32s, offsets: Int64s) -> tuple[Int64s, Flags]:
+        """Return when each end passed its offset, and whether two looks bracket that.
+
+        That is when the record at the offset was written. -1 where the end has not passed it, where nothing
+        is known and for a negative offset. A time without a bracket is a bound: written then or before.
+        """
+        times = np.empty(len(places), np.int64)
+        exact = np.empty(len(places), np.bool_)
+        for part in parts(len(places)):
+            time, has_passed, bracketed = passed(self._ends, self._times, places[part], offsets[part])
+            times[part] = np.where(has_passed, time + self._origin_ms, -1)
+            exact[part] = bracketed
+        return times, exact
+
+    def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
+        """Return the oldest point that is kept of each place: its end and its time, -1 where none is."""
+        column = (self._ends[:, places] < 0).sum(axis=0)
+        found = np.minimum(column, POINTS - 1)
+        times = self._times[found, places] + np.int64(self._origin_ms)
+        return self._ends[found, places], np.where(column < POINTS, times, -1)
+
+    def _note(self, rows: Rows, ends: Int64s, now: int) -> None:
+        self._mend(rows, ends, now)
+        aged, leaving, following = (self._ends[column, rows] for column in (AGED - 1, AGED, AGED + 1))
+        ages = (leaving >= 0) & ((aged != leaving) | (leaving != following))
+        if ages.mean() > 0.5:  # in place costs less than leaving rows out
+            self._age(rows, ages, now)
+        elif ages.any():
+            self._age(places_of(rows)[ages], ages[ages], now)
+        for column in range(AGED, POINTS - 1):
+            self._ends[column, rows] = self._ends[column + 1, rows]
+            self._times[column, rows] = self._times[column + 1, rows]
+        self._ends[-1, rows] = ends
+        self._times[-1, rows] = now
+
+    def _mend(self, rows: Rows, ends: Int64s, now: int) -> None:
+        """Bring what is known of these rows below an end that fell and before a clock that was set back."""
+        fell = ends < self._ends[-1, rows]
+        if fell.any():
+            places, to = places_of(rows)[fell], ends[fell]
+            self._ends[:, places] = np.minimum(self._ends[:, places], to)
+            self._stable[places] = np.minimum(self._stable[places], to)
+            self.fallen += len(places)
+        later = self._times[-1, rows] > now
+        if later.any():
+            places = places_of(rows)[later]
+            self._times[:, places] = np.minimum(self._times[:, places], np.int32(now))
+
+    def _age(self, rows: Rows, where: Flags, now: int) -> None:
+        """Let the oldest of the recent looks pass on to the aged ones."""
+        ends, times = self._ends[:AGED, rows], self._times[:AGED, rows]
+        age(ends, times, self._ends[AGED, rows], self._times[AGED, rows], now=now, where=where)
+        if not isinstance(rows, slice):  # what an index array gives is a copy
+            self._ends[:AGED, rows], self._times[:AGED, rows] = ends, times
+
+    def _from_origin(self, at_ms: int) -> int:
+        """Tell an instant from the origin, which moves to it when it is too far away for 32 bits."""
+        at_ms = min(max(int(at_ms), 0), LAST_MS)
+        away = at_ms - self._origin_ms
+        if not -SPAN_MS < away < SPAN_MS:
+            for column in self._times[:, : self._size]:
+                column[:] = np.clip(column - np.int64(away), -SPAN_MS, SPAN_MS - 1)
+            self._origin_ms = at_ms
+            away = 0
+        return away
+
+    def _grow(self, needed: int) -> None:
+        capacity = len(self._start)
+        if needed <= capacity:
+            return
+        capacity = max(needed, capacity + capacity // 8)
+        # One array after the other, so that only one is there twice.
+        self._ends = grown(self._ends, capacity, self._size)
+        self._times = grown(self._times, capacity, self._size)
+        self._start = grown(self._start, capacity, self._size)
+        self._start_at_ms = grown(self._start_at_ms, capacity, self._size)
+        self._stable = grown(self._stable, capacity, self._size)

@@ -1,0 +1,221 @@
+"""Take records of `__consumer_offsets` in: from raw keys and values to windows, many at once.
+
+A key that was seen before costs one look into a dictionary; only new ones, tombstones and what is no commit
+are read one by one (fleet.wire_commits). The order within a partition of that topic is the order of the
+commits, and all commits of one group stand in one partition. No clock, no I/O.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.errors import MalformedError
+from fleet.wire_commits import (
+    CommitGone,
+    CommitKey,
+    Committed,
+    GroupDescribed,
+    GroupGone,
+    MemberAssigned,
+    MemberDescribed,
+    MemberGone,
+    decode_commit_record,
+    decode_key,
+)
+from lagmon.columns import read_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lagmon.columns import Columns
+    from lagmon.membership import Membership
+    from lagmon.names import Places, Slots
+    from lagmon.rings import Rings
+
+_NEW = -2
+_PASSED_OVER = -1  # a group or topic that is not wanted
+MAX_PASSED_OVER = 200_000  # keys that are remembered as not wanted
+_SAMPLE_BYTES = 200
+
+
+@dataclass(slots=True)
+class Taken:
+    """What was taken in so far: every record is counted in exactly one of these."""
+
+    commits: int = 0
+    gone: int = 0  # positions that were deleted
+    members: int = 0  # descriptions of groups and their members
+    passed_over: int = 0  # of groups and topics that are not wanted
+    other: int = 0  # known, and nothing about positions
+    absurd: int = 0  # a negative offset
+    malformed: int = 0
+    sample: str = ""  # of what was malformed, the first
+
+    @property
+    def records(self) -> int:
+        """Return how many records that were."""
+        counted = (self.commits, self.gone, self.members, self.passed_over, self.other)
+        return sum(counted) + self.absurd + self.malformed
+
+
+@dataclass(slots=True)
+class Intake:
+    """Takes the commits of one cluster into its windows; `wanted` tells of (group, topic) whether to."""
+
+    places: Places
+    slots: Slots
+    rings: Rings
+    membership: Membership
+    wanted: Callable[[str, str], bool]
+    ends: Callable[[NDArray[np.int32]], NDArray[np.int64]]  # the newest sampled end of places, -1 unknown
+    taken: Taken = field(default_factory=Taken)
+    seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
+    _slot_of: dict[bytes, int] = field(default_factory=dict)
+    _keys: list[bytes | None] = field(default_factory=list)  # by slot
+    _passed_over: int = 0  # keys that are remembered as not wanted
+
+    def take(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None], *, read_ms: int, live: bool
+    ) -> None:
+        """Take in records in the order in which they were read.
+
+        `live` where they were read as they came, at `read_ms` by our wall clock.
+        """
+        slots = self._look_up(keys, values)
+        if None in values:
+            slots = self._bury(slots, values)
+        at = np.flatnonzero(slots >= 0)
+        if not len(at):
+            return
+        slots = slots[at]
+        present: Sequence[bytes] = values if len(at) == len(values) else [values[one] for one in at.tolist()]  # type: ignore[assignment, misc]
+        columns = read_values(present)
+        for place in np.flatnonzero(~columns.good).tolist():
+            self._read_singly(columns, place, keys[at[place]], present[place])
+        good = columns.good & (columns.offset >= 0)
+        if not good.all():
+            self.taken.absurd += int(np.count_nonzero(columns.good & ~good))
+            slots = slots[good]
+        offset = columns.offset[good]
+        ends = self.ends(self.slots.place[slots])
+        lag = np.where(ends >= 0, np.maximum(ends - offset, 0), -1)
+        committed_ms = np.maximum(columns.committed_ms[good], 0)
+        self.rings.append(slots, offset, committed_ms, lag, live=live)
+        # When it was made, by our clock: of what was there before us the broker's word has to do.
+        self.seen_ms[slots] = read_ms if live else np.minimum(committed_ms, read_ms)
+        self.taken.commits += len(slots)
+
+    def drop_places(self, places: Sequence[int]) -> int:
+        """Forget every position at these places; return how many there were."""
+        found = np.flatnonzero(np.isin(self.slots.place[: len(self.slots)], places))
+        for slot in found.tolist():
+            self._drop(slot)
+        return len(found)
+
+    def _look_up(self, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> NDArray[np.int32]:
+        """Return the slot of every record, less than nothing where it is no commit that is wanted."""
+        known = self._slot_of
+        found = map(known.get, keys, repeat(_NEW))  # type: ignore[arg-type]  # None is no key that is known
+        slots = np.fromiter(found, np.int32, len(keys))
+        if slots.min(initial=0) >= 0:
+            return slots
+        for place in np.flatnonzero(slots == _NEW).tolist():
+            key = keys[place]
+            # An earlier record of the same batch may have made it known.
+            slots[place] = known.get(key, _NEW) if key is not None else _NEW
+            if slots[place] == _NEW:
+                slots[place] = self._meet(key, values[place])
+        self.taken.passed_over += int(np.count_nonzero(slots == _PASSED_OVER))
+        return slots
+
+    def _meet(self, key: bytes | None, value: bytes | None) -> int:
+        """Read a record whose key is new; return its slot, or _NEW where it is dealt with."""
+        try:
+            about = decode_key(key)
+            if isinstance(about, CommitKey) and value is not None:
+                return self._begin(key or b"", about)  # its value is read with the others
+            record = decode_commit_record(key, value)
+        except MalformedError as error:
+            self._count_malformed(key, value, str(error))
+            return _NEW
+        match record:
+            case CommitGone():
+                self.taken.gone += 1
+            case GroupDescribed() | GroupGone() | MemberDescribed() | MemberAssigned() | MemberGone():
+                self.membership.take(record)
+                self.taken.members += 1
+            case _:
+                self.taken.other += 1
+        return _NEW
+
+    def _begin(self, key: bytes, about: CommitKey) -> int:
+        if not self.wanted(about.group, about.topic):
+            if self._passed_over < MAX_PASSED_OVER:
+                self._passed_over += 1
+                self._slot_of[key] = _PASSED_OVER
+            return _PASSED_OVER
+        slot = self.slots.take(about.group, self.places.take(about.topic, about.partition))
+        self.rings.hold(slot + 1)
+        if slot >= len(self.seen_ms):
+            more = np.full(len(self.rings.filled) - len(self.seen_ms), -1, np.int64)
+            self.seen_ms = np.concatenate((self.seen_ms, more))
+        self._slot_of[key] = slot
+        if slot == len(self._keys):
+            self._keys.append(key)
+        else:
+            self._keys[slot] = key
+        return slot
+
+    def _bury(self, slots: NDArray[np.int32], values: Sequence[bytes | None]) -> NDArray[np.int32]:
+        """Take out what tombstones have ended, and return the slots of what came after or stays."""
+        last: dict[int, int] = {}
+        for place, value in enumerate(values):
+            if value is None and slots[place] >= 0:
+                last[int(slots[place])] = place
+                self.taken.gone += 1
+        kept = slots.copy()
+        for slot, place in last.items():
+            of_it = np.flatnonzero(slots == slot)
+            before = of_it[of_it < place]
+            self.taken.commits += sum(values[one] is not None for one in before.tolist())
+            kept[of_it[of_it <= place]] = _NEW
+            if of_it[-1] == place:
+                self._drop(slot)
+            else:
+                self.rings.clear(np.array([slot], np.int32))
+        return kept
+
+    def _drop(self, slot: int) -> None:
+        key, self._keys[slot] = self._keys[slot], None
+        if key is not None:
+            del self._slot_of[key]
+        self.rings.clear(np.array([slot], np.int32))
+        self.seen_ms[slot] = -1
+        self.slots.drop(slot)
+
+    def _read_singly(self, columns: Columns, place: int, key: bytes | None, value: bytes) -> None:
+        """Read what does not have the usual shape, such as metadata of more than 126 bytes."""
+        try:
+            record = decode_commit_record(key, value)
+        except MalformedError as error:
+            self._count_malformed(key, value, str(error))
+            return
+        if isinstance(record, Committed):
+            columns.good[place] = True
+            columns.offset[place], columns.committed_ms[place] = record.offset, record.committed_at_ms
+
+    def _count_malformed(self, key: bytes | None, value: bytes | None, why: str) -> None:
+        self.taken.malformed += 1
+        if not self.taken.sample:
+            shown = " ".join(
+                f"{what} {part[:_SAMPLE_BYTES].hex()}"
+                for what, part in (("key", key), ("value", value))
+                if part is not None
+            )
+            self.taken.sample = f"{why} ({shown})"

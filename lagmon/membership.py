@@ -1,0 +1,88 @@
+"""Who is a member of which group, and what each was given: as `__consumer_offsets` describes it.
+
+Classic groups describe themselves whole in one record; groups of KIP-848 member by member, with the ids of
+topics instead of names. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, assert_never
+
+from fleet.wire_commits import GroupDescribed, GroupGone, MemberAssigned, MemberDescribed, MemberGone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.wire_commits import MemberRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The member that was given a partition."""
+
+    client_id: str
+    host: str
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group as it was described last: members by id, partitions by the topic's name or id."""
+
+    protocol_type: str = "consumer"
+    members: dict[str, Owner] = field(default_factory=dict)
+    assigned: dict[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+
+
+class Membership:
+    """The members of all groups of one cluster."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, _Group] = {}
+        self._names: Mapping[str, str] = {}  # of topics, by id
+
+    def name_topics(self, names: Mapping[str, str]) -> None:
+        """Take note of what topics are called, by id."""
+        self._names = names
+
+    def take(self, record: MemberRecord) -> None:
+        """Take in a description of a group or of one of its members."""
+        match record:
+            case GroupDescribed():
+                self._groups[record.group] = _Group(
+                    record.protocol_type,
+                    {one.id: Owner(one.client_id, one.client_host) for one in record.members},
+                    {one.id: dict(one.assigned) for one in record.members},
+                )
+            case GroupGone():
+                self._groups.pop(record.group, None)
+            case MemberDescribed():
+                group = self._groups.setdefault(record.group, _Group())
+                group.members[record.member] = Owner(record.client_id, record.client_host)
+            case MemberAssigned():
+                group = self._groups.setdefault(record.group, _Group())
+                group.assigned[record.member] = dict(record.assigned)
+            case MemberGone():
+                known = self._groups.get(record.group)
+                if known is not None:
+                    known.members.pop(record.member, None)
+                    known.assigned.pop(record.member, None)
+            case _:
+                assert_never(record)
+
+    def members(self, group: str) -> int:
+        """Return how many members a group has, -1 where nothing was said of it."""
+        known = self._groups.get(group)
+        return -1 if known is None else len(known.members)
+
+    def owners(self, group: str) -> dict[tuple[str, int], Owner]:
+        """Return who was given which topic and partition."""
+        known = self._groups.get(group)
+        if known is None:
+            return {}
+        return {
+            (self._names.get(topic, topic), partition): owner
+            for member, owner in known.members.items()
+            for topic, partitions in known.assigned.get(member, {}).items()
+            for partition in partitions
+        }

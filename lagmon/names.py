@@ -1,0 +1,168 @@
+"""Which group, topic and partition stands behind each slot and place, of one cluster.
+
+A *place* is a topic's partition, a *slot* a group's position in one. Both are small whole numbers, so that
+arrays can hold what is known of them; those that went away are given out again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+_FIRST = 1024
+_AT_ONCE = 64  # places that are claimed together
+
+
+class Places:
+    """The partitions of a cluster's topics, by the numbers that `claim` gives; `release` takes them back."""
+
+    def __init__(
+        self,
+        claim: Callable[[int], NDArray[np.int32]],
+        release: Callable[[NDArray[np.int32]], None],
+    ) -> None:
+        self._claim = claim
+        self._release = release
+        self._of_topic: dict[str, list[int]] = {}  # by partition
+        self._topics: list[str] = []  # by place
+        self._partitions: list[int] = []
+        self._spare: list[int] = []
+
+    @property
+    def topics(self) -> list[str]:
+        """Return the names of all topics, in order."""
+        return sorted(self._of_topic)
+
+    def take(self, topic: str, partition: int) -> int:
+        """Return the place of a partition; it and those below it are made where they are new."""
+        known = self._of_topic.setdefault(topic, [])
+        while len(known) <= partition:
+            known.append(self._new(topic, len(known)))
+        return known[partition]
+
+    def of(self, topic: str) -> list[int]:
+        """Return the places of a topic in the order of its partitions, none where it is not known."""
+        return self._of_topic.get(topic, [])
+
+    def name(self, place: int) -> tuple[str, int]:
+        """Return topic and partition of a place."""
+        return self._topics[place], self._partitions[place]
+
+    def drop(self, topic: str) -> list[int]:
+        """Forget a topic; return its places, which will be given out again."""
+        gone = self._of_topic.pop(topic, [])
+        for place in gone:
+            self._topics[place] = ""
+        if gone:
+            self._release(np.array(gone, np.int32))
+        return gone
+
+    def _new(self, topic: str, partition: int) -> int:
+        if not self._spare:
+            self._spare = sorted(self._claim(_AT_ONCE).tolist(), reverse=True)
+        place = self._spare.pop()
+        while place >= len(self._topics):
+            self._topics.append("")
+            self._partitions.append(-1)
+        self._topics[place], self._partitions[place] = topic, partition
+        return place
+
+
+class Slots:
+    """The positions of groups, by number: `group` and `place` of each, -1 where none is there."""
+
+    def __init__(self) -> None:
+        self.group = np.full(_FIRST, -1, np.int32)
+        self.place = np.full(_FIRST, -1, np.int32)
+        self._count = 0
+        self._free: list[int] = []
+        self._groups: list[str] = []  # by number
+        self._number: dict[str, int] = {}
+        self._free_groups: list[int] = []
+        self._held: list[int] = []  # by group, how many slots
+
+    def __len__(self) -> int:
+        """Return one more than the largest slot that was ever given out."""
+        return self._count
+
+    @property
+    def used(self) -> int:
+        """Return how many positions there are."""
+        return self._count - len(self._free)
+
+    def groups(self) -> Iterator[tuple[int, str]]:
+        """Yield number and name of every group that has a position."""
+        return ((number, name) for name, number in self._number.items())
+
+    @property
+    def group_numbers(self) -> int:
+        """Return one more than the largest number of a group that was ever given out."""
+        return len(self._groups)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of groups by number, those that are free included; to be read only."""
+        return self._groups
+
+    def number(self, group: str) -> int | None:
+        """Return the number of a group, None where it has no position."""
+        return self._number.get(group)
+
+    def group_name(self, number: int) -> str:
+        """Return the name of a group by its number."""
+        return self._groups[number]
+
+    def of(self, group: str) -> NDArray[np.int32]:
+        """Return the slots of a group."""
+        number = self._number.get(group)
+        if number is None:
+            return np.zeros(0, np.int32)
+        return np.flatnonzero(self.group[: self._count] == number).astype(np.int32)
+
+    def take(self, group: str, place: int) -> int:
+        """Return a new slot for a group at a place, of which the caller knows that there is none yet."""
+        number = self._number.get(group)
+        if number is None:
+            number = self._begin(group)
+        if self._free:
+            slot = self._free.pop()
+        else:
+            slot = self._count
+            self._count += 1
+            self._grow()
+        self.group[slot], self.place[slot] = number, place
+        self._held[number] += 1
+        return slot
+
+    def drop(self, slot: int) -> None:
+        """Give a slot back; a group without any is forgotten."""
+        number = int(self.group[slot])
+        self.group[slot] = self.place[slot] = -1
+        self._free.append(slot)
+        self._held[number] -= 1
+        if not self._held[number]:
+            del self._number[self._groups[number]]
+            self._free_groups.append(number)
+
+    def _begin(self, group: str) -> int:
+        if self._free_groups:
+            number = self._free_groups.pop()
+            self._groups[number] = group
+        else:
+            number = len(self._groups)
+            self._groups.append(group)
+            self._held.append(0)
+        self._number[group] = number
+        return number
+
+    def _grow(self) -> None:
+        if self._count > len(self.group):
+            more = np.full(len(self.group) // 4, -1, np.int32)
+            self.group = np.concatenate((self.group, more))
+            self.place = np.concatenate((self.place, more))

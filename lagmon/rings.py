@@ -1,0 +1,85 @@
+"""The newest commits of every group-partition, as arrays: a row each, right-aligned, the newest last.
+
+Row-major and right-aligned, so that the evaluators look at columns as they stand and copy nothing. What is
+missing is -1. Pure: no clock, no I/O, and no lock either, which is the owner's business.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Longs = NDArray[np.int64]
+    Slots = NDArray[np.int32]
+
+LENGTH = 10
+"""How many commits a window holds, as many as Burrow's by default."""
+
+_FIRST_ROWS = 1024
+
+
+class Rings:
+    """Windows by slot: `offset`, `committed_ms` by the broker, and `lag` when each was read.
+
+    `filled` is how many columns of a row hold a commit, `live` how many of its newest were read as they
+    came: the lag of the others was taken against an end that is younger than they are.
+    """
+
+    def __init__(self, length: int = LENGTH) -> None:
+        self.length = length
+        self.offset = np.full((_FIRST_ROWS, length), -1, np.int64)
+        self.committed_ms = np.full((_FIRST_ROWS, length), -1, np.int64)
+        self.lag = np.full((_FIRST_ROWS, length), -1, np.int64)
+        self.filled = np.zeros(_FIRST_ROWS, np.int8)
+        self.live = np.zeros(_FIRST_ROWS, np.int8)
+
+    def hold(self, slots: int) -> None:
+        """Have room for slots up to, but not including, this one."""
+        if slots <= len(self.filled):
+            return
+        missing = max(slots - len(self.filled), len(self.filled) // 4)
+        more = np.full((missing, self.length), -1, np.int64)
+        self.offset = np.concatenate((self.offset, more))
+        self.committed_ms = np.concatenate((self.committed_ms, more))
+        self.lag = np.concatenate((self.lag, more))
+        self.filled = np.concatenate((self.filled, np.zeros(missing, np.int8)))
+        self.live = np.concatenate((self.live, np.zeros(missing, np.int8)))
+
+    def clear(self, slots: Slots) -> None:
+        """Forget what these slots hold."""
+        for array in (self.offset, self.committed_ms, self.lag):
+            array[slots] = -1
+        self.filled[slots] = 0
+        self.live[slots] = 0
+
+    def append(self, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs, *, live: bool) -> None:
+        """Append commits in the order in which they were read; a slot may come several times.
+
+        Of more than a window holds, the newest stay.
+        """
+        if not len(slots):
+            return
+        order = np.argsort(slots, kind="stable")
+        ordered = slots[order]
+        begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        counts = np.diff(np.concatenate((begins, [len(ordered)])))
+        rows = ordered[begins]
+        row_of = np.repeat(np.arange(len(rows)), counts)
+        before_newest = np.repeat(begins + counts, counts) - 1 - np.arange(len(ordered))
+        fits = before_newest < self.length
+        at = row_of[fits] * self.length + (self.length - 1 - before_newest[fits])
+        taken = order[fits]
+        shift = np.minimum(counts, self.length)
+        # Beyond the last old column stands what is about to be written over.
+        source = np.minimum(np.arange(self.length) + shift[:, None], self.length - 1)
+        for array, new in ((self.offset, offset), (self.committed_ms, committed_ms), (self.lag, lag)):
+            block = np.take_along_axis(array[rows], source, axis=1)
+            block.reshape(-1)[at] = new[taken]
+            array[rows] = block
+        grown = np.minimum(self.filled[rows] + shift, self.length).astype(np.int8)
+        self.filled[rows] = grown
+        self.live[rows] = np.minimum(self.live[rows] + shift, self.length) if live else 0

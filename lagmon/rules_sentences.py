@@ -1,0 +1,216 @@
+"""Sentences for the reasons of verdicts, made from the numbers that a person checks them with. Pure.
+
+One function for all verdicts, those of a single row and those of a sweep over many. What `since_ms`,
+`limit_ms`, `before` and `after` of the facts mean depends on the reason: its sentence below tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from fleet.quantity import duration_text
+from lagmon.words import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LAST_WRITABLE_MS = 253_402_300_799_999  # the end of year 9999, which is as far as calendars here go
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The numbers behind one verdict, -1 where there is none. Times are epoch milliseconds."""
+
+    now_ms: int = -1
+    lag: int = -1  # records to read: -1 where it is not known well enough to be told
+    offset: int = -1  # the newest committed one
+    head: int = -1  # the log's end that the lag is counted to
+    since_ms: int = -1
+    limit_ms: int = -1
+    before: int = -1
+    after: int = -1
+
+
+def sentence(reason: Reason, facts: Facts) -> str:
+    """Return why a verdict with this reason was given."""
+    return _SENTENCES[reason](facts)
+
+
+def instant_text(at_ms: int) -> str:
+    """Write an epoch millisecond for people, and one that is on no calendar as the number it is."""
+    if not 0 <= at_ms <= _LAST_WRITABLE_MS:
+        return f"epoch millisecond {at_ms}"
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
+
+
+def _lasting(milliseconds: int) -> str:
+    return duration_text(milliseconds / 1000)
+
+
+def _age(facts: Facts) -> str:
+    return _lasting(facts.now_ms - facts.since_ms)
+
+
+def _commits_stale(facts: Facts) -> str:
+    if facts.since_ms < 0:
+        return "The group's commits have not been read up to the present yet."
+    return (
+        f"Commits are known only up to {instant_text(facts.since_ms)}, {_age(facts)} ago: that is longer "
+        f"than {_lasting(facts.limit_ms)}, so the group may be elsewhere by now."
+    )
+
+
+def _head_stale(facts: Facts) -> str:
+    return (
+        f"The log's end was last read {_age(facts)} ago, at {instant_text(facts.since_ms)}: that is longer "
+        f"than {_lasting(facts.limit_ms)}, so there may be more to read."
+    )
+
+
+def _beyond_end(facts: Facts) -> str:
+    return (
+        f"The group committed offset {facts.offset}, and the log ended at {facts.before} when it was read "
+        "afterwards: it lost its end, or the topic was made anew."
+    )
+
+
+def _deleted_unread(facts: Facts) -> str:
+    verb = "was" if facts.after - facts.before == 1 else "were"
+    return (
+        f"{_records(facts.after - facts.before)} before offset {facts.after} {verb} deleted before the group "
+        f"got there: the log now starts there, and the group stands at {facts.before}. "
+        f"Left to read: {facts.lag}."
+    )
+
+
+def _caught_up(facts: Facts) -> str:
+    if facts.lag == 0:
+        return f"The group has read all there is: it stands at offset {facts.offset}."
+    return f"{_records(facts.lag)} to read, which is within the allowed {facts.after}."
+
+
+def _standing(facts: Facts) -> str:
+    return (
+        f"{_records(facts.lag)} to read at offset {facts.offset}, where the group has stood for {_age(facts)}"
+    )
+
+
+def _usual(facts: Facts) -> str:
+    return f"at its pace up to {_lasting(facts.limit_ms)} is usual"
+
+
+def _stalled(facts: Facts) -> str:
+    return f"{_standing(facts)}, while {facts.after} commits of the same offset came: {_usual(facts)}."
+
+
+def _stopped(facts: Facts) -> str:
+    return f"{_standing(facts)}, with the last commit at {instant_text(facts.before)}: {_usual(facts)}."
+
+
+def _stopped_empty(facts: Facts) -> str:
+    return f"{_stopped(facts)} The group has no active member."
+
+
+def _rewound(facts: Facts) -> str:
+    return (
+        f"The group went back from offset {facts.before} to {facts.after} at {instant_text(facts.since_ms)} "
+        f"and stands at {facts.offset}: {_records(facts.before - facts.offset)} are still to be read again."
+    )
+
+
+def _one_commit(facts: Facts) -> str:
+    return (
+        f"{_standing(facts)}. One commit tells no pace: after {_lasting(facts.limit_ms)} the group counts as "
+        "stopped."
+    )
+
+
+def _history_short(facts: Facts) -> str:
+    return (
+        f"{_records(facts.lag)} to read at offset {facts.offset}, committed at {instant_text(facts.before)}. "
+        f"How long the next record has been there is known only for the last {_age(facts)}: {_usual(facts)}."
+    )
+
+
+def _growing(facts: Facts) -> str:
+    return (
+        f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
+        f"to {facts.after} at its last commit, never less in between; {facts.lag} now."
+    )
+
+
+def _burrow_stopped(facts: Facts) -> str:
+    return (
+        f"The last commit was at {instant_text(facts.since_ms)}, longer ago than the "
+        f"{_lasting(facts.limit_ms)} between the oldest and the newest stored one, "
+        f"with {_records(facts.lag)} to read."
+    )
+
+
+def _burrow_rewound(facts: Facts) -> str:
+    return (
+        f"Commits went back from offset {facts.before} to {facts.after} at {instant_text(facts.since_ms)} "
+        f"and have not been at {facts.before} again."
+    )
+
+
+def _burrow_some(facts: Facts) -> str:
+    return f"{facts.after} of {facts.before} partitions are not well."
+
+
+_SENTENCES: dict[Reason, Callable[[Facts], str]] = {
+    Reason.NO_COMMIT: lambda _: "No commit of the group to this partition has been seen.",
+    Reason.NO_HEAD: lambda _: "The log's end has not been read yet.",
+    Reason.HEAD_STALE: _head_stale,
+    Reason.COMMITS_STALE: _commits_stale,
+    Reason.RECREATED: lambda facts: (
+        f"The topic was made anew after the commit of offset {facts.offset}, which belongs to the old one."
+    ),
+    Reason.NEGATIVE_OFFSET: lambda facts: f"The group committed offset {facts.before}, which no record has.",
+    Reason.BEYOND_END: _beyond_end,
+    Reason.DELETED_UNREAD: _deleted_unread,
+    Reason.CAUGHT_UP: _caught_up,
+    Reason.TIME_ABSURD: lambda facts: (
+        f"{_records(facts.lag)} to read, but a time needed to judge that is {instant_text(facts.since_ms)}: "
+        "see to the clocks of brokers and of this host."
+    ),
+    Reason.STALLED: _stalled,
+    Reason.STOPPED_EMPTY: _stopped_empty,
+    Reason.STOPPED: _stopped,
+    Reason.REWOUND: _rewound,
+    Reason.ONE_COMMIT: _one_commit,
+    Reason.HISTORY_SHORT: _history_short,
+    Reason.GROWING: _growing,
+    Reason.PAUSING: lambda facts: (
+        f"{_standing(facts)}: within its usual pause of up to {_lasting(facts.limit_ms)}."
+    ),
+    Reason.MOVING: lambda facts: f"The group moves: {_records(facts.lag)} to read at offset {facts.offset}.",
+    Reason.BURROW_NO_RING: lambda _: "Nobody ever committed to this partition.",
+    Reason.BURROW_NO_COMMIT: lambda _: "The partition has an owner, and no commit is stored.",
+    Reason.BURROW_INCOMPLETE: lambda _: "Fewer commits are stored than minimum-complete asks for.",
+    Reason.BURROW_LAG_ALLOWED: lambda facts: f"{_records(facts.lag)} to read, {facts.after} are allowed.",
+    Reason.BURROW_STOPPED: _burrow_stopped,
+    Reason.BURROW_REWOUND: _burrow_rewound,
+    Reason.BURROW_LAG_WAS_ALLOWED: lambda facts: (
+        f"At some stored commit the lag was {facts.before}, and {facts.after} is allowed."
+    ),
+    Reason.BURROW_STALLED: lambda facts: (
+        f"Every stored commit is of offset {facts.offset}, with {_records(facts.lag)} to read."
+    ),
+    Reason.BURROW_NOT_DECREASING: lambda facts: (
+        f"The lag went from {facts.before} to {facts.after} over the stored commits and never fell."
+    ),
+    Reason.BURROW_DECREASING: lambda facts: f"The group reads: {_records(facts.lag)} to read.",
+    Reason.BURROW_GROUP_NOT_FOUND: lambda _: "No group of this name is known.",
+    Reason.BURROW_GROUP_EXPIRED: lambda facts: f"The last commit was {_age(facts)} ago.",
+    Reason.BURROW_GROUP_NO_PARTITION: lambda _: "The topics of the group are deleted.",
+    Reason.BURROW_GROUP_ERR: _burrow_some,
+    Reason.BURROW_GROUP_WARN: _burrow_some,
+    Reason.BURROW_GROUP_OK: lambda facts: f"All {facts.before} partitions are well.",
+}

@@ -1,0 +1,116 @@
+"""What `/metrics` tells of groups: the families of all clusters, and their values at one instant. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet import series_lag as series
+from lagmon.exposition import Exposition
+from lagmon.exposition_family import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lagmon.cluster import ClusterLag, GroupSight
+    from lagmon.exposition_format import Form
+
+
+class Telling:
+    """Keeps the labels of every series between scrapes; call `tell` under the lock of what it reads."""
+
+    def __init__(self, clusters: Mapping[str, ClusterLag], *, per_partition: bool, max_series: int) -> None:
+        self._clusters = dict(clusters)
+        self._per_partition = per_partition
+        group = (
+            series.GROUP_STATUS,
+            series.GROUP_LAG_RECORDS,
+            series.GROUP_MAX_LAG_RECORDS,
+            series.GROUP_LAG_SECONDS,
+        )
+        self._groups = [Family(one, max_series=max_series) for one in group]
+        self._partitions = Family(series.GROUP_PARTITION_LAG_RECORDS, max_series=max_series)
+        self._counts = [
+            Family(one) for one in (series.COMMITS_CONSUMED_TOTAL, series.COMMITS_MALFORMED_TOTAL)
+        ]
+        for row, alias in enumerate(self._clusters):
+            for family in self._counts:
+                family.put(row, [alias])
+        families = [*self._groups, *([self._partitions] if per_partition else []), *self._counts]
+        self._exposition = Exposition(families)
+        self._rows: dict[tuple[str, str], int] = {}  # of groups, by cluster and name
+        self._free: list[int] = []
+        self._base = {alias: number for number, alias in enumerate(self._clusters)}
+        self._told: dict[
+            str, NDArray[np.int64]
+        ] = {}  # of slots by cluster: group and place, as they are told
+
+    def tell(self, sights: Mapping[str, GroupSight], form: Form) -> Iterator[bytes]:
+        """Return the text of all families, in pieces; `sights` are the verdicts on each cluster's groups."""
+        columns = self._group_columns(sights)
+        taken = [self._clusters[alias].intake.taken for alias in self._clusters]
+        values: dict[Family, NDArray[np.generic]] = dict(zip(self._groups, columns, strict=True))
+        if self._per_partition:
+            values[self._partitions] = self._partition_column(sights)
+        values[self._counts[0]] = np.array([one.commits for one in taken], np.int64)
+        values[self._counts[1]] = np.array([one.malformed for one in taken], np.int64)
+        return self._exposition.render(values, form)
+
+    def _group_columns(self, sights: Mapping[str, GroupSight]) -> Sequence[NDArray[np.generic]]:
+        self._keep_rows(sights)
+        size = len(self._rows) + len(self._free)
+        status = np.full(size, -1, np.int64)
+        total, most = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
+        seconds = np.full(size, -1.0)
+        for alias, sight in sights.items():
+            numbers = [number for number, _ in self._clusters[alias].slots.groups()]
+            rows = [self._rows[alias, name] for _, name in self._clusters[alias].slots.groups()]
+            found = sight.groups
+            status[rows] = found.status[numbers]
+            known = found.partitions[numbers].sum(axis=1) > found.unknown_lags[numbers]
+            total[rows] = np.where(known, found.total_lag[numbers], -1)
+            most[rows] = found.max_lag[numbers]
+            seconds[rows] = found.lag_s[numbers]
+        return status, total, most, seconds
+
+    def _keep_rows(self, sights: Mapping[str, GroupSight]) -> None:
+        there = {(alias, name) for alias in sights for _, name in self._clusters[alias].slots.groups()}
+        for gone in self._rows.keys() - there:
+            row = self._rows.pop(gone)
+            self._free.append(row)
+            for family in self._groups:
+                family.drop(row)
+        for new in sorted(there - self._rows.keys()):
+            row = self._free.pop() if self._free else len(self._rows)
+            self._rows[new] = row
+            for family in self._groups:
+                family.put(row, new)
+
+    def _partition_column(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
+        """Return the lag of every slot; the slots of the clusters take turns as rows."""
+        clusters = len(self._clusters)
+        longest = max((len(one.rows.lag) for one in sights.values()), default=0)
+        found = np.full(longest * clusters, -1, np.int64)
+        for alias, sight in sights.items():
+            self._keep_slots(alias, len(sight.rows.lag))
+            found[self._base[alias] :: clusters][: len(sight.rows.lag)] = sight.rows.lag
+        return found
+
+    def _keep_slots(self, alias: str, count: int) -> None:
+        lag = self._clusters[alias]
+        now = lag.slots.group[:count].astype(np.int64) << 32 | lag.slots.place[:count]
+        before = self._told.get(alias, np.zeros(0, np.int64))
+        if len(before) < count:
+            before = np.concatenate((before, np.full(count - len(before), -1, np.int64)))
+        changed = np.flatnonzero(now != before)
+        for slot in changed.tolist():
+            row = slot * len(self._clusters) + self._base[alias]
+            self._partitions.drop(row)
+            if lag.slots.place[slot] >= 0:
+                topic, partition = lag.places.name(int(lag.slots.place[slot]))
+                group = lag.slots.group_name(int(lag.slots.group[slot]))
+                self._partitions.put(row, [alias, group, topic, str(partition)])
+        self._told[alias] = now

@@ -1,0 +1,117 @@
+"""The words of the evaluators: statuses with Burrow's numbers, and the reasons that lead to each. Pure.
+
+A reason decides its status, so nothing can say one thing and mean another: `STATUS_OF[reason]`.
+Numbers of statuses are told as metrics; those of reasons stand in arrays and never leave the process.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """How a partition or a group is: Burrow's words and numbers, and UNKNOWN, which only ours gives."""
+
+    NOTFOUND = 0
+    OK = 1
+    WARN = 2
+    ERR = 3
+    STOP = 4
+    STALL = 5
+    REWIND = 6
+    UNKNOWN = 7
+
+
+# From well to worst. What is known to be bad goes before what is not known, and that before what is well,
+# so that one partition without data never hides a stopped one, and never passes for a well one.
+WORSE = (
+    Status.NOTFOUND,
+    Status.OK,
+    Status.UNKNOWN,
+    Status.WARN,
+    Status.REWIND,
+    Status.STALL,
+    Status.STOP,
+    Status.ERR,
+)
+RANK = {status: rank for rank, status in enumerate(WORSE)}
+
+
+class Reason(IntEnum):
+    """Why a verdict was given. Ours stand in the order in which they are tried, Burrow's after them."""
+
+    NO_COMMIT = 0
+    NO_HEAD = 1
+    HEAD_STALE = 2
+    COMMITS_STALE = 3
+    RECREATED = 4
+    NEGATIVE_OFFSET = 5
+    BEYOND_END = 6
+    DELETED_UNREAD = 7
+    CAUGHT_UP = 8
+    TIME_ABSURD = 9
+    STALLED = 10
+    STOPPED_EMPTY = 11
+    STOPPED = 12
+    REWOUND = 13
+    ONE_COMMIT = 14
+    HISTORY_SHORT = 15
+    GROWING = 16
+    PAUSING = 17
+    MOVING = 18
+
+    BURROW_NO_RING = 32
+    BURROW_NO_COMMIT = 33
+    BURROW_INCOMPLETE = 34
+    BURROW_LAG_ALLOWED = 35
+    BURROW_STOPPED = 36
+    BURROW_REWOUND = 37
+    BURROW_LAG_WAS_ALLOWED = 38
+    BURROW_STALLED = 39
+    BURROW_NOT_DECREASING = 40
+    BURROW_DECREASING = 41
+    BURROW_GROUP_NOT_FOUND = 48
+    BURROW_GROUP_EXPIRED = 49
+    BURROW_GROUP_NO_PARTITION = 50
+    BURROW_GROUP_ERR = 51
+    BURROW_GROUP_WARN = 52
+    BURROW_GROUP_OK = 53
+
+
+STATUS_OF = {
+    Reason.NO_COMMIT: Status.UNKNOWN,
+    Reason.NO_HEAD: Status.UNKNOWN,
+    Reason.HEAD_STALE: Status.UNKNOWN,
+    Reason.COMMITS_STALE: Status.UNKNOWN,
+    Reason.RECREATED: Status.UNKNOWN,
+    Reason.NEGATIVE_OFFSET: Status.UNKNOWN,
+    Reason.BEYOND_END: Status.UNKNOWN,
+    Reason.DELETED_UNREAD: Status.ERR,
+    Reason.CAUGHT_UP: Status.OK,
+    Reason.TIME_ABSURD: Status.UNKNOWN,
+    Reason.STALLED: Status.STALL,
+    Reason.STOPPED_EMPTY: Status.STOP,
+    Reason.STOPPED: Status.STOP,
+    Reason.REWOUND: Status.REWIND,
+    Reason.ONE_COMMIT: Status.UNKNOWN,
+    Reason.HISTORY_SHORT: Status.UNKNOWN,
+    Reason.GROWING: Status.WARN,
+    Reason.PAUSING: Status.OK,
+    Reason.MOVING: Status.OK,
+    Reason.BURROW_NO_RING: Status.OK,
+    Reason.BURROW_NO_COMMIT: Status.OK,
+    Reason.BURROW_INCOMPLETE: Status.OK,
+    Reason.BURROW_LAG_ALLOWED: Status.OK,
+    Reason.BURROW_STOPPED: Status.STOP,
+    Reason.BURROW_REWOUND: Status.REWIND,
+    Reason.BURROW_LAG_WAS_ALLOWED: Status.OK,
+    Reason.BURROW_STALLED: Status.STALL,
+    Reason.BURROW_NOT_DECREASING: Status.WARN,
+    Reason.BURROW_DECREASING: Status.OK,
+    Reason.BURROW_GROUP_NOT_FOUND: Status.NOTFOUND,
+    Reason.BURROW_GROUP_EXPIRED: Status.NOTFOUND,
+    Reason.BURROW_GROUP_NO_PARTITION: Status.OK,
+    Reason.BURROW_GROUP_ERR: Status.ERR,
+    Reason.BURROW_GROUP_WARN: Status.WARN,
+    Reason.BURROW_GROUP_OK: Status.OK,
+}

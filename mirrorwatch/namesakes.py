@@ -1,0 +1,37 @@
+"""Other processes at work on the store under the name of this one: most likely it was started twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.process_identity import pid_here
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from canary.leases import Incarnation
+
+
+def of_one_name(rows: Iterable[Incarnation], *, replica: str, incarnation: str, now_at: float) -> str | None:
+    """Return a sentence where another process runs under the name of this one; None where none does.
+
+    `rows` are those of the store, after what is gone was taken over by this process.
+    """
+    places = [
+        _place(row)
+        for row in rows
+        if (row.replica, row.taken_over_by) == (replica, "")
+        and row.incarnation != incarnation
+        and not row.gone(now_at)
+    ]
+    if not places:
+        return None
+    return (
+        f"{' and '.join(places)} works on this store under the name '{replica}' too, so every flow that both"
+        " watch is probed twice: stop one of them, or give each a name of its own in store.replica"
+    )
+
+
+def _place(row: Incarnation) -> str:
+    pid = pid_here(row.process)
+    return "a process of another machine or container" if pid is None else f"process {pid}"

@@ -1,0 +1,59 @@
+"""What the log tells of a flow's verdicts: how loud, in which words. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from fleet.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.vocabulary import Also, Cause, FlowVerdict
+
+Level = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the log."""
+
+    level: Level
+    sentence: str
+    facts: Mapping[str, str]
+
+
+def lines_of(before: FlowVerdict | None, after: FlowVerdict) -> tuple[Line, ...]:
+    """Return a line where verdict or cause has changed, and one where what stands beside it has."""
+    lines: list[Line] = []
+    if before is None or (before.verdict, before.cause) != (after.verdict, after.cause):
+        level = _level(after.verdict, first=before is None)
+        facts = {"flow": after.flow, "verdict": after.verdict.value, "cause": _word(after.cause)}
+        lines.append(Line(level, after.sentence, facts))
+    former = None if before is None else before.also
+    also = after.also
+    if also is not None and (former is None or _reason(former) != _reason(also)):
+        facts = {"flow": after.flow, "also": also.verdict.value, "cause": _word(also.cause)}
+        lines.append(Line(_level(also.verdict), also.sentence, facts))
+    elif also is None and former is not None and former.verdict is not after.verdict:
+        sentence = f"{after.flow} is {former.verdict} no more; its verdict stays {after.verdict}."
+        lines.append(Line("info", sentence, {"flow": after.flow, "also": "none"}))
+    return tuple(lines)
+
+
+def _level(verdict: Verdict, *, first: bool = False) -> Level:
+    """Return how loud a verdict is told; that nothing is known at a start is as it should be."""
+    if verdict in (Verdict.LOSING, Verdict.ALTERED):
+        return "error"
+    if verdict is Verdict.HEALTHY or (first and verdict is Verdict.UNKNOWN):
+        return "info"
+    return "warning"
+
+
+def _reason(also: Also) -> tuple[Verdict, Cause | None]:
+    return also.verdict, also.cause
+
+
+def _word(cause: Cause | None) -> str:
+    return "none" if cause is None else cause.value

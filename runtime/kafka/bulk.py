@@ -1,0 +1,107 @@
+"""A bulk reader: one consumer that hands over thousands of records at a time, as keys and values.
+
+For topics of which every record is wanted and none needs a name, such as `__consumer_offsets`: per record it
+costs two calls of the client and no object of ours. No consumer group, nothing committed; only what is
+committed is read. It blocks, and belongs on a thread of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+
+from runtime.kafka.failures import Symptoms, explain, listening_logger
+from runtime.kafka.tap import consumer_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.errors import MirrorwatchError
+    from runtime.kafka.translation import ClientSettings
+
+RECORDS = 10_000  # of one batch at most
+_QUEUE_KBYTES = 8192  # what the client holds ready: more of it only costs memory
+_FETCH_BYTES = 4_000_000
+_WAIT_MS = 500  # how long a broker lets records gather
+
+
+@dataclass(slots=True)
+class Batch:
+    """What came at once, in the order of each partition.
+
+    `ends` are the partitions that were read to their end, which was at this offset.
+    """
+
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    ends: dict[int, int] = field(default_factory=dict)
+    faults: list[MirrorwatchError] = field(default_factory=list)
+
+
+class Bulk:
+    """Reads whole partitions of one topic of one cluster."""
+
+    def __init__(self, settings: ClientSettings, *, cluster: str, topic: str, name: str) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._topic = topic
+        self._name = name
+        self._symptoms = Symptoms()
+        self._consumer: Any = None
+        self._places: list[Any] = []
+
+    def open(self, partitions: Iterable[int]) -> None:
+        """Begin to read these from their starts; raises our own error where the settings are refused."""
+        config = {
+            **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
+            "isolation.level": "read_committed",
+            "fetch.wait.max.ms": _WAIT_MS,
+            "fetch.min.bytes": 1_000_000,
+            "fetch.max.bytes": _FETCH_BYTES,
+            "queued.max.messages.kbytes": _QUEUE_KBYTES,
+            "error_cb": self._symptoms.hear_error,
+        }
+        try:
+            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
+            self._places = [TopicPartition(self._topic, one, OFFSET_BEGINNING) for one in partitions]
+            self._consumer.assign(self._places)
+        except KafkaException as error:
+            raise explain(error.args[0], cluster=self._cluster, doing=self._doing) from error
+
+    def take(self, *, wait_s: float) -> Batch:
+        """Return what there is, waiting for at most so many seconds until there is anything."""
+        messages = self._consumer.consume(RECORDS, wait_s)
+        keys = [message.key() for message in messages]
+        if None not in keys:
+            return Batch(keys, [message.value() for message in messages])
+        batch = Batch([], [])
+        for message in messages:
+            error = message.error()
+            if error is None:
+                batch.keys.append(message.key())
+                batch.values.append(message.value())
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
+                batch.ends[message.partition()] = message.offset()
+            else:
+                failure = explain(error, cluster=self._cluster, doing=self._doing, symptoms=self._symptoms)
+                batch.faults.append(failure)
+        if batch.keys:
+            self._symptoms.clear()
+        return batch
+
+    def positions(self) -> dict[int, int]:
+        """Return by partition the offset behind the last record that was handed over, where there is one."""
+        found = self._consumer.position(self._places)
+        return {place.partition: place.offset for place in found if place.offset >= 0}
+
+    def close(self) -> None:
+        """Let the client go."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
+
+    @property
+    def _doing(self) -> str:
+        return f"reading {self._topic}"

@@ -1,0 +1,111 @@
+"""A process of ours that works beside the service: started, asked, and started again when it dies.
+
+It is a program of its own, never a fork, so that it has the imports that it needs and no client of ours is
+torn in two. It gets its orders on its standard input, which is held open: when that ends, whoever gave them
+is gone, and so it goes too, kill -9 included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import UnavailableError
+from runtime import channel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from runtime.clock import WaitingClock
+    from runtime.supervision import State
+
+ANSWER_S = 10.0
+END_S = 10.0  # how long it has for an orderly end
+SOCKET = "socket"
+
+
+class WorkerEndedError(UnavailableError):
+    """The process ended without having been told to."""
+
+
+class Worker:
+    """Keeps `python -m MODULE` running with its orders; `what` is how it is called in sentences."""
+
+    def __init__(self, module: str, *, what: str, orders: Mapping[str, Any], clock: WaitingClock) -> None:
+        self._module = module
+        self._what = what
+        self._orders = dict(orders)
+        self._clock = clock
+        self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-")
+        self._process: asyncio.subprocess.Process | None = None
+        self.state: State | None = None
+        self.started_at: float | None = None  # epoch s
+        self.starts = 0
+
+    @property
+    def pid(self) -> int | None:
+        """Return its process id while it runs."""
+        return None if self._process is None else self._process.pid
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Start it and wait until it is told to stop; raises WorkerEndedError where it ends by itself."""
+        self._path.unlink(missing_ok=True)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE
+        )
+        assert process.stdin is not None
+        self._process, self.started_at = process, self._clock.wall_s()
+        self.starts += 1
+        stop = asyncio.create_task(stopping.wait())
+        end = asyncio.create_task(process.wait())
+        try:
+            with suppress(ConnectionError):
+                process.stdin.write(json.dumps({**self._orders, "socket": str(self._path)}).encode() + b"\n")
+                await process.stdin.drain()
+            await asyncio.wait((stop, end), return_when=asyncio.FIRST_COMPLETED)
+            if not stop.done():
+                raise WorkerEndedError(f"{self._what} ended by itself, with status {process.returncode}")
+        finally:
+            stop.cancel()
+            process.stdin.close()
+            await self._end(process, end)
+            self._process = None
+
+    async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
+        """Return head and bytes of its answer; raises UnavailableError with a sentence instead."""
+        try:
+            return await channel.ask(self._path, {"question": question, **details}, timeout_s=ANSWER_S)
+        except UnavailableError as error:
+            raise self._silent(error) from error
+
+    async def stream(self, question: str, **details: object) -> tuple[dict[str, Any], AsyncGenerator[bytes]]:
+        """Return the head of its answer, and the rest in pieces as they come."""
+        try:
+            return await channel.stream(self._path, {"question": question, **details}, timeout_s=ANSWER_S)
+        except UnavailableError as error:
+            raise self._silent(error) from error
+
+    def close(self) -> None:
+        """Take away the folder of its socket."""
+        self._folder.cleanup()
+
+    @property
+    def _path(self) -> Path:
+        return Path(self._folder.name) / SOCKET
+
+    def _silent(self, error: UnavailableError) -> UnavailableError:
+        if self._process is None and self.state is not None and self.state.sentence:
+            return UnavailableError(self.state.sentence)
+        return UnavailableError(f"{self._what} does not answer: {error}")
+
+    async def _end(self, process: asyncio.subprocess.Process, end: asyncio.Task[int]) -> None:
+        done, _ = await asyncio.wait((end,), timeout=END_S)
+        if not done:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await end

@@ -1,0 +1,158 @@
+"""Records taken in many at once come to the same windows as when each is read by itself."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleet.wire_commits import encode_commit_key, encode_commit_value, encode_group_key
+from lagmon.heads import Heads
+from lagmon.intake import Intake
+from lagmon.membership import Membership
+from lagmon.names import Places, Slots
+from lagmon.rings import LENGTH, Rings
+
+END = 1000
+
+
+def make(wanted=lambda _group, _topic: True, end=END):
+    heads = Heads()
+    return Intake(
+        places=Places(heads.claim, heads.release),
+        slots=Slots(),
+        rings=Rings(),
+        membership=Membership(),
+        wanted=wanted,
+        ends=lambda places: np.full(len(places), end, np.int64),
+    )
+
+
+def windows(intake):
+    """Return by group, topic and partition what its window holds, oldest first."""
+    found = {}
+    for number, group in intake.slots.groups():
+        for slot in intake.slots.of(group).tolist():
+            assert intake.slots.group[slot] == number
+            filled = int(intake.rings.filled[slot])
+            columns = slice(LENGTH - filled, LENGTH)
+            assert (intake.rings.offset[slot, : LENGTH - filled] == -1).all()
+            found[(group, *intake.places.name(int(intake.slots.place[slot])))] = list(
+                zip(
+                    intake.rings.offset[slot, columns].tolist(),
+                    intake.rings.committed_ms[slot, columns].tolist(),
+                    intake.rings.lag[slot, columns].tolist(),
+                    strict=True,
+                )
+            )
+    return found
+
+
+RECORDS = st.lists(
+    st.tuples(
+        st.sampled_from(("g", "h")),
+        st.sampled_from(("t", "u")),
+        st.integers(0, 2),
+        st.none()
+        | st.tuples(
+            st.integers(0, 2 * END),
+            st.integers(0, 5000),
+            st.sampled_from((0, 1, 2, 3, 4)),
+            st.sampled_from((0, 1, 126, 127, 300)),
+        ),
+    ),
+    max_size=80,
+)
+
+
+@given(RECORDS, st.lists(st.integers(1, 20), max_size=20))
+def test_any_cut_into_batches_gives_the_windows_of_one_by_one(records, cuts):
+    truth: dict[tuple[str, str, int], deque[tuple[int, int, int]]] = {}
+    raw = []
+    for group, topic, partition, commit in records:
+        key = encode_commit_key(group, topic, partition)
+        if commit is None:
+            truth.pop((group, topic, partition), None)
+            raw.append((key, None))
+            continue
+        offset, at_ms, version, metadata = commit
+        value = encode_commit_value(offset, at_ms, version=version, metadata="m" * metadata)
+        raw.append((key, value))
+        window = truth.setdefault((group, topic, partition), deque(maxlen=LENGTH))
+        window.append((offset, at_ms, max(END - offset, 0)))
+    intake = make()
+    rest = raw
+    for size in [*cuts, len(raw)]:
+        batch, rest = rest[:size], rest[size:]
+        intake.take([key for key, _ in batch], [value for _, value in batch], read_ms=7, live=True)
+    assert windows(intake) == {name: list(window) for name, window in truth.items()}
+    assert intake.taken.records == len(raw)
+    assert intake.taken.commits == sum(value is not None for _, value in raw)
+    assert intake.taken.malformed == 0
+
+
+def test_how_many_of_a_window_were_read_as_they_came():
+    intake = make()
+    key = encode_commit_key("g", "t", 0)
+
+    def take(count, *, live):
+        intake.take([key] * count, [encode_commit_value(1, 1)] * count, read_ms=5, live=live)
+        return int(intake.rings.live[0])
+
+    assert take(3, live=False) == 0
+    assert take(2, live=True) == 2
+    assert take(9, live=True) == LENGTH
+    assert take(1, live=False) == 0
+
+
+def test_a_group_that_is_not_wanted_takes_no_room():
+    intake = make(wanted=lambda group, _topic: group != "g")
+    intake.take([encode_commit_key("g", "t", 0)] * 2, [encode_commit_value(1, 1)] * 2, read_ms=5, live=True)
+    assert windows(intake) == {}
+    assert (intake.taken.passed_over, intake.taken.commits) == (2, 0)
+    assert len(intake.slots) == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "counter"),
+    [
+        (encode_commit_key("g", "t", 0), encode_commit_value(5, 1)[:-3], "malformed"),
+        (encode_commit_key("g", "t", 0), b"", "malformed"),
+        (encode_commit_key("g", "t", 0), b"\x00\x09" + bytes(40), "malformed"),
+        (encode_commit_key("g", "t", 0), b"\xff\xff" + bytes(40), "malformed"),
+        (b"\x00\x63whatever", b"x", "malformed"),
+        (None, b"x", "malformed"),
+        (encode_commit_key("g", "t", 0), encode_commit_value(-5, 1), "absurd"),
+        (encode_group_key(2, "g"), None, "members"),
+        (encode_commit_key("g", "t", 0), None, "gone"),
+    ],
+)
+def test_what_is_no_commit_is_counted_once_and_ends_nothing(key, value, counter):
+    intake = make()
+    good = encode_commit_key("h", "t", 1)
+    intake.take([good, key, good], [encode_commit_value(1, 1), value, encode_commit_value(2, 2)], read_ms=5, live=True)
+    assert getattr(intake.taken, counter) == 1
+    assert intake.taken.records == 3
+    assert windows(intake)[("h", "t", 1)] == [(1, 1, END - 1), (2, 2, END - 2)]
+    assert bool(intake.taken.sample) == (counter == "malformed")
+
+
+def test_an_end_that_is_not_known_leaves_the_lag_open():
+    intake = make(end=-1)
+    intake.take([encode_commit_key("g", "t", 0)], [encode_commit_value(3, 1)], read_ms=5, live=True)
+    assert windows(intake) == {("g", "t", 0): [(3, 1, -1)]}
+
+
+def test_slots_and_places_of_a_topic_that_went_away_are_used_again():
+    intake = make()
+    for group in ("g", "h"):
+        intake.take([encode_commit_key(group, "t", 1)], [encode_commit_value(3, 1)], read_ms=5, live=True)
+    assert intake.drop_places(intake.places.drop("t")) == 2
+    assert windows(intake) == {}
+    intake.take([encode_commit_key("k", "u", 0)], [encode_commit_value(4, 2)], read_ms=6, live=True)
+    assert windows(intake) == {("k", "u", 0): [(4, 2, END - 4)]}
+    assert len(intake.slots) == 2
+    assert intake.places.topics == ["u"]

@@ -1,0 +1,355 @@
+"""Our rules over one window, each at its edges, and the sentence of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lagmon.rules import Policy, judge
+from lagmon.rules_sentences import Facts, instant_text, sentence
+from lagmon.words import RANK, STATUS_OF, Reason, Status
+from tests.lagmon.windows import MIN, NOW, S, position, window
+
+# One every 5 s up to 5 s ago, with 5 to 9 records to read and rising; the head is 10 away.
+STEADY = window(*[(100 + 10 * index, 50 - 5 * index, 5) for index in range(10)])
+BEHIND = position(200, seen_ago=5, passed_ago=4)
+
+NOTHING = window()
+ONE = window((100, 30, 5))
+SLOW = window((100, 3600, 5), (110, 1800, 5), (120, 0, 5))  # every half hour
+BACK = window((100, 20, 5), (150, 10, 5), (40, 5, 90), (60, 0, 90))
+GROWING = window((100, 60, 5), (110, 30, 5), (120, 0, 6))
+
+
+def standing(offset, first_ago, *, again=()):
+    """Return a group that moved every 5 s up to then, and what it committed again since."""
+    before = [(offset - 10 * back, first_ago + 5 * back, 5) for back in range(3, 0, -1)]
+    return window(*before, (offset, first_ago, 5), *[(offset, ago, 5) for ago in again])
+
+
+CASES = {
+    "nothing was committed": (NOTHING, BEHIND, Reason.NO_COMMIT),
+    "no head": (STEADY, replace(BEHIND, head=-1), Reason.NO_HEAD),
+    "no time of the head": (STEADY, replace(BEHIND, head_at_ms=-1), Reason.NO_HEAD),
+    "a head of a minute": (STEADY, replace(BEHIND, head_at_ms=NOW - MIN), Reason.MOVING),
+    "a head of more": (STEADY, replace(BEHIND, head_at_ms=NOW - MIN - 1), Reason.HEAD_STALE),
+    "commits of a minute": (STEADY, replace(BEHIND, commits_read_to_ms=NOW - MIN), Reason.MOVING),
+    "commits of more": (STEADY, replace(BEHIND, commits_read_to_ms=NOW - MIN - 1), Reason.COMMITS_STALE),
+    "commits never read": (STEADY, replace(BEHIND, commits_read_to_ms=-1), Reason.COMMITS_STALE),
+    "a topic made anew": (STEADY, replace(BEHIND, recreated=True), Reason.RECREATED),
+    "a negative offset": (window((5, 9, 0), (-3, 0, 0)), position(9), Reason.NEGATIVE_OFFSET),
+    "a negative one before": (window((-3, 9, 0), (5, 0, 0)), position(9), Reason.NEGATIVE_OFFSET),
+    "a negative one before, all read": (window((-3, 9, 0), (9, 0, 0)), position(9), Reason.CAUGHT_UP),
+    "nothing read of a log": (window((0, 5, 9), (0, 0, 9)), position(9, passed_ago=1), Reason.MOVING),
+    "an empty log": (window((0, 0, 0)), position(0), Reason.CAUGHT_UP),
+    "beyond the end, read later": (STEADY, position(189, seen_ago=5, head_ago=5), Reason.BEYOND_END),
+    "beyond the end, read before": (STEADY, position(189, seen_ago=5, head_ago=5.001), Reason.CAUGHT_UP),
+    "beyond the stable offset, not the end": (STEADY, position(150, seen_ago=5, end=190), Reason.CAUGHT_UP),
+    "beyond both": (STEADY, position(150, seen_ago=5, end=189), Reason.BEYOND_END),
+    "only the head is known": (STEADY, position(189, seen_ago=5, end=-1), Reason.BEYOND_END),
+    "the log starts there": (STEADY, replace(BEHIND, start=190), Reason.MOVING),
+    "the log starts behind it": (STEADY, replace(BEHIND, start=191), Reason.DELETED_UNREAD),
+    "deleted, and nothing left": (STEADY, replace(BEHIND, start=200), Reason.DELETED_UNREAD),
+    "all read": (STEADY, position(190, seen_ago=5), Reason.CAUGHT_UP),
+    "all read, long ago": (STEADY, position(190, seen_ago=86400), Reason.CAUGHT_UP),
+    "all read, back again": (BACK, position(60), Reason.CAUGHT_UP),
+    "ten minutes ahead": (window((1, -590, 5), (2, -600, 5)), position(9, passed_ago=1), Reason.MOVING),
+    "further ahead": (window((1, -590, 5), (2, -600.001, 5)), position(9, passed_ago=1), Reason.TIME_ABSURD),
+    "one time of zero": (window((1, NOW / S, 5), (2, 0, 5)), position(9, passed_ago=1), Reason.TIME_ABSURD),
+    "our own time missing": (STEADY, replace(BEHIND, seen_ms=-1), Reason.TIME_ABSURD),
+    "our own time zero": (STEADY, replace(BEHIND, seen_ms=0), Reason.TIME_ABSURD),
+    "our own time ahead, just believable": (STEADY, replace(BEHIND, seen_ms=NOW + 10 * MIN), Reason.MOVING),
+    "our own time ahead": (STEADY, replace(BEHIND, seen_ms=NOW + 10 * MIN + 1), Reason.TIME_ABSURD),
+    "passed ahead of time, just believable": (
+        STEADY,
+        replace(BEHIND, passed_ms=NOW + 10 * MIN),
+        Reason.MOVING,
+    ),
+    "passed ahead of time": (STEADY, replace(BEHIND, passed_ms=NOW + 10 * MIN + 1), Reason.TIME_ABSURD),
+    "stands a minute": (standing(100, 60), position(110, seen_ago=60, passed_ago=70), Reason.PAUSING),
+    "stands longer": (standing(100, 60.001), position(110, seen_ago=60.001, passed_ago=70), Reason.STOPPED),
+    "nothing to read until then": (
+        standing(100, 900),
+        position(110, seen_ago=900, passed_ago=60),
+        Reason.PAUSING,
+    ),
+    "something to read for longer": (
+        standing(100, 900),
+        position(110, seen_ago=900, passed_ago=60.001),
+        Reason.STOPPED,
+    ),
+    "no member": (
+        standing(100, 90),
+        position(110, seen_ago=90, passed_ago=90, members=0),
+        Reason.STOPPED_EMPTY,
+    ),
+    "members": (standing(100, 90), position(110, seen_ago=90, passed_ago=90, members=2), Reason.STOPPED),
+    "commits again": (
+        standing(100, 90, again=(60, 30)),
+        position(110, seen_ago=30, passed_ago=90),
+        Reason.STALLED,
+    ),
+    "commits again, without members, as a single consumer does": (
+        standing(100, 90, again=(60, 30)),
+        position(110, seen_ago=30, passed_ago=90, members=0),
+        Reason.STALLED,
+    ),
+    "one commit since it stands": (
+        standing(100, 90, again=(30,)),
+        position(110, seen_ago=30, passed_ago=90),
+        Reason.STOPPED,
+    ),
+    "commits again, of which one since there was something to read": (
+        standing(100, 200, again=(100, 30)),
+        position(110, seen_ago=30, passed_ago=90),
+        Reason.STOPPED,
+    ),
+    "committed the same just young enough": (
+        standing(100, 300, again=(200, 60)),
+        position(110, seen_ago=60, passed_ago=300),
+        Reason.STALLED,
+    ),
+    "stopped committing the same": (
+        standing(100, 300, again=(200, 61)),
+        position(110, seen_ago=61, passed_ago=300),
+        Reason.STOPPED,
+    ),
+    "three of its gaps": (SLOW, position(130, seen_ago=5400, passed_ago=5400), Reason.PAUSING),
+    "more than three of its gaps": (SLOW, position(130, seen_ago=5401, passed_ago=5401), Reason.STOPPED),
+    "of two gaps in the middle the longer counts": (
+        window((100, 3605, 5), (110, 5, 5), (120, 0, 5)),
+        position(130, seen_ago=10_000, passed_ago=10_000),
+        Reason.PAUSING,
+    ),
+    "a time that runs backwards is a gap of nothing": (
+        window((100, 0, 5), (110, 3600, 5)),
+        position(130, seen_ago=61, passed_ago=61),
+        Reason.STOPPED,
+    ),
+    "gone back": (BACK, position(200, passed_ago=0), Reason.REWOUND),
+    "gone back, and stands": (BACK, position(200, seen_ago=61, passed_ago=61), Reason.STOPPED),
+    "gone back twice from the same offset": (
+        window((150, 40, 9), (40, 30, 9), (150, 20, 9), (60, 10, 9), (70, 5, 9)),
+        position(200, seen_ago=5, passed_ago=0),
+        Reason.REWOUND,
+    ),
+    "gone back, there again": (
+        window((150, 20, 5), (40, 10, 9), (150, 0, 9)),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "gone back twice, the second time unrecovered": (
+        window((100, 30, 9), (90, 20, 9), (120, 10, 9), (80, 0, 9)),
+        position(200, passed_ago=0),
+        Reason.REWOUND,
+    ),
+    "one commit": (ONE, position(110, seen_ago=60, passed_ago=60), Reason.ONE_COMMIT),
+    "one commit, too long": (ONE, position(110, seen_ago=60.001, passed_ago=60.001), Reason.STOPPED),
+    "committed long ago, unknown how long there was something to read": (
+        standing(100, 900),
+        position(110, seen_ago=900, passed_ago=30, passed_exact=False),
+        Reason.HISTORY_SHORT,
+    ),
+    "committed just now, unknown how long there was something to read": (
+        standing(100, 30),
+        position(110, seen_ago=30, passed_ago=30, passed_exact=False),
+        Reason.PAUSING,
+    ),
+    "committed a minute ago, unknown how long there was something to read": (
+        standing(100, 60),
+        position(110, seen_ago=60, passed_ago=30, passed_exact=False),
+        Reason.PAUSING,
+    ),
+    "something to read at least that long": (
+        standing(100, 900),
+        position(110, seen_ago=900, passed_ago=61, passed_exact=False),
+        Reason.STOPPED,
+    ),
+    "passed at the beginning of time": (
+        standing(100, 900),
+        position(110, seen_ago=900, passed_ms=0, passed_exact=True),
+        Reason.STOPPED,
+    ),
+    "no time of passing: the head's own counts": (
+        standing(100, 900),
+        position(110, seen_ago=900, head_ago=40),
+        Reason.HISTORY_SHORT,
+    ),
+    "no time of passing, said to be exact": (
+        standing(100, 900),
+        position(110, seen_ago=900, head_ago=40, passed_exact=True),
+        Reason.HISTORY_SHORT,
+    ),
+    "falls behind": (GROWING, position(200, passed_ago=0), Reason.GROWING),
+    "falls behind for less than a minute": (
+        window((100, 59.999, 5), (110, 30, 5), (120, 0, 6)),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "lag the same": (
+        window((100, 60, 5), (110, 30, 5), (120, 0, 5)),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "lag fell": (window((100, 60, 5), (110, 30, 4), (120, 0, 6)), position(200, passed_ago=0), Reason.MOVING),
+    "two known lags": (
+        window((100, 60, 5), (110, 30, -1), (120, 0, 6)),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "three known lags among others": (
+        window((90, 70, -1), (100, 60, 5), (110, 30, 5), (115, 9, -1), (120, 0, 6)),
+        position(200, passed_ago=0),
+        Reason.GROWING,
+    ),
+    "lag was nothing": (
+        window((100, 60, 0), (110, 30, 5), (120, 0, 6)),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "lag was nothing before all others": (
+        window((100, 90, 0), (100, 60, 5), (110, 30, 5), (120, 0, 6)),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "lag grows, and nothing is read": (
+        window((100, 70, 5), (100, 30, 6), (100, 0, 7)),
+        position(200, seen_ago=0, passed_ago=50),
+        Reason.PAUSING,
+    ),
+    "commits as it should": (STEADY, BEHIND, Reason.MOVING),
+    "a commit is due": (STEADY, position(200, seen_ago=5.001, passed_ago=6), Reason.PAUSING),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rules_at_their_edges(case):
+    shape, where, reason = CASES[case]
+    assert judge(shape, where, now_ms=NOW, policy=Policy()).reason is reason
+
+
+def test_the_cases_reach_every_reason_of_ours():
+    ours = {reason for reason in Reason if not reason.name.startswith("BURROW_")}
+    assert {reason for _, _, reason in CASES.values()} == ours
+
+
+@pytest.mark.parametrize(
+    ("allowed", "reason"), [(4, Reason.MOVING), (5, Reason.CAUGHT_UP), (9, Reason.CAUGHT_UP)]
+)
+def test_a_lag_that_is_allowed_is_well(allowed, reason):
+    where = position(195, seen_ago=5, passed_ago=5)
+    assert judge(STEADY, where, now_ms=NOW, policy=Policy(allowed_lag=allowed)).reason is reason
+
+
+def test_a_lag_that_was_allowed_is_no_falling_behind():
+    where = position(200, passed_ago=0)
+    assert judge(GROWING, where, now_ms=NOW, policy=Policy(allowed_lag=5)).reason is Reason.MOVING
+
+
+SENTENCES = {
+    "nothing was committed": "No commit of the group to this partition has been seen.",
+    "no head": "The log's end has not been read yet.",
+    "a head of more": (
+        "The log's end was last read 1 min ago, at 2026-09-21 14:12:19 UTC: that is longer than 1 min, so there "
+        "may be more to read."
+    ),
+    "commits of more": (
+        "Commits are known only up to 2026-09-21 14:12:19 UTC, 1 min ago: that is longer than 1 min, so the "
+        "group may be elsewhere by now."
+    ),
+    "commits never read": "The group's commits have not been read up to the present yet.",
+    "a topic made anew": (
+        "The topic was made anew after the commit of offset 190, which belongs to the old one."
+    ),
+    "a negative one before": "The group committed offset -3, which no record has.",
+    "beyond both": (
+        "The group committed offset 190, and the log ended at 189 when it was read afterwards: it lost its "
+        "end, or the topic was made anew."
+    ),
+    "the log starts behind it": (
+        "1 record before offset 191 was deleted before the group got there: the log now starts there, and the "
+        "group stands at 190. Left to read: 9."
+    ),
+    "all read": "The group has read all there is: it stands at offset 190.",
+    "further ahead": (
+        "7 records to read, but a time needed to judge that is 2026-09-21 14:23:20 UTC: see to the clocks of "
+        "brokers and of this host."
+    ),
+    "commits again": (
+        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while 2 commits of the same "
+        "offset came: at its pace up to 1 min is usual."
+    ),
+    "no member": (
+        "10 records to read at offset 100, where the group has stood for 1 min 30 s, with the last commit at "
+        "2026-09-21 14:11:50 UTC: at its pace up to 1 min is usual. The group has no active member."
+    ),
+    "more than three of its gaps": (
+        "10 records to read at offset 120, where the group has stood for 1 h 30 min, with the last commit at "
+        "2026-09-21 12:43:19 UTC: at its pace up to 1 h 30 min is usual."
+    ),
+    "gone back": (
+        "The group went back from offset 150 to 40 at 2026-09-21 14:13:15 UTC and stands at 60: 90 records are "
+        "still to be read again."
+    ),
+    "gone back twice from the same offset": (
+        "The group went back from offset 150 to 60 at 2026-09-21 14:13:10 UTC and stands at 70: 80 records are "
+        "still to be read again."
+    ),
+    "one commit": (
+        "10 records to read at offset 100, where the group has stood for 1 min. One commit tells no pace: after "
+        "1 min the group counts as stopped."
+    ),
+    "no time of passing: the head's own counts": (
+        "10 records to read at offset 100, committed at 2026-09-21 13:58:20 UTC. How long the next record has "
+        "been there is known only for the last 40 s: at its pace up to 1 min is usual."
+    ),
+    "falls behind": (
+        "The group reads, but falls behind: from 5 records at 2026-09-21 14:12:20 UTC to 6 at its last commit, "
+        "never less in between; 80 now."
+    ),
+    "stands a minute": (
+        "10 records to read at offset 100, where the group has stood for 1 min: within its usual pause of "
+        "up to 1 min."
+    ),
+    "commits as it should": "The group moves: 10 records to read at offset 190.",
+}
+
+
+@pytest.mark.parametrize("case", SENTENCES)
+def test_a_verdict_says_why(case):
+    shape, where, _ = CASES[case]
+    assert judge(shape, where, now_ms=NOW, policy=Policy()).sentence == SENTENCES[case]
+
+
+def test_an_allowed_lag_is_told():
+    where = position(193, seen_ago=5)
+    verdict = judge(STEADY, where, now_ms=NOW, policy=Policy(allowed_lag=5))
+    assert verdict.sentence == "3 records to read, which is within the allowed 5."
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_lag_is_told_only_where_it_is_known(case):
+    shape, where, reason = CASES[case]
+    facts = judge(shape, where, now_ms=NOW, policy=Policy()).facts
+    untold = reason < Reason.DELETED_UNREAD
+    assert (facts.lag == -1) == untold
+    if not untold:
+        assert facts.lag == max(0, where.head - max(facts.offset, where.start))
+
+
+@pytest.mark.parametrize("at_ms", [-1, 2**63 - 1, 253_402_300_800_000])
+def test_a_time_on_no_calendar_is_still_written(at_ms):
+    assert instant_text(at_ms) == f"epoch millisecond {at_ms}"
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_a_sentence_whatever_the_numbers(reason):
+    for facts in (Facts(), Facts(NOW, 2**62, 1, 2**62, 2**62, 2**62, -(2**62), 1)):
+        assert sentence(reason, facts)
+
+
+def test_what_is_known_to_be_bad_is_worse_than_what_is_unknown_and_that_worse_than_well():
+    bad = {Status.ERR, Status.STOP, Status.STALL, Status.REWIND}
+    assert min(RANK[one] for one in bad) > RANK[Status.WARN] > RANK[Status.UNKNOWN] > RANK[Status.OK]
+    assert len({STATUS_OF[reason] for reason in Reason}) == len(Status)

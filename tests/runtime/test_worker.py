@@ -1,0 +1,79 @@
+"""A process beside ours: it gets its orders, answers, is noticed when it dies, and ends when we do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+
+import pytest
+
+from fleet.errors import UnavailableError
+from runtime import worker as worker_module
+from runtime.clock import SystemClock
+from runtime.worker import Worker, WorkerEndedError
+
+
+@pytest.fixture
+def worker():
+    """Give a worker that is not started yet."""
+    made = Worker("tests.runtime.echoing", what="the echo", orders={"of": "the day"}, clock=SystemClock())
+    yield made
+    made.close()
+
+
+async def answered(worker):
+    """Return what it answers, as soon as it does."""
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(UnavailableError):
+                return await worker.ask("what")
+            await asyncio.sleep(0.05)
+
+
+def is_gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+async def test_it_gets_its_orders_and_ends_when_told_to(worker):
+    stopping = asyncio.Event()
+    running = asyncio.create_task(worker.run(stopping))
+    head, body = await answered(worker)
+    assert (head, body) == ({"orders": "the day", "pid": worker.pid}, b"what")
+    stopping.set()
+    await running
+    assert is_gone(head["pid"])
+    assert worker.pid is None
+
+
+async def test_one_that_dies_is_told_in_a_sentence_and_can_be_started_again(worker):
+    stopping = asyncio.Event()
+    running = asyncio.create_task(worker.run(stopping))
+    await answered(worker)
+    with pytest.raises(UnavailableError, match="the echo does not answer: it ended before its answer did"):
+        await worker.ask("die")
+    with pytest.raises(WorkerEndedError, match="the echo ended by itself, with status 7"):
+        await running
+    with pytest.raises(UnavailableError, match="the echo does not answer: it cannot be reached"):
+        await worker.ask("what")
+    running = asyncio.create_task(worker.run(stopping))
+    assert (await answered(worker))[1] == b"what"
+    stopping.set()
+    await running
+    assert worker.starts == 2
+
+
+async def test_one_that_does_not_end_is_ended(monkeypatch):
+    monkeypatch.setattr(worker_module, "END_S", 0.2)
+    worker = Worker("tests.runtime.echoing", what="the echo", orders={"of": "stubborn"}, clock=SystemClock())
+    stopping = asyncio.Event()
+    running = asyncio.create_task(worker.run(stopping))
+    head, _ = await answered(worker)
+    stopping.set()
+    await running
+    assert is_gone(head["pid"])
+    worker.close()
