@@ -10,7 +10,9 @@ FORMER = """CREATE TABLE canary_findings (
     flow VARCHAR(300), found_at FLOAT, kind VARCHAR(20), topic VARCHAR(249), partition INTEGER, number INTEGER,
     source_offset BIGINT, target_offset BIGINT, sentence TEXT, count BIGINT, overtaken BOOLEAN, named BOOLEAN
 )"""
-ROW = "INSERT INTO canary_findings VALUES ('A->B', 1000.5, 'lost', 't', 3, 0, 17, NULL, 'It is lost.', 2, 0, 1)"
+ROW = (
+    "INSERT INTO canary_findings VALUES ('A->B', 1000.5, 'lost', 't', 3, 0, 17, NULL, 'It is lost.', 2, 0, 1)"
+)
 
 
 def test_findings_of_a_former_version_keep_their_instant_as_the_newest():

@@ -133,7 +133,9 @@ def test_a_group_that_is_not_wanted_takes_no_room():
 def test_what_is_no_commit_is_counted_once_and_ends_nothing(key, value, counter):
     intake = make()
     good = encode_commit_key("h", "t", 1)
-    intake.take([good, key, good], [encode_commit_value(1, 1), value, encode_commit_value(2, 2)], read_ms=5, live=True)
+    intake.take(
+        [good, key, good], [encode_commit_value(1, 1), value, encode_commit_value(2, 2)], read_ms=5, live=True
+    )
     assert getattr(intake.taken, counter) == 1
     assert intake.taken.records == 3
     assert windows(intake)[("h", "t", 1)] == [(1, 1, END - 1), (2, 2, END - 2)]
