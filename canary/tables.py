@@ -77,7 +77,6 @@ FINDINGS = sa.Table(
 )
 
 
-
 def _tell_newest_apart(connection: sa.Connection) -> None:
     """Give stores of before their findings' newest instant, which was the only one then."""
     known = {column["name"] for column in sa.inspect(connection).get_columns(FINDINGS.name)}
