@@ -60,7 +60,10 @@ class Flow:
     exactly_once: bool = False
     isolation_level: str = "read_uncommitted"  # of the mirror's consumer
     offset_storage_topic: str | None = None  # where the worker keeps its source offsets, when known
+    offset_storage_cluster: str | None = None  # the alias of the cluster with that topic; None: the target
     config_storage_topic: str | None = None  # where it keeps what its tasks are to do, when known
+    connector: str = "MirrorSourceConnector"  # the name under which it keeps its offsets
+    on_connect: bool = False  # it runs on a Connect worker, not in a dedicated MirrorMaker
 
     def __post_init__(self) -> None:
         # MirrorMaker tells the identity policy its source, whatever the policy was made with.

@@ -11,15 +11,16 @@ from urllib.parse import unquote
 from lagmon import burrow_api
 from lagmon.exposition_format import Form
 from lagmon.exposition_gzip import Deflated
-from lagmon.group_rows import partition_rows
+from lagmon.group_answers import GroupAnswers
+from lagmon.readiness import not_ready
 from lagmon.telling import Telling
-from lagmon.words import RANK, Status
 from runtime.channel import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lagmon.cluster import GroupSight
+    from lagmon.mirror_answers import MirrorAnswers
     from lagmon.orders import Orders
     from lagmon.watching import ClusterWatch
     from runtime.clock import Clock
@@ -31,7 +32,14 @@ SIGHT_S = 1.0  # verdicts that are younger are not made again
 class Answers:
     """Answers from what the watches know; verdicts are made when they are asked for."""
 
-    def __init__(self, orders: Orders, watches: Sequence[ClusterWatch], *, clock: Clock) -> None:
+    def __init__(
+        self,
+        orders: Orders,
+        watches: Sequence[ClusterWatch],
+        *,
+        clock: Clock,
+        mirrors: MirrorAnswers | None = None,
+    ) -> None:
         self.states: dict[str, State] = {}
         self._watches = {watch.alias: watch for watch in watches}
         self._clock = clock
@@ -40,7 +48,9 @@ class Answers:
             {watch.alias: watch.lag for watch in watches},
             per_partition=orders.per_partition,
             max_series=orders.max_series,
+            mirrors=mirrors.telling(orders) if mirrors is not None else None,
         )
+        self._mirrors = mirrors
         self._burrow_clusters = {
             orders.burrow_names[watch.alias]: burrow_api.BurrowCluster(
                 orders.burrow_names[watch.alias],
@@ -49,13 +59,17 @@ class Answers:
             )
             for watch in watches
         }
+        groups = GroupAnswers(self._watches, self.states, sight=self._sight, now_s=clock.wall_s)
         self._answers: dict[str, Callable[[dict[str, Any]], Answer]] = {
             "state": self._state,
             "metrics": self._metrics,
             "burrow": self._burrow,
-            "groups": self._groups,
-            "group": self._group,
+            "groups": groups.groups,
+            "group": groups.group,
+            "group_counts": groups.counts,
         }
+        if mirrors is not None:
+            self._answers |= {"flows": mirrors.answer_flows, "flow": mirrors.answer_flow}
 
     async def answer(self, question: dict[str, Any]) -> Answer:
         """Return the answer to one question; raises KeyError for one that is not known."""
@@ -68,12 +82,15 @@ class Answers:
         state, reader = self.states.get(watch.alias), watch.reader
         progress = reader.progress if reader is not None else None
         taken = watch.lag.intake.taken
+        with watch.lock:
+            groups = len(list(watch.lag.slots.groups()))
         return {
+            "not_ready": not_ready(state, progress),
             "phase": state.phase.value if state is not None else "",
             "sentence": state.sentence if state is not None else "",
             "looked_at": watch.looked_at,
             "look_took_s": watch.look_took_s,
-            "groups": len(list(watch.lag.slots.groups())),
+            "groups": groups,
             "positions": watch.lag.slots.used,
             "total_records": progress.total_records if progress else 0,
             "read_records": progress.read_records if progress else 0,
@@ -86,7 +103,13 @@ class Answers:
 
     def _metrics(self, question: dict[str, Any]) -> Answer:
         form = Form(question["form"])
-        pieces = self._telling.tell({alias: self._sight(alias) for alias in self._watches}, form)
+        sights = {alias: self._sight(alias) for alias in self._watches}
+        if self._mirrors is None:
+            pieces: Iterable[bytes] = self._telling.tell(sights, form)
+        else:
+            flows = self._mirrors.sights()
+            with self._mirrors.held():
+                pieces = list(self._telling.tell(sights, form, flows=flows))
         if not question.get("gzip"):
             return Answer({}, pieces)
         deflated = Deflated(pieces)
@@ -112,70 +135,12 @@ class Answers:
             {"status": status, "content_type": "text/plain" if text else "application/json"}, [body]
         )
 
-    def _groups(self, question: dict[str, Any]) -> Answer:
-        """Answer with a page of groups, worst first, then by lag."""
-        search, only = question.get("search", ""), question.get("kafka_cluster", "")
-        found: list[tuple[int, int, str, str, int]] = []
-        for alias, watch in self._watches.items():
-            if only in ("", alias):
-                sight = self._sight(alias).groups
-                found += [
-                    (
-                        -RANK[Status(int(sight.status[number]))],
-                        -int(sight.total_lag[number]),
-                        name,
-                        alias,
-                        number,
-                    )
-                    for number, name in watch.lag.slots.groups()
-                    if search in name
-                ]
-        found.sort()
-        first = question.get("first", 0)
-        page = found[first : first + question.get("most", 100)]
-        told = [self._group_line(alias, name, number) for _, _, name, alias, number in page]
-        return Answer({"status": 200}, [_json({"groups": told, "count": len(found), "offset": first})])
-
-    def _group_line(self, alias: str, name: str, number: int) -> dict[str, Any]:
-        sight = self._sight(alias)
-        row = sight.groups.row(number)
-        return {
-            "kafka_cluster": alias,
-            "group": name,
-            "status": row.status.name,
-            "sentence": sight.rows.sentence(row.worst_row) if row.worst_row >= 0 else row.sentence,
-            "partitions": {
-                status.name: row.partitions[status] for status in Status if row.partitions[status]
-            },
-            "lag_records": row.total_lag if row.max_lag >= 0 else None,
-            "max_lag_records": row.max_lag if row.max_lag >= 0 else None,
-            "lag_s": round(row.lag_s, 3) if row.lag_s >= 0 else None,
-        }
-
-    def _group(self, question: dict[str, Any]) -> Answer:
-        """Answer with one group and each of its partitions, its window included."""
-        alias, name = question["kafka_cluster"], question["group"]
-        watch = self._watches.get(alias)
-        if watch is None:
-            known = ", ".join(sorted(self._watches))
-            return Answer(
-                {"status": 404}, [_json({"error": f"No cluster is called {alias} (known: {known})."})]
-            )
-        number = watch.lag.slots.number(name)
-        if number is None:
-            sentence = f"No group of this name has an offset on {alias}."
-            return Answer({"status": 404}, [_json({"error": sentence})])
-        sight = self._sight(alias)
-        with watch.lock:
-            document = self._group_line(alias, name, number)
-            document["members"] = watch.lag.membership.members(name)
-            document["rows"] = partition_rows(watch.lag, sight, name)
-        return Answer({"status": 200}, [_json(document)])
-
-    def _sight(self, alias: str) -> GroupSight:
+    def _sight(self, alias: str, least: int = 0) -> GroupSight:
+        """Return the verdicts on a cluster's groups, on so many at least."""
         now_s = self._clock.wall_s()
         before = self._sights.get(alias)
-        if before is not None and 0 <= now_s - before[0] < SIGHT_S:
+        fresh = before is not None and 0 <= now_s - before[0] < SIGHT_S
+        if before is not None and fresh and len(before[1].groups.status) >= least:
             return before[1]
         watch = self._watches[alias]
         with watch.lock:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.burrow_rules import BurrowPolicy
-from lagmon.burrow_sweep import BurrowGroups, BurrowSweep, burrow_groups, burrow_sweep, lowest_end
 from lagmon.heads import Heads
 from lagmon.intake import Intake
 from lagmon.java_hash import partition_of
@@ -28,10 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
-
-
-BURROW_EXPIRES_MS = 7 * 86_400_000
-"""A group without a commit for so long is not found any more: Burrow's expire-group, by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +58,9 @@ class ClusterLag:
             ends=self._ends,
         )
         self.topics: dict[str, int] = {}  # every topic that the cluster has, with its partitions
-        self._ids: dict[str, str] = {}
+        self.ids: dict[str, str] = {}  # of topics that groups read, by name
         self._remade_ms: dict[int, int] = {}  # of places, when the topic was seen to be another one
+        self._held_ms: dict[int, int] = {}  # of places, when a transaction was last seen to hold up readers
         self._read_to_ms = np.full(1, -1, np.int64)  # by partition of __consumer_offsets
         self._home = np.zeros(0, np.int32)  # of groups by number, the partition that they are in
         self._homes_known: list[str] = []
@@ -83,10 +78,19 @@ class ClusterLag:
                 self.places.take(name, count - 1)
         return gone
 
+    def note_looked(
+        self, places: NDArray[np.int32], ends: NDArray[np.int64], stables: NDArray[np.int64], at_ms: int
+    ) -> None:
+        """Take the high watermarks and last stable offsets that were read at an instant, -1 for no answer."""
+        self.heads.note(places, ends, at_ms)
+        self.heads.note_stable(places, stables)
+        held = (stables >= 0) & (stables < ends)
+        self._held_ms.update(dict.fromkeys(places[held].tolist(), at_ms))
+
     def note_id(self, topic: str, topic_id: str, now_ms: int) -> bool:
         """Take note of a topic's id; return whether it is another topic of the same name."""
-        before = self._ids.get(topic)
-        self._ids[topic] = topic_id
+        before = self.ids.get(topic)
+        self.ids[topic] = topic_id
         if before in (None, topic_id):
             return False
         places = np.array(self.places.of(topic), np.int32)
@@ -98,9 +102,15 @@ class ClusterLag:
         """Know nothing of a topic that went away, nor of what groups had read of it."""
         places = self.places.drop(topic)
         self.intake.drop_places(places)
-        self._ids.pop(topic, None)
+        self.ids.pop(topic, None)
         for place in places:
             self._remade_ms.pop(place, None)
+            self._held_ms.pop(place, None)
+
+    def watched_topics(self) -> list[str]:
+        """Return the topics on which any group has an offset."""
+        places = np.unique(self.slots.place[: len(self.slots)])
+        return sorted({self.places.name(place)[0] for place in places.tolist() if place >= 0})
 
     # --- how far the commits are read
 
@@ -135,25 +145,6 @@ class ClusterLag:
             now_ms, rows, seconds, kinds, judge_groups(rows.status, rows.lag, seconds, grouping)
         )
 
-    def see_as_burrow(self, now_ms: int) -> tuple[BurrowSweep, BurrowGroups]:
-        """Judge every group by Burrow's rules."""
-        count = len(self.slots)
-        places = self.slots.place[:count]
-        used = places >= 0
-        at = np.where(used, places, 0)
-        recent = self.heads.recent[at] if count else np.zeros((0, 10), np.int64)
-        found = burrow_sweep(
-            self._windows(count),
-            recent[:, -1],
-            lowest_end(np.ascontiguousarray(recent)),
-            now_ms=now_ms,
-            policy=BurrowPolicy(),
-        )
-        grouping = self._grouping(used)
-        newest_ms, _ = grouping.largest(self.rings.committed_ms[:count, -1], -1)
-        expired = newest_ms < now_ms - BURROW_EXPIRES_MS
-        return found, burrow_groups(found, grouping, expired)
-
     def _windows(self, count: int) -> Windows:
         rings = self.rings
         return Windows(
@@ -171,6 +162,10 @@ class ClusterLag:
         end, stable = heads.end[at], heads.stable[at]
         seen_ms = self.intake.seen_ms[:count]
         passed_ms, exact = heads.passed_ms(at, self.rings.offset[:count, -1])
+        for place, held_ms in self._held_ms.items():
+            # Until then there was nothing to read for one who waits for transactions to be decided.
+            late = (at == place) & (passed_ms >= 0) & (passed_ms < held_ms)
+            passed_ms[late] = held_ms
         return Positions(
             head=np.where(stable >= 0, np.minimum(stable, end), end),
             end=end,

@@ -1,30 +1,54 @@
-"""The partitions of one group as rows of a document: verdict, numbers, window. Pure."""
+"""The partitions of one group as rows of a document: verdict, numbers, window, and where the log ended.
+
+Pure.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lagmon.time_lag import LagKind
-from lagmon.words import STATUS_OF, Reason
+from lagmon.words import RANK, STATUS_OF, Reason
 
 if TYPE_CHECKING:
     from lagmon.cluster import ClusterLag, GroupSight
     from lagmon.membership import Owner
 
 
-def partition_rows(lag: ClusterLag, sight: GroupSight, group: str) -> list[dict[str, Any]]:
-    """Return a row for each partition that the group has an offset on, by topic and partition."""
+def partition_rows(
+    lag: ClusterLag, sight: GroupSight, group: str, *, first: int = 0, most: int | None = None
+) -> tuple[list[dict[str, Any]], int]:
+    """Return rows of the partitions that the group has an offset on, worst first, and how many there are."""
     owners = lag.membership.owners(group)
     slots = [slot for slot in lag.slots.of(group).tolist() if slot < len(sight.rows.reason)]
-    named = sorted((*lag.places.name(int(lag.slots.place[slot])), slot) for slot in slots)
-    return [
+    ordered = sorted(
+        (-RANK[_status(sight, slot)], -int(sight.rows.lag[slot]), *lag.places.name(_place(lag, slot)), slot)
+        for slot in slots
+    )
+    shown = ordered[first:] if most is None else ordered[first : first + most]
+    rows = [
         {"topic": topic, "partition": partition}
         | _row(lag, sight, slot)
         | _owner(owners.get((topic, partition)))
-        for topic, partition, slot in named
+        for _, _, topic, partition, slot in shown
     ]
+    return rows, len(ordered)
+
+
+def clients(lag: ClusterLag, group: str) -> list[dict[str, Any]]:
+    """Return the members that were given partitions, by client id and host, with how many they were given."""
+    given = Counter(lag.membership.owners(group).values())
+    ordered = sorted(given.items(), key=lambda one: (one[0].client_id, one[0].host))
+    return [_owner(owner) | {"partitions": count} for owner, count in ordered]
+
+
+def _status(sight: GroupSight, slot: int) -> Any:
+    return STATUS_OF[Reason(int(sight.rows.reason[slot]))]
+
+
+def _place(lag: ClusterLag, slot: int) -> int:
+    return int(lag.slots.place[slot])
 
 
 def _owner(owner: Owner | None) -> dict[str, Any]:
@@ -32,13 +56,12 @@ def _owner(owner: Owner | None) -> dict[str, Any]:
 
 
 def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
-    place = int(lag.slots.place[slot])
+    place = _place(lag, slot)
     rings, filled = lag.rings, int(lag.rings.filled[slot])
     columns = slice(rings.length - filled, rings.length)
     seconds = float(sight.lag_s[slot])
-    heads = lag.heads.recent[place]
     return {
-        "status": STATUS_OF[Reason(int(sight.rows.reason[slot]))].name,
+        "status": _status(sight, slot).name,
         "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
         "sentence": sight.rows.sentence(slot),
         "committed_offset": int(rings.offset[slot, -1]),
@@ -53,8 +76,19 @@ def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
                 rings.offset[slot, columns].tolist(), rings.committed_ms[slot, columns].tolist(), strict=True
             )
         ],
-        "ends": np.unique(heads[heads >= 0]).tolist(),
+        "ends": _ends(lag, place),
     }
+
+
+def _ends(lag: ClusterLag, place: int) -> list[dict[str, int]]:
+    """Return where the log ended at the looks that are kept, oldest first: all of late, fewer with age."""
+    heads = lag.heads.state()
+    ends, times = heads.ends[:, place].tolist(), heads.times[:, place].tolist()
+    return [
+        {"offset": end, "read_at_ms": heads.origin_ms + time}
+        for end, time in zip(ends, times, strict=True)
+        if end >= 0
+    ]
 
 
 def _known(number: int) -> int | None:

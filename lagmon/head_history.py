@@ -105,6 +105,26 @@ def passed(ends: Int64s, times: Int32s, places: Int32s, offsets: Int64s) -> tupl
     return np.where(bracketed, time, upper_time), has_passed, bracketed & (lower_time > -SPAN_MS)
 
 
+def ended(ends: Int64s, times: Int32s, places: Int32s, at: Int64s) -> Int64s:
+    """Return where each end was at an instant (ms from the origin): on the line between the looks around it.
+
+    -1 before the oldest look and after the newest, of which it is not known.
+    """
+    above = np.zeros(len(places), np.int64)  # the first column that is known and not earlier
+    for column in range(POINTS):
+        above += (ends[column, places] < 0) | (times[column, places] < at)
+    known = above < POINTS
+    upper = np.minimum(above, POINTS - 1)
+    lower = np.maximum(upper - 1, 0)
+    upper_end, lower_end = ends[upper, places], ends[lower, places]
+    upper_time, lower_time = times[upper, places].astype(np.int64), times[lower, places].astype(np.int64)
+    here = upper_time == at
+    known &= here | ((above > 0) & (lower_end >= 0))
+    share = (at - lower_time) / np.maximum(upper_time - lower_time, 1).astype(np.float64)
+    share = np.where(here, 1.0, np.where(known, share, 0.0))
+    return np.where(known, lower_end + np.floor((upper_end - lower_end) * share).astype(np.int64), -1)
+
+
 def _first_above(ends: Int64s, places: Int32s, offsets: Int64s) -> Int64s:
     """Return the first column whose end is greater than the offset, `POINTS` where none is."""
     found = np.zeros(len(places), np.int64)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.head_history import AGED, POINTS, SPAN_MS, age, passed
+from lagmon.head_history import AGED, POINTS, SPAN_MS, age, ended, passed
 from lagmon.place_rows import chunks, grown, parts, places_of
 
 if TYPE_CHECKING:
@@ -171,6 +171,13 @@ class Heads:
             times[part] = np.where(has_passed, time + self._origin_ms, -1)
             exact[part] = bracketed
         return times, exact
+
+    def end_at(self, places: Int32s, at_ms: Int64s) -> Int64s:
+        """Return where each end was at its instant, -1 before the oldest look and after the newest."""
+        found = np.empty(len(places), np.int64)
+        for part in parts(len(places)):
+            found[part] = ended(self._ends, self._times, places[part], at_ms[part] - self._origin_ms)
+        return found
 
     def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
         """Return the oldest point that is kept of each place: its end and its time, -1 where none is."""

@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from lagmon.answers import Answers
 from lagmon.cluster import ClusterLag
+from lagmon.mirror_answers import MirrorAnswers
+from lagmon.mirror_flow import MirrorFlow
+from lagmon.mirror_ids import MirrorIds
+from lagmon.mirror_offsets import MirrorOffsets
 from lagmon.orders import Orders, read_orders
 from lagmon.watching import ClusterWatch
 from runtime import channel, logs
@@ -25,7 +29,10 @@ from runtime.logs import Redactor
 from runtime.supervision import State, supervise
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
     from runtime.channel import Answer
+    from runtime.clock import WaitingClock
     from runtime.logs import Logger
 
 NICER = 5  # than the service, whose taps time the canary
@@ -51,7 +58,22 @@ async def serve(orders: Orders) -> None:
         )
         for alias, settings in orders.clients.items()
     ]
-    answers = Answers(orders, watches, clock=clock)
+    flows, readers = _mirrors(orders, watches, clock)
+    locks = [*(watch.lock for watch in watches), *(reader.turn for reader in readers)]
+    askers = [
+        MirrorIds(
+            watch.alias,
+            orders.clients[watch.alias],
+            flows,
+            lag=watch.lag,
+            locks=locks,
+            clock=clock,
+            tell=partial(log.warning, kafka_cluster=watch.alias),
+        )
+        for watch in (watches if flows else ())
+    ]
+    mirrors = MirrorAnswers(flows, locks, clock=clock)
+    answers = Answers(orders, watches, clock=clock, mirrors=mirrors)
 
     async def answer(question: dict[str, Any]) -> Answer:
         return await answers.answer(question)
@@ -62,12 +84,16 @@ async def serve(orders: Orders) -> None:
     server = await channel.listen(orders.socket, answer, wrong=wrong)
     async with asyncio.TaskGroup() as group:
         group.create_task(_end_with_input(stopping))
-        for watch in watches:
-            tell = partial(_tell, answers, log, watch.alias)
+        works: list[tuple[str, Callable[[asyncio.Event], Awaitable[None]], Callable[[State], None]]] = [
+            *((watch.alias, watch.run, partial(_tell, answers, log, watch.alias)) for watch in watches),
+            *((reader.name, reader.run, partial(_tell_of_offsets, reader, log)) for reader in readers),
+            *((one.alias, one.run, _leave_untold) for one in askers),
+        ]
+        for name, run, tell in works:
             group.create_task(
                 supervise(
-                    watch.alias,
-                    partial(watch.run, stopping),
+                    name,
+                    partial(run, stopping),
                     clock=clock,
                     random=random.SystemRandom(),
                     on_state=tell,
@@ -76,6 +102,39 @@ async def serve(orders: Orders) -> None:
             )
         await stopping.wait()
     server.close()
+
+
+def _mirrors(
+    orders: Orders, watches: Sequence[ClusterWatch], clock: WaitingClock
+) -> tuple[list[MirrorFlow], list[MirrorOffsets]]:
+    """Make a flow for each order, and one reader for each offsets topic that they are in."""
+    watched = {watch.alias: watch for watch in watches}
+    flows = [
+        MirrorFlow(order, watched[order.flow.source].lag, watched[order.flow.target].lag)
+        for order in orders.mirrors
+    ]
+    topics: dict[tuple[str, str], list[MirrorFlow]] = {}
+    for flow in flows:
+        if not flow.order.offsets_topic:
+            continue  # its verdict says so
+        topics.setdefault((flow.order.offsets_cluster, flow.order.offsets_topic), []).append(flow)
+    readers = [
+        MirrorOffsets(
+            orders.clients[alias], found, host=watched[alias].lag, lock=watched[alias].lock, clock=clock
+        )
+        for (alias, _), found in topics.items()
+    ]
+    return flows, readers
+
+
+def _leave_untold(_state: State) -> None:
+    """Say nothing: the same cluster's watch says it."""
+
+
+def _tell_of_offsets(reader: MirrorOffsets, log: Logger, state: State) -> None:
+    reader.tell(state.sentence)
+    if state.sentence:
+        log.warning(state.sentence, kafka_cluster=reader.cluster, topic=reader.topic)
 
 
 def _tell(answers: Answers, log: Logger, alias: str, state: State) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fleet.filters import PatternList
+from lagmon.mirror_orders import MirrorOrder, read_mirror, write_mirror
 from runtime.kafka.translation import ClientSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Orders:
     max_series: int
     log_level: str
     log_format: Literal["text", "json"]
+    mirrors: tuple[MirrorOrder, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def wanted(self, _alias: str, group: str, _topic: str) -> bool:
@@ -44,6 +46,7 @@ def write_orders(
     log_level: str,
     log_format: str,
     secrets: frozenset[str],
+    mirrors: Iterable[MirrorOrder] = (),
 ) -> dict[str, Any]:
     """Return the orders as JSON has them; the worker adds its socket."""
     return {
@@ -55,6 +58,7 @@ def write_orders(
         "max_series": max_series,
         "log_level": log_level,
         "log_format": log_format,
+        "mirrors": [write_mirror(one) for one in mirrors],
         "secrets": sorted(secrets),
     }
 
@@ -71,5 +75,6 @@ def read_orders(told: Mapping[str, Any]) -> Orders:
         max_series=told["max_series"],
         log_level=told["log_level"],
         log_format=told["log_format"],
+        mirrors=tuple(read_mirror(one) for one in told.get("mirrors", ())),
         secrets=tuple(told["secrets"]),
     )

@@ -132,6 +132,8 @@ class _Case:
 
     @property
     def stopped_after_ms(self) -> int:
+        if self.position.members == 0:  # nobody is there whose pace it could be
+            return self.policy.stopped_after_ms
         return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
 
     @property

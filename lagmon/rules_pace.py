@@ -86,7 +86,11 @@ class Pace:
             standing_since_ms=standing_since_ms,
             standing_ms=now_ms - standing_since_ms,
             usual_gap_ms=usual_gap_ms,
-            stopped_after_ms=np.maximum(policy.stopped_after_ms, policy.usual_gaps * usual_gap_ms),
+            stopped_after_ms=np.where(
+                here.members == 0,
+                policy.stopped_after_ms,
+                np.maximum(policy.stopped_after_ms, policy.usual_gaps * usual_gap_ms),
+            ),
             same_since_standing=same_since_standing,
             moves=offset[-1] > first,
             is_back=offset[-1] < peak,

@@ -1,4 +1,4 @@
-"""What `/metrics` tells of groups: the families of all clusters, and their values at one instant. Pure."""
+"""What `/metrics` tells of groups and mirrors: all families, and their values at one instant. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,23 @@ if TYPE_CHECKING:
 
     from lagmon.cluster import ClusterLag, GroupSight
     from lagmon.exposition_format import Form
+    from lagmon.mirror_telling import MirrorTelling, Sights
 
 
 class Telling:
     """Keeps the labels of every series between scrapes; call `tell` under the lock of what it reads."""
 
-    def __init__(self, clusters: Mapping[str, ClusterLag], *, per_partition: bool, max_series: int) -> None:
+    def __init__(
+        self,
+        clusters: Mapping[str, ClusterLag],
+        *,
+        per_partition: bool,
+        max_series: int,
+        mirrors: MirrorTelling | None = None,
+    ) -> None:
         self._clusters = dict(clusters)
         self._per_partition = per_partition
+        self._mirrors = mirrors
         group = (
             series.GROUP_STATUS,
             series.GROUP_LAG_RECORDS,
@@ -40,6 +49,8 @@ class Telling:
             for family in self._counts:
                 family.put(row, [alias])
         families = [*self._groups, *([self._partitions] if per_partition else []), *self._counts]
+        if mirrors is not None:
+            families += mirrors.families
         self._exposition = Exposition(families)
         self._rows: dict[tuple[str, str], int] = {}  # of groups, by cluster and name
         self._free: list[int] = []
@@ -48,8 +59,13 @@ class Telling:
             str, NDArray[np.int64]
         ] = {}  # of slots by cluster: group and place, as they are told
 
-    def tell(self, sights: Mapping[str, GroupSight], form: Form) -> Iterator[bytes]:
-        """Return the text of all families, in pieces; `sights` are the verdicts on each cluster's groups."""
+    def tell(
+        self, sights: Mapping[str, GroupSight], form: Form, *, flows: Sights | None = None
+    ) -> Iterator[bytes]:
+        """Return the text of all families, in pieces; `sights` are the verdicts on each cluster's groups.
+
+        `flows` are those on mirrors, where these are told.
+        """
         columns = self._group_columns(sights)
         taken = [self._clusters[alias].intake.taken for alias in self._clusters]
         values: dict[Family, NDArray[np.generic]] = dict(zip(self._groups, columns, strict=True))
@@ -57,6 +73,8 @@ class Telling:
             values[self._partitions] = self._partition_column(sights)
         values[self._counts[0]] = np.array([one.commits for one in taken], np.int64)
         values[self._counts[1]] = np.array([one.malformed for one in taken], np.int64)
+        if self._mirrors is not None:
+            values |= self._mirrors.values(flows or {})
         return self._exposition.render(values, form)
 
     def _group_columns(self, sights: Mapping[str, GroupSight]) -> Sequence[NDArray[np.generic]]:

@@ -108,16 +108,27 @@ class ClusterWatch:
         at_ms = int(self._clock.wall_s() * 1000)
         stables = np.array(positions.read(asked, Which.STABLE), np.int64)
         with self.lock:
-            self.lag.heads.note(places, ends, at_ms)
-            self.lag.heads.note_stable(places, stables)
+            self.lag.note_looked(places, ends, stables, at_ms)
         if rarely:
             starts = np.array(positions.read(asked, Which.START), np.int64)
             with self.lock:
                 self.lag.heads.note_starts(places, starts)
+        self._look_at_ids(positions, at_ms, everywhere=rarely)
         self._expect(asked, stables.tolist(), at_ms)
         self._looks += 1
         self.looked_at = self._clock.wall_s()
         self.look_took_s = self.looked_at - began_at
+
+    def _look_at_ids(self, positions: Positions, at_ms: int, *, everywhere: bool) -> None:
+        """Read the ids of topics that groups read: of all, or of those of which none is known yet."""
+        with self.lock:
+            wanted = [one for one in self.lag.watched_topics() if everywhere or one not in self.lag.ids]
+        ids = positions.ids(wanted)
+        if ids:
+            with self.lock:
+                for topic, topic_id in ids.items():
+                    self.lag.note_id(topic, topic_id, at_ms)
+                self.lag.membership.name_topics({one: topic for topic, one in self.lag.ids.items()})
 
     def _asked(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], list[tuple[str, int]]]:
         """Return the partitions with a leader, and their places."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fleet.quantity import duration_text
@@ -21,9 +22,12 @@ def print_configured(sheet: Sheet, config: Configuration) -> None:
     sheet.heading("Read")
     sheet.say(str(config.path), hang=4)
     mirrors = config.mm2_path
-    if mirrors is not None and mirrors != config.path:
+    if mirrors is not None and config.connectors:
+        sheet.say(f"{mirrors}, as Kafka Connect is given it", hang=4)
+    elif mirrors is not None and mirrors != config.path:
         sheet.say(f"{mirrors}, as MirrorMaker reads it", hang=4)
     _print_version(sheet, config)
+    _print_connectors(sheet, config)
     sheet.heading(f"Clusters ({len(config.clients)})")
     for cluster in config.topology.clusters:
         if cluster.alias in config.clients:
@@ -54,6 +58,21 @@ def _print_version(sheet: Sheet, config: Configuration) -> None:
             "MirrorMaker's version is not known (mirror_version): where 3.x and 4.x differ, both readings are"
             " shown."
         )
+
+
+def _print_connectors(sheet: Sheet, config: Configuration) -> None:
+    if not config.connectors:
+        return
+    sheet.heading(f"Connectors ({len(config.connectors)})")
+    for connector in config.connectors:
+        sheet.say(connector.name)
+        sheet.fact("kind", connector.kind or "")
+        sheet.fact("flow", connector.flow)
+        if connector.state:
+            sheet.fact("state", connector.state)
+            tasks = Counter(task.state for task in connector.tasks)
+            told = ", ".join(f"{count} {state}" for state, count in sorted(tasks.items()))
+            sheet.fact("tasks", told or "none")
 
 
 def _print_cluster(sheet: Sheet, alias: str, settings: ClientSettings) -> None:

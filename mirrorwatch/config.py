@@ -1,4 +1,4 @@
-"""The sections of the configuration that belong to no part: mm2, mirror_version, clusters, flows, links.
+"""The sections of the configuration that belong to no part: mm2, connect, mirror_version, clusters, flows.
 
 The other sections come from the packages that they configure; here they are joined into one model, so that
 every problem of a file is found in one pass.
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
 from canary.config import CanaryConfig, FlowCanaryConfig
 from fleet.replication import major_version
 from lagmon.config import LagConfig
-from runtime.config import HttpConfig, Section, StoreConfig
+from mirrorwatch.config_connect_url import rest_address
+from runtime.config import HttpConfig, Section, SiblingError, StoreConfig
 
 # Names that stand in the documentation for parts that this version does not have. They are taken, so that
 # one file serves several versions, and the user is told that they do nothing.
 LATER_SECTIONS = ("checksum", "objectives", "links")
-LATER_FLOW_KEYS = ("lag_from", "group", "offsets")
+LATER_FLOW_KEYS = ("lag_from", "group")
 # The same of keys in sections that there are; these have defaults, so it is told where the user wrote one.
 LATER_KEYS = (("http", "external_url"), ("store", "keep", "syncs"))
 
@@ -40,6 +41,42 @@ def _flow_name(name: Any) -> Any:
 FlowName = Annotated[str, BeforeValidator(_flow_name)]
 
 
+class ConnectSection(Section):
+    """A Kafka Connect worker that runs the mirror; without `connectors` all of MirrorMaker's are taken."""
+
+    url: str
+    connectors: list[str] | None = Field(default=None, min_length=1, max_length=10_000)
+    username: str | None = Field(default=None, min_length=1)
+    password: SecretStr | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, text: str) -> str:
+        return rest_address(text)
+
+    @field_validator("username")
+    @classmethod
+    def _username(cls, text: str | None) -> str | None:
+        if text is not None and ":" in text:
+            raise ValueError("has a colon in it, which no user of HTTP can have")
+        return text
+
+    @field_validator("password")
+    @classmethod
+    def _password(cls, password: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        # A field that was refused is absent, and then there is nothing to judge yet.
+        if password is not None and info.data.get("username", "refused") is None:
+            raise SiblingError("username", "is missing, and a password without a user lets nobody in")
+        return password
+
+
+class OffsetsSection(Section):
+    """Where the mirror's Connect worker keeps how far it has come: its `offset.storage.topic`."""
+
+    topic: str = Field(min_length=1, max_length=249)
+    kafka_cluster: str | None = Field(default=None, min_length=1)
+
+
 class FlowSection(Section):
     """What is said of one flow; what is left out comes from the mm2 file, or is MirrorMaker's default."""
 
@@ -48,15 +85,38 @@ class FlowSection(Section):
     separator: str | None = Field(default=None, min_length=1, max_length=20)
     delivery: Literal["at_least_once", "exactly_once"] | None = None
     canary: FlowCanaryConfig = FlowCanaryConfig()
-    lag_from: Any = None
-    group: Any = None
-    offsets: Any = None
+    lag_from: Literal["connect-offsets", "group", "equal-offsets", "offset-syncs"] | None = None
+    group: str | None = Field(default=None, min_length=1)
+    offsets: OffsetsSection | None = Field(default=None)
+
+    @field_validator("group")
+    @classmethod
+    def _group(cls, text: str | None, info: ValidationInfo) -> str | None:
+        # A field that was refused is absent, and then there is nothing to judge yet.
+        lag_from = info.data.get("lag_from", "refused")
+        if text is not None:
+            if lag_from not in ("group", "refused"):
+                raise ValueError("has a meaning with lag_from: group only; write that, or leave it out")
+        elif lag_from == "group":
+            raise ValueError(
+                "is missing: name the consumer group of the mirror, or a pattern, such as mm1-.*"
+            )
+        return text
+
+    @field_validator("offsets")
+    @classmethod
+    def _offsets(cls, section: OffsetsSection | None, info: ValidationInfo) -> OffsetsSection | None:
+        lag_from = info.data.get("lag_from") or "connect-offsets"
+        if section is not None and lag_from != "connect-offsets":
+            raise ValueError(f"has no meaning with lag_from: {lag_from}; leave one of the two out")
+        return section
 
 
 class RootSection(Section):
     """The whole file."""
 
     mm2: str | None = Field(default=None, min_length=1)
+    connect: ConnectSection | None = Field(default=None)
     mirror_version: str | None = None
     clusters: dict[str, dict[str, str]] = Field(default_factory=dict, max_length=200)
     flows: dict[FlowName, FlowSection] = Field(default_factory=dict, max_length=1000)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fleet import java_properties
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2 import ByHand, Mm2, read_mm2
 from fleet.mm2_names import WORKER_NAMES
+from mirrorwatch.config_connect_files import ConnectorsFile, MirrorForm, form_of
 from mirrorwatch.config_text import MAX_BYTES, check_properties, lines_of_keys, read_bytes
 from runtime.kafka.fate import Fate
 from runtime.kafka.java_clients import JAVA_KEYS
@@ -19,15 +20,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fleet.connect_config import Connector
+
 _REST = "dedicated.mode.enable.internal.rest"
 _ROLES = ("", "admin.", "consumer.", "producer.")
 
 
+class Mirror(Protocol):
+    """What tells of a mirror: a file, or an address. `name` is what it is called in sentences."""
+
+    name: str
+    path: Path | None  # None: it is no file
+    secrets: set[str]
+    connectors: tuple[Connector, ...]
+
+    def read(
+        self,
+        *,
+        mirror_version: str | None,
+        clusters: Mapping[str, Mapping[str, str]],
+        by_hand: Mapping[str, ByHand],
+    ) -> Mm2:
+        """Return clusters, flows and warnings; ConfigurationError with every problem."""
+        ...
+
+    def locate(self, alias: str, name: str) -> tuple[str, str] | None:
+        """Return where and under which key a client property of a cluster stands; None where it does not."""
+        ...
+
+
 class MirrorFile:
-    """One mm2.properties. `secrets` grows by what its configuration providers bring in."""
+    """One mm2.properties, or what stands for one. `secrets` grows by what it brings in from elsewhere."""
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
-        self.path = path
+        self.path: Path | None = path
+        self.name = str(path)
+        self.connectors: tuple[Connector, ...] = ()
+        self._path = path
+        self._described: ConnectorsFile | None = None
         self.secrets: set[str] = set()
         self._environ = _Remembering(environ, self.secrets)
         self._lines: dict[str, int] = {}
@@ -40,14 +70,24 @@ class MirrorFile:
         by_hand: Mapping[str, ByHand],
     ) -> Mm2:
         """Return what MirrorMaker makes of the file; ConfigurationError with the line of each problem."""
-        content = read_bytes(self.path)
-        check_properties(self.path, content)
+        content = read_bytes(self._path)
+        form = form_of(self._path, content)
+        if form is not MirrorForm.PROPERTIES:
+            self._described = ConnectorsFile(self._path, form)
+            self._described.secrets = self.secrets
+            try:
+                return self._described.read(
+                    content, mirror_version=mirror_version, clusters=clusters, by_hand=by_hand
+                )
+            finally:
+                self.connectors = self._described.connectors
+        check_properties(self._path, content)
         text = content.decode("latin-1")
         self._lines = lines_of_keys(text)
         try:
             return read_mm2(
                 text,
-                file=str(self.path),
+                file=self.name,
                 mirror_version=mirror_version,
                 environ=self._environ,
                 read_file=self._read_file,
@@ -60,21 +100,23 @@ class MirrorFile:
     def placed(self, problem: Problem) -> Problem:
         """Return the problem with the line of its key, where the key stands in this file."""
         line = self._lines.get(problem.key)
-        if line is None or problem.file != str(self.path):
+        if line is None or problem.file != self.name:
             return problem
         return replace(problem, file=f"{problem.file}:{line}")
 
     def locate(self, alias: str, name: str) -> tuple[str, str] | None:
         """Return file and key as written of a client property of a cluster; None where it is not here."""
+        if self._described is not None:
+            return self._described.locate(alias, name)
         for key in (*(f"{alias}.{role}{name}" for role in _ROLES), name):
             if key in self._lines:
-                return f"{self.path}:{self._lines[key]}", key
+                return f"{self.name}:{self._lines[key]}", key
         return None
 
     def _read_file(self, name: str) -> str:
         """Return the text of a file that a provider names, relative to this file; OSError where it cannot."""
         try:
-            with (self.path.parent / name).open("rb") as stream:
+            with (self._path.parent / name).open("rb") as stream:
                 text = stream.read(MAX_BYTES + 1).decode("utf-8")
         except ValueError as error:
             raise OSError(0, "it is not UTF-8 text") from error

@@ -6,14 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import ConfigurationError, Problem
+from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.filters import TopicFilter
 from fleet.flow import Flow
 from fleet.mm2 import ByHand
 from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
 from mirrorwatch.config import LATER_FLOW_KEYS, LATER_KEYS, LATER_SECTIONS, FlowSection, RootSection
-from mirrorwatch.config_mirror import MirrorFile, for_our_clients, is_remark
+from mirrorwatch.config_connect import ConnectAddress
+from mirrorwatch.config_connect_files import refuse_mirror
+from mirrorwatch.config_lag_sources import sources_of_lag, wrong_sources
+from mirrorwatch.config_mirror import Mirror, MirrorFile, for_our_clients, is_remark
 from mirrorwatch.config_sections import PLACEHOLDER, sections_of
 from mirrorwatch.config_text import is_properties, read_bytes, yaml_document
 from mirrorwatch.configuration import Configuration
@@ -45,6 +48,7 @@ def read_configuration(
         bare = _kept(RootSection(mm2=path.name), running)
         return _Reading(path, bare, None, environ).configuration()
     document = yaml_document(path, read_bytes(path))
+    refuse_mirror(document)
     document, unresolved = interpolate(document, environ=environ, directory=path.parent)
     root, problems = sections_of(document)
     if root is None:
@@ -75,7 +79,15 @@ class _Reading:
         self._document = document
         self._warnings: list[Problem] = []
         self._remarks: list[Problem] = []
-        self._mirror = MirrorFile(path.parent / root.mm2, environ) if root.mm2 is not None else None
+        self._unavailable: UnavailableError | RefusedError | None = None
+        self._mirror: Mirror | None = None
+        if root.mm2 is not None:
+            self._mirror = MirrorFile(path.parent / root.mm2, environ)
+        elif root.connect is not None:
+            self._mirror = ConnectAddress(root.connect, self._problem)
+        if root.mm2 is not None and root.connect is not None:
+            sentence = "stands beside mm2, and a mirror is told of once: keep one of the two"
+            self.problems.append(self._problem(("connect",), sentence))
 
     def configuration(self) -> Configuration:
         topology = self._topology()
@@ -86,11 +98,15 @@ class _Reading:
         self.problems += problems
         self._warnings += warnings
         web_config = self._web_config()
+        lag_sources, unknown = sources_of_lag(topology, self._root.flows, where=self._problem)
+        self._warnings += unknown
         self._warn_of_later_parts()
         secrets = self._secrets(topology, clients)
         if self.problems:
             hidden = {*secrets, *(self._mirror.secrets if self._mirror is not None else ())}
             raise ConfigurationError(_in_order(self.problems, hidden, self.unresolved))
+        if self._unavailable is not None:  # what is wrong anyway goes before it
+            raise self._unavailable
         return Configuration(
             path=self._path,
             topology=topology,
@@ -103,6 +119,8 @@ class _Reading:
             secrets=secrets,
             remarks=frozenset(self._remarks),
             mm2_path=self._mirror.path if self._mirror is not None else None,
+            connectors=self._mirror.connectors if self._mirror is not None else (),
+            lag_sources=lag_sources,
             web_config=web_config,
             lag=self._root.lag,
         )
@@ -117,7 +135,9 @@ class _Reading:
             self._check_flows(frozenset(self._root.clusters), partial=True)
             return Topology((), ())
         clusters, flows = found
-        usable = self._check_flows(frozenset(cluster.alias for cluster in clusters), partial=False)
+        aliases = frozenset(cluster.alias for cluster in clusters)
+        self.problems += wrong_sources(self._root.flows, aliases, where=self._problem)
+        usable = self._check_flows(aliases, partial=False)
         known = {flow.name for flow in flows}
         flows = tuple(self._refine(flow) for flow in flows)
         flows += tuple(self._made(name, self._root.flows[name]) for name in usable if name not in known)
@@ -140,10 +160,13 @@ class _Reading:
             mm2 = self._mirror.read(
                 mirror_version=self._root.mirror_version, clusters=self._root.clusters, by_hand=by_hand
             )
+        except (UnavailableError, RefusedError) as error:
+            self._unavailable = error
+            return None
         except ConfigurationError as error:
             named = self._document is not None
             for problem in error.problems:
-                if named and not problem.key and problem.file == str(self._mirror.path):
+                if named and not problem.key and problem.file == self._mirror.name:
                     told = self._problem(("mm2",), f"{problem.file} {problem.sentence}")
                     self.problems.append(told)
                 else:
@@ -193,9 +216,14 @@ class _Reading:
 
     def _refine(self, flow: Flow) -> Flow:
         said = self._root.flows.get(flow.name)
-        if said is None or said.delivery is None:
+        if said is None:
             return flow
-        return replace(flow, exactly_once=said.delivery == "exactly_once")
+        if said.delivery is not None:
+            flow = replace(flow, exactly_once=said.delivery == "exactly_once")
+        if said.offsets is not None:
+            home = said.offsets.kafka_cluster or flow.target
+            flow = replace(flow, offset_storage_topic=said.offsets.topic, offset_storage_cluster=home)
+        return flow
 
     def _made(self, name: str, said: FlowSection) -> Flow:
         """Return a flow that no mm2 file has."""
@@ -207,6 +235,8 @@ class _Reading:
         return Flow(
             source=source,
             target=target,
+            offset_storage_topic=said.offsets.topic if said.offsets else None,
+            offset_storage_cluster=said.offsets.kafka_cluster if said.offsets else None,
             policy=self._policy(name, said) or ReplicationPolicy(),
             topic_filter=topics,
             mirror_version=self._root.mirror_version,
@@ -284,7 +314,7 @@ class _Reading:
         for name in self._root.flows:
             if name not in known:
                 sentence = (
-                    f"{self._mirror.path} does not enable it; it is watched as a flow of another mirror"
+                    f"{self._mirror.name} does not enable it; it is watched as a flow of another mirror"
                 )
                 self._warnings.append(self._problem(("flows", name), sentence))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 20
 # Stands in for a cluster that was refused, so that nothing more is said of it.
 PLACEHOLDER = {"bootstrap.servers": "placeholder:9092"}
+_MIRROR = (("mm2",), ("connect",))
 _QUOTED = re.compile(r", not '.*'$")
 
 
@@ -29,8 +30,8 @@ def sections_of(document: Document) -> tuple[RootSection | None, list[Problem]]:
             return RootSection.model_validate(data), problems
         except ValidationError as error:
             problems += _told(error, document)
-            if any(details["loc"][:1] == ("mm2",) for details in error.errors(include_url=False)):
-                return None, problems  # without the mirror's file nothing can be said of clusters and flows
+            if any(details["loc"][:1] in _MIRROR for details in error.errors(include_url=False)):
+                return None, problems  # without the mirror itself nothing can be said of clusters and flows
             for details in error.errors(include_url=False):
                 _prune(data, details["loc"])
     return None, problems

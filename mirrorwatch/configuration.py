@@ -14,10 +14,26 @@ if TYPE_CHECKING:
 
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
+    from fleet.connect_config import Connector
     from fleet.errors import Problem
     from fleet.topology import Topology
     from runtime.config import HttpConfig, StoreConfig
     from runtime.kafka.translation import ClientSettings
+
+
+@dataclass(frozen=True, slots=True)
+class LagSource:
+    """From what it is known how far one flow has come.
+
+    `lag_from` is connect-offsets, group, equal-offsets or offset-syncs. `group` is a pattern of names, for
+    the second alone; `kafka_cluster` and `topic` are where offsets are kept, for the first: the topic is None
+    where nothing says its name.
+    """
+
+    lag_from: str
+    group: str | None = None
+    kafka_cluster: str | None = None
+    topic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +42,9 @@ class Configuration:
 
     `warnings` are for the operator and stop nothing. `remarks` are those of them that change nothing of what
     is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
-    None where there is none. `web_config` is what the file of http.web_config_file holds; without such a
-    file it asks nobody.
+    None where there is none. `connectors` are those of a mirror on Connect, without what they hold, each as
+    it was when this was read. `lag_sources` has every flow by name. `web_config` is what the file of
+    http.web_config_file holds; without such a file it asks nobody.
     """
 
     path: Path
@@ -41,6 +58,8 @@ class Configuration:
     secrets: frozenset[str] = field(repr=False)
     remarks: frozenset[Problem] = frozenset()
     mm2_path: Path | None = None
+    connectors: tuple[Connector, ...] = ()
+    lag_sources: Mapping[str, LagSource] = field(default_factory=dict)
     lag: LagConfig = field(default_factory=LagConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
 

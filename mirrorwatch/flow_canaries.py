@@ -83,9 +83,10 @@ def _heartbeats_topic(flow: Flow) -> str:
 def _tasks_topic(flow: Flow, said: FlowSection | None) -> str:
     """Return the topic on the target in which a dedicated mirror keeps what its tasks are to do.
 
-    In Connect mode, which the name of an offsets topic tells, the name of that topic is not known.
+    In Connect mode, which the name of an offsets topic tells too, the name of that topic is not known, or
+    what stands in it stands under a connector's own name.
     """
-    if said is not None and said.offsets is not None:
+    if flow.on_connect or (said is not None and said.offsets is not None):
         return ""
     return flow.config_storage_topic or f"mm2-configs.{flow.source}.internal"
 

@@ -20,10 +20,12 @@ from fleet.series import OUTCOMES
 from fleet.vocabulary import Verdict
 from mirrorwatch import words
 from mirrorwatch.charts import latency_chart, newest_measured
+from mirrorwatch.group_page import LOOKS, MEANINGS, ShownName, behind_text, lag_text, offset_text
+from mirrorwatch.group_page_picture import offsets_picture
 from mirrorwatch.picture import picture_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mirrorwatch.view import FlowView, ServiceView
 
@@ -72,7 +74,10 @@ class Page:
             "build": self.build,
             "glyphs": words.GLYPHS,
             "latency_chart": latency_chart,
+            "looks": LOOKS,
+            "meanings": MEANINGS,
             "newest_measured": newest_measured,
+            "offsets_picture": offsets_picture,
             "stages": STAGES,
             "Verdict": Verdict,
         }
@@ -80,15 +85,18 @@ class Page:
             "age": words.age_text,
             "anchor": anchor,
             "arrow": arrow,
+            "behind": behind_text,
             "duration": duration_text,
             "heartbeat": words.heartbeat_text,
+            "lag": lag_text,
             "latency": words.latency_text,
+            "offset": offset_text,
             "passed_by": words.unreached_text,
             "share": words.share_text,
+            "shown": ShownName.of,
         }
         # All of them now: the files may be replaced by another version's while this process runs.
-        templates = {name: environment.get_template(name) for name in environment.list_templates()}
-        self._page, self._view = templates["page.html"], templates["view.html"]
+        self._templates = {name: environment.get_template(name) for name in environment.list_templates()}
 
     def asset(self, name: str) -> str:
         """Return the address of a static file, with the hash of its content so that it may be kept."""
@@ -96,20 +104,23 @@ class Page:
 
     def page(self, view: ServiceView) -> str:
         """Draw the whole document."""
-        return self._page.render(self._names(view))
+        return self._templates["page.html"].render(self._names(view))
 
     def fragment(self, view: ServiceView) -> str:
         """Draw what the page swaps in: the element with id `view`, title and icon in its attributes."""
-        return self._view.render(self._names(view))
+        return self._templates["view.html"].render(self._names(view))
+
+    def draw(self, template: str, names: Mapping[str, Any], *, now_at: float) -> str:
+        """Draw a page about groups; `names` are what its template speaks of, `look` among them."""
+        common = {"icon": self.asset(f"icon-{names['look']}.svg"), "now_at": now_at, "when": _when(now_at)}
+        return self._templates[template].render(names, **common)
+
+    def away(self, sentence: str, *, now_at: float) -> str:
+        """Draw what stands in place of a page about groups that cannot be had."""
+        return self.draw("group_away.html", {"sentence": sentence, "look": Verdict.UNKNOWN}, now_at=now_at)
 
     def _names(self, view: ServiceView) -> dict[str, Any]:
         """Return what the templates speak of."""
-
-        def when(at: float) -> Markup:
-            return Markup('<time datetime="{}">{}</time>').format(
-                words.iso_text(at), words.moment_text(at, view.now_at)
-            )
-
         worst = words.worst(view)
         return {
             "view": view,
@@ -119,9 +130,20 @@ class Page:
             "notes": words.side_notes(view),
             "picture": picture_of(view),
             "title": words.title(view),
-            "when": when,
+            "when": _when(view.now_at),
             "worst": worst,
         }
+
+
+def _when(now_at: float) -> Callable[[float], Markup]:
+    """Return what writes a moment as seen from now."""
+
+    def when(at: float) -> Markup:
+        return Markup('<time datetime="{}">{}</time>').format(
+            words.iso_text(at), words.moment_text(at, now_at)
+        )
+
+    return when
 
 
 def _readable(value: Any) -> Any:

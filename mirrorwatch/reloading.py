@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canary.heritage import FlowHeritage
-from fleet.errors import ConfigurationError, UnavailableError
+from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from mirrorwatch.changes import Changes, at_the_next_start, in_effect, what_changes
 from runtime import logs
 
@@ -127,7 +127,7 @@ class Reloading:
             heritage = await self._load() if changes.begun else {}
         except ConfigurationError as error:
             return self._refuse(tuple(str(problem) for problem in error.problems)), None
-        except UnavailableError as error:
+        except (UnavailableError, RefusedError) as error:
             return self._refuse((str(error),), unavailable=True), None
         except Exception as error:  # noqa: BLE001 - a fault of ours in reading must not end what runs well
             self._log.exception("a configuration could not be read, which is a bug")

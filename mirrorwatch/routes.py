@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -18,6 +19,7 @@ from mirrorwatch.page import Page
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from mirrorwatch.group_page import GroupsView
     from mirrorwatch.view import FlowView, ServiceView
 
 SECURITY_HEADERS = {
@@ -35,16 +37,28 @@ SECURITY_HEADERS = {
 _SHARED_S = 0.9
 
 
-def routes(look: Callable[[], ServiceView]) -> list[web.RouteDef]:
-    """Return the routes of page and API; `look` makes the view anew whenever it is called."""
-    page = Page()
+def routes(
+    look: Callable[[], ServiceView],
+    *,
+    page: Page | None = None,
+    groups: Callable[[], Awaitable[GroupsView]] | None = None,
+) -> list[web.RouteDef]:
+    """Return the routes of page and API; `look` makes the view anew whenever it is called.
+
+    `groups` tells how many groups are how, where there is a lag monitor.
+    """
+    page = page or Page()
     whole, fragment = _Drawing(page.page), _Drawing(page.fragment)
 
+    async def seen() -> ServiceView:
+        counted = await groups() if groups is not None else None
+        return replace(look(), groups=counted)
+
     async def show_page(_: web.Request) -> web.Response:
-        return _html(await whole.of(look()))
+        return _html(await whole.of(await seen()))
 
     async def show_view(_: web.Request) -> web.Response:
-        return _html(await fragment.of(look()))
+        return _html(await fragment.of(await seen()))
 
     async def show_static(request: web.Request) -> web.Response:
         return _static(page, request.match_info["name"], request.query.get("v"))

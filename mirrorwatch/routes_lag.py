@@ -1,59 +1,93 @@
-"""What the service answers about groups: Burrow's API under /v3, ours under /api/v1/groups."""
+"""What the service answers about groups to scripts: Burrow's API under /v3, ours under /api/v1/groups."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from aiohttp import web
 
 from fleet.errors import UnavailableError
+from mirrorwatch.routes import SECURITY_HEADERS, json_answer
 
 if TYPE_CHECKING:
     from mirrorwatch.lagging import Lagging
+
+MAX_SEARCH = 256  # letters
+MAX_AT_ONCE = 10_000
 
 
 def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
     """Return the routes; each passes its question on to the lag monitor's process."""
 
     async def show_burrow(request: web.Request) -> web.Response:
-        head, body = await _asked(lagging, "burrow", path=request.rel_url.raw_path, host=request.host)
+        try:
+            head, body = await lagging.ask("burrow", path=request.rel_url.raw_path, host=request.host)
+        except UnavailableError as error:
+            raise web.HTTPServiceUnavailable(text=sentence_of(error)) from error
         return web.Response(body=body, status=head["status"], content_type=head["content_type"])
 
     async def show_groups(request: web.Request) -> web.Response:
-        _, body = await _asked(lagging, "groups", **_page(request))
-        return web.Response(body=body, content_type="application/json")
+        return await _passed_on(lagging, "groups", **list_asked(request, most=100))
 
     async def show_group(request: web.Request) -> web.Response:
-        cluster, group = request.match_info["cluster"], request.match_info["group"]
-        head, body = await _asked(lagging, "group", kafka_cluster=cluster, group=group)
-        return web.Response(body=body, status=head["status"], content_type="application/json")
+        return await _passed_on(lagging, "group", **group_asked(request, most=MAX_AT_ONCE))
 
     return [
         web.get("/v3/{path:.*}", show_burrow),
         web.get("/burrow/admin", show_burrow),
         web.get("/api/v1/groups", show_groups),
-        web.get("/api/v1/groups/{cluster}/{group:.+}", show_group),
+        web.get("/api/v1/groups/{cluster}/{group:.*}", show_group),
     ]
 
 
-def _page(request: web.Request) -> dict[str, object]:
-    asked = request.query
-    try:
-        first, most = int(asked.get("offset", "0")), int(asked.get("limit", "100"))
-    except ValueError:
-        raise web.HTTPBadRequest(text="offset and limit are whole numbers.") from None
-    if first < 0 or not 1 <= most <= 10_000:
-        raise web.HTTPBadRequest(text="offset is at least 0, limit 1 to 10000.")
-    return {
-        "first": first,
-        "most": most,
-        "search": asked.get("search", "")[:256],
-        "kafka_cluster": asked.get("cluster", ""),
+def list_asked(request: web.Request, *, most: int) -> dict[str, object]:
+    """Return what of the list a request asks for; raises HTTPBadRequest with a sentence."""
+    return _page_asked(request, most) | {
+        "search": request.query.get("search", "")[:MAX_SEARCH],
+        "kafka_cluster": request.query.get("cluster", ""),
     }
 
 
-async def _asked(lagging: Lagging, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
+def group_asked(request: web.Request, *, most: int) -> dict[str, object]:
+    """Return which group a request asks for, and which of its partitions; raises HTTPBadRequest.
+
+    The name is taken from the path as it came: a slash in it is %2F. Names that no path can hold (32 KB, or
+    `..`) are asked for by `?id=`, as the page links them.
+    """
+    cluster, _, group = request.rel_url.raw_path.partition("/groups/")[2].partition("/")
+    called = {"group": unquote(group, errors="surrogatepass")}
+    if not group and request.query.get("id"):
+        called = {"group_id": request.query["id"]}
+    return _page_asked(request, most) | {"kafka_cluster": unquote(cluster), **called}
+
+
+def sentence_of(error: UnavailableError) -> str:
+    """Return why the monitor did not answer, as a sentence."""
+    return f"{str(error)[:1].upper()}{str(error)[1:]}."
+
+
+def _page_asked(request: web.Request, most: int) -> dict[str, object]:
+    asked = request.query
     try:
-        return await lagging.ask(question, **details)
+        first, most = int(asked.get("offset", "0")), int(asked.get("limit", str(most)))
+    except ValueError:
+        raise web.HTTPBadRequest(text="offset and limit are whole numbers.") from None
+    if first < 0 or not 1 <= most <= MAX_AT_ONCE:
+        raise web.HTTPBadRequest(text=f"offset is at least 0, limit 1 to {MAX_AT_ONCE}.")
+    return {"first": first, "most": most}
+
+
+async def _passed_on(lagging: Lagging, question: str, **details: Any) -> web.Response:
+    try:
+        head, body = await lagging.ask(question, **details)
     except UnavailableError as error:
-        raise web.HTTPServiceUnavailable(text=f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        return json_answer({"error": sentence_of(error)}, status=503)
+    answer = web.Response(
+        body=body,
+        status=head["status"],
+        content_type="application/json",
+        headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},
+    )
+    answer.enable_compression()
+    return answer

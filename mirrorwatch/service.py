@@ -22,8 +22,10 @@ from mirrorwatch.lagging import Lagging
 from mirrorwatch.latching import Latching
 from mirrorwatch.namesakes import of_one_name
 from mirrorwatch.numbering import service_numbers
+from mirrorwatch.page import Page
 from mirrorwatch.reloading import Reloading
 from mirrorwatch.routes import routes
+from mirrorwatch.routes_groups import GroupCounts, group_routes
 from mirrorwatch.routes_lag import lag_routes
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_upkeep import upkeep_routes
@@ -37,7 +39,7 @@ from runtime.limits import allow_many_files, use_enough_threads
 from runtime.store import Store, installation_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from aiohttp import web
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.changes import Changes
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.group_page import GroupsView
     from mirrorwatch.numbers import ServiceNumbers
     from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
@@ -302,17 +305,26 @@ class Service:
 
     def _application(self) -> web.Application:
         app = application(log=logs.get("http"))
+        page = Page()
         app.add_routes(
             [
                 *upkeep_routes(
                     self.numbers, lambda: set(self._config.clients) - self._keeper.tried, self._lagging
                 ),
-                *(lag_routes(self._lagging) if self._lagging is not None else ()),
-                *routes(self.view),
+                *self._lag_routes(page),
+                *routes(self.view, page=page, groups=self._group_counts()),
                 *order_routes(self, clock=self._clock),
             ]
         )
         return app
+
+    def _lag_routes(self, page: Page) -> list[web.RouteDef]:
+        if self._lagging is None:
+            return []
+        return [*lag_routes(self._lagging), *group_routes(self._lagging, page=page, clock=self._clock)]
+
+    def _group_counts(self) -> Callable[[], Awaitable[GroupsView]] | None:
+        return None if self._lagging is None else GroupCounts(self._lagging, clock=self._clock).view
 
     def view(self) -> ServiceView:
         """Return what the page shows."""
@@ -323,7 +335,7 @@ class Service:
             version=self._version,
             clock=self._clock,
             started_at=self._started_at,
-            verdicts=self._verdicts,
+            verdicts=self._verdicts if self._lagging is None else self._lagging.with_parts(self._verdicts),
             states=self._keeper.states,
             complaints=self._complaints.active(),
         )

@@ -19,8 +19,8 @@ import aiohttp
 from yarl import URL
 
 from fleet.errors import MalformedError
-from mirrorwatch.status_answer import Answer, answer_of
-from mirrorwatch.status_table import show
+from mirrorwatch.status_answer import Answer, GroupsAnswer, Note, answer_of, groups_of
+from mirrorwatch.status_table import show, show_groups
 from mirrorwatch.words import plain
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:9699"
 PATH = "/api/v1/flows"
+GROUPS_PATH = "/api/v1/groups"
+WORST_GROUPS = 10
 
 _TIMEOUT = aiohttp.ClientTimeout(total=10, sock_connect=4)
 _MOST_BYTES = 32 * 10**6
@@ -62,7 +64,7 @@ class _UsageError(_NoAnswerError):
 async def status(
     url: str, *, as_json: bool, console: Console, environ: Mapping[str, str] = MappingProxyType({})
 ) -> int:
-    """Show the verdicts of the service at `url` on the console and return the exit status.
+    """Show the verdicts of the service at `url` on the console and return the exit status, that of the flows.
 
     User and password are those of the address, or else those of the environment.
     """
@@ -71,7 +73,8 @@ async def status(
         console.file.reconfigure(errors="replace")
     try:
         address = _address(url)
-        answer = _read(await _fetch(address, _credentials(address, environ)), address)
+        credentials = _credentials(address, environ)
+        answer = _read(await _fetch(address, credentials), address)
     except _NoAnswerError as error:
         console.print(str(error), style="bold", markup=False, highlight=False, soft_wrap=True)
         return error.exit_status
@@ -79,6 +82,9 @@ async def status(
         console.out(json.dumps(answer.document, indent=2, ensure_ascii=True), highlight=False)
     else:
         show(answer, console)
+        groups = await _groups(address, credentials)
+        if groups is not None:
+            show_groups(groups, console)
     return exit_status(answer)
 
 
@@ -121,8 +127,23 @@ def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | Non
     return _Credentials(user, password or "")
 
 
-async def _fetch(address: URL, credentials: _Credentials | None) -> bytes:
-    """Return the body of the document.
+async def _groups(address: URL, credentials: _Credentials | None) -> GroupsAnswer | None:
+    """Return how the groups are, None where the service does not watch any."""
+    path = address.path.removesuffix(PATH) + GROUPS_PATH
+    asked = address.with_path(path).with_query(limit=WORST_GROUPS)
+    try:
+        # 503 has a document too: what is known until all was read. 404: there is no lag monitor.
+        return groups_of(
+            json.loads(await _fetch(asked, credentials, also=(404, 503)), parse_constant=_refuse)
+        )
+    except _NoAnswerError as error:
+        return GroupsAnswer((), 0, (), (Note("Groups", f"{error}."),))
+    except (ValueError, RecursionError):
+        return None
+
+
+async def _fetch(address: URL, credentials: _Credentials | None, *, also: tuple[int, ...] = ()) -> bytes:
+    """Return the body of the document, also where it comes with one of these statuses.
 
     Raises _NoAnswerError with what to do: start the service, wait for it, or bring credentials.
     """
@@ -135,6 +156,8 @@ async def _fetch(address: URL, credentials: _Credentials | None) -> bytes:
         ):
             if response.status in (401, 403):
                 raise _NoAnswerError(_not_let_in(shown, response.status, credentials))
+            if response.status in also:
+                return await _bounded(response, shown)
             if response.status >= 500:
                 raise _NoAnswerError(
                     f"{shown} answered with HTTP {response.status}: the service, or a proxy before it, is in "

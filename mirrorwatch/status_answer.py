@@ -1,4 +1,4 @@
-"""The document of /api/v1/flows as `mirrorwatch status` reads it: checked, bounded, safe for a terminal.
+"""The documents of /api/v1 as `mirrorwatch status` reads them: checked, bounded, safe for a terminal.
 
 Pure. The service may be another version than this program: keys that are not known are left alone, and
 those that only decorate may be missing.
@@ -63,6 +63,28 @@ class Answer:
     problems: tuple[Note, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class GroupAnswer:
+    """One consumer group of the answer."""
+
+    kafka_cluster: str
+    group: str
+    status: str
+    lag_records: int | None
+    lag_s: float | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsAnswer:
+    """The worst groups, how many there are and of each status, and what is not known of them yet."""
+
+    worst: tuple[GroupAnswer, ...]
+    count: int
+    by_status: tuple[tuple[str, int], ...]
+    notes: tuple[Note, ...]
+
+
 def answer_of(document: Any) -> Answer:
     """Check a decoded document and return what a table shows of it.
 
@@ -88,6 +110,35 @@ def answer_of(document: Any) -> Answer:
         problems=tuple(
             Note(_text(item, "where"), _text(item, "sentence")) for item in _list(document, "problems")
         ),
+    )
+
+
+def groups_of(document: Any) -> GroupsAnswer | None:
+    """Return what a table shows of the document of groups, or None where it is none."""
+    if not isinstance(document, dict):
+        return None
+    if not isinstance(document.get("groups"), list):
+        sentence = _text(document, "error")
+        return GroupsAnswer((), 0, (), (Note("Groups", sentence),)) if sentence else None
+    counts, lacking = _dict(document, "by_status"), _dict(document, "not_ready")
+    return GroupsAnswer(
+        worst=tuple(_group(item) for item in _list(document, "groups")),
+        count=_whole(document, "count") or 0,
+        by_status=tuple((plain(name), _whole(counts, name) or 0) for name in counts),
+        notes=tuple(
+            Note(f"Groups of {plain(alias)}", _text(_dict(lacking, alias), "sentence")) for alias in lacking
+        ),
+    )
+
+
+def _group(item: dict[str, Any]) -> GroupAnswer:
+    return GroupAnswer(
+        kafka_cluster=_text(item, "kafka_cluster"),
+        group=_text(item, "group"),
+        status=_text(item, "status"),
+        lag_records=_whole(item, "lag_records"),
+        lag_s=_number(item, "lag_s"),
+        sentence=_text(item, "sentence"),
     )
 
 
@@ -145,6 +196,11 @@ def _list(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
 def _text(item: dict[str, Any], key: str) -> str:
     value = item.get(key)
     return plain(value) if isinstance(value, str) else ""
+
+
+def _whole(item: dict[str, Any], key: str) -> int | None:
+    value = item.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _number(item: dict[str, Any], key: str) -> float | None:

@@ -1,4 +1,4 @@
-"""The table of `mirrorwatch status`: flows worst first, then the reasons, clusters and problems in words."""
+"""What `mirrorwatch status` prints: flows worst first with the reasons, clusters and problems, and groups."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from mirrorwatch.group_page import LOOKS, headline, lag_text
 from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text
 
 if TYPE_CHECKING:
-    from mirrorwatch.status_answer import AlsoAnswer, Answer, FlowAnswer, Note
+    from mirrorwatch.status_answer import (
+        AlsoAnswer,
+        Answer,
+        FlowAnswer,
+        GroupAnswer,
+        GroupsAnswer,
+        Note,
+    )
 
 _STYLES = {
     "losing": "bold red",
@@ -25,6 +33,7 @@ _STYLES = {
     "healthy": "green",
 }
 _UNBOUNDED = 240
+_LONGEST_GROUP = 60  # letters of its name
 _NARROW = 100  # columns of a terminal; below that a table of nine columns breaks every cell
 
 
@@ -33,8 +42,7 @@ def show(answer: Answer, console: Console) -> None:
 
     A file or a pipe has no width, so it always gets the table, and every sentence on one line.
     """
-    if not console.is_terminal:
-        console = Console(file=console.file, width=_UNBOUNDED, color_system=None)
+    console = _wide_enough(console)
     if not answer.flows:
         _say(console, Text("No flow is configured."))
     elif console.width >= _NARROW:
@@ -49,6 +57,45 @@ def show(answer: Answer, console: Console) -> None:
             _print_folded(flow, answer.now_at, console)
     _print_notes("Clusters that are not up", answer.clusters, console)
     _print_notes("Problems", answer.problems, console)
+
+
+def show_groups(groups: GroupsAnswer, console: Console) -> None:
+    """Print how many groups are how, and the worst of those that are not OK."""
+    console = _wide_enough(console)
+    _say(console, Text(""))
+    if groups.count or not groups.notes:
+        _say(console, Text(headline(dict(groups.by_status), groups.count, {}), style="bold"))
+    bad = [group for group in groups.worst if group.status != "OK"]
+    if bad and console.width >= _NARROW:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table.add_column("group", overflow="fold")
+        table.add_column("cluster", overflow="fold")
+        table.add_column("status", no_wrap=True)
+        table.add_column("lag", justify="right", no_wrap=True)
+        table.add_column("behind", justify="right", no_wrap=True)
+        for group in bad:
+            lag, behind = lag_text(group.lag_records), age_text(group.lag_s)
+            table.add_row(_name(group), Text(group.kafka_cluster), _status(group), lag, behind)
+        console.print(table)
+    for group in bad:
+        where = Text.assemble(_name(group), f" on {group.kafka_cluster} is ", _status(group))
+        _say(console, Text.assemble(where, f": {group.sentence}"))
+    for note in groups.notes:
+        _say(console, Text.assemble((note.where, "bold"), f": {note.sentence}"))
+
+
+def _name(group: GroupAnswer) -> Text:
+    long = len(group.group) > _LONGEST_GROUP
+    return Text(f"{group.group[: _LONGEST_GROUP - 1]}…" if long else group.group, style="bold")
+
+
+def _status(group: GroupAnswer) -> Text:
+    look = LOOKS.get(group.status)
+    return Text(group.status, style="bold" if look is None else _STYLES[look])
+
+
+def _wide_enough(console: Console) -> Console:
+    return console if console.is_terminal else Console(file=console.file, width=_UNBOUNDED, color_system=None)
 
 
 def _table(answer: Answer) -> Table:

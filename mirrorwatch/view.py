@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.group_page import GroupsView
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +112,4 @@ class ServiceView:
     clusters: tuple[ClusterView, ...]
     flows: tuple[FlowView, ...]  # worst first
     problems: tuple[ProblemView, ...]
+    groups: GroupsView | None = None  # how many are how, where the lag monitor is on

@@ -96,8 +96,11 @@
     if (fetching) return;
     fetching = true;
     try {
-      const answer = await fetch("/view", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
-      if (!answer.ok) throw new Error(String(answer.status));
+      // A page that has no short form is fetched whole. It is the page that counts, not the status: what
+      // cannot be shown just now is said on it.
+      const here = document.getElementById("view").hasAttribute("data-whole");
+      const address = here ? window.location.href : "/view";
+      const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("view");
       if (!fresh) throw new Error("this is not the view");
       lostSince = null;

@@ -10,7 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 
 from runtime.kafka.failures import Symptoms, explain, listening_logger
 from runtime.kafka.tap import consumer_config
@@ -31,23 +38,28 @@ _WAIT_MS = 500  # how long a broker lets records gather
 class Batch:
     """What came at once, in the order of each partition.
 
-    `ends` are the partitions that were read to their end, which was at this offset.
+    `ends` are the partitions that were read to their end, which was at this offset. `times_ms` are the
+    records' own timestamps, -1 where one has none; nothing where they were not asked for.
     """
 
     keys: list[bytes | None]
     values: list[bytes | None]
+    times_ms: list[int] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
     faults: list[MirrorwatchError] = field(default_factory=list)
 
 
 class Bulk:
-    """Reads whole partitions of one topic of one cluster."""
+    """Reads whole partitions of one topic of one cluster; `timed` asks for the records' timestamps."""
 
-    def __init__(self, settings: ClientSettings, *, cluster: str, topic: str, name: str) -> None:
+    def __init__(
+        self, settings: ClientSettings, *, cluster: str, topic: str, name: str, timed: bool = False
+    ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._topic = topic
         self._name = name
+        self._timed = timed
         self._symptoms = Symptoms()
         self._consumer: Any = None
         self._places: list[Any] = []
@@ -74,7 +86,7 @@ class Bulk:
         """Return what there is, waiting for at most so many seconds until there is anything."""
         messages = self._consumer.consume(RECORDS, wait_s)
         keys = [message.key() for message in messages]
-        if None not in keys:
+        if None not in keys and not self._timed:
             return Batch(keys, [message.value() for message in messages])
         batch = Batch([], [])
         for message in messages:
@@ -82,6 +94,9 @@ class Bulk:
             if error is None:
                 batch.keys.append(message.key())
                 batch.values.append(message.value())
+                if self._timed:
+                    kind, at_ms = message.timestamp()
+                    batch.times_ms.append(-1 if kind == TIMESTAMP_NOT_AVAILABLE else at_ms)
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
                 batch.ends[message.partition()] = message.offset()
             else:

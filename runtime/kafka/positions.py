@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from fleet.errors import UnavailableError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 CHUNK = 500  # partitions in one request
+TOPICS_AT_ONCE = 500
 MAX_TOPICS = 100_000
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 
@@ -100,6 +101,25 @@ class Positions:
             if topic.error is None
         }
 
+    def ids(self, topics: Sequence[str]) -> dict[str, str]:
+        """Return the ids of those of these topics that are there; raises as `topics` where none comes."""
+        found: dict[str, str] = {}
+        failure: Exception | None = None
+        for start in range(0, len(topics), TOPICS_AT_ONCE):
+            chunk = list(topics[start : start + TOPICS_AT_ONCE])
+            until_ns = self._clock.monotonic_ns() + int((self._timeout_s + _GRACE_S) * 1e9)
+            futures = self._client.describe_topics(TopicCollection(chunk), request_timeout=self._timeout_s)
+            for name, future in futures.items():
+                left_s = max(0.0, (until_ns - self._clock.monotonic_ns()) / 1e9)
+                try:
+                    found[name] = str(future.result(left_s).topic_id)
+                except (KafkaException, LateError) as error:
+                    if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                        failure = error
+        if failure is not None and not found:
+            raise self._told(failure, "reading the ids of topics") from failure
+        return found
+
     def read(self, partitions: Sequence[tuple[str, int]], which: Which) -> list[int]:
         """Return the offset asked for of each, -1 where it did not come.
 
@@ -124,17 +144,20 @@ class Positions:
                 except (KafkaException, LateError) as error:
                     failure = error
         if failure is not None and max(found, default=-1) < 0:
-            raise self._told(failure) from failure
+            raise self._told(failure, "reading where partitions begin and end") from failure
         return found
 
-    def _told(self, failure: Exception) -> Exception:
-        doing = "reading where partitions begin and end"
+    def _told(self, failure: Exception, doing: str) -> Exception:
         if isinstance(failure, KafkaException):
             self._client.poll(0)
             return explain(failure.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms)
         return UnavailableError(
             f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s; try again"
         )
+
+
+def _code(error: Exception) -> int | None:
+    return int(error.args[0].code()) if isinstance(error, KafkaException) else None
 
 
 def _spec(which: Which) -> tuple[Any, Any]:

@@ -84,6 +84,16 @@ CASES = {
         position(110, seen_ago=90, passed_ago=90, members=0),
         Reason.STOPPED_EMPTY,
     ),
+    "a slow pace, and somebody there": (
+        window((100, 5400, 5), (110, 3600, 5), (120, 90, 5)),
+        position(130, seen_ago=90, passed_ago=90, members=1),
+        Reason.MOVING,
+    ),
+    "a slow pace, and nobody there any more": (
+        window((100, 5400, 5), (110, 3600, 5), (120, 90, 5)),
+        position(130, seen_ago=90, passed_ago=90, members=0),
+        Reason.STOPPED_EMPTY,
+    ),
     "members": (standing(100, 90), position(110, seen_ago=90, passed_ago=90, members=2), Reason.STOPPED),
     "commits again": (
         standing(100, 90, again=(60, 30)),

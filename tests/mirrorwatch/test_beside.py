@@ -34,6 +34,7 @@ HEARTBEAT = "1.2 s old; says nothing about single tasks"
         ({"heartbeats_replicated": False}, None, "A.heartbeats", "mm2-configs.A.internal"),  # by topics = .*
         ({"config_storage_topic": "ours"}, None, "A.heartbeats", "ours"),
         ({}, {"offsets": {"topic": "connect-offsets"}}, "A.heartbeats", ""),
+        ({"on_connect": True, "config_storage_topic": "ours"}, None, "A.heartbeats", ""),
         ({}, {"canary": {"threshold": "2s"}}, "A.heartbeats", "mm2-configs.A.internal"),
     ],
 )

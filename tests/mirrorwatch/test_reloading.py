@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from canary.heritage import FlowHeritage
-from fleet.errors import UnavailableError
+from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.reloading import WHERE, Reloading
 from tests.mirrorwatch.test_changes import configuration
@@ -172,6 +172,17 @@ async def test_a_fault_of_ours_in_reading_ends_nothing(scene):
     scene.reloading._read = lambda _running: 1 // 0
     done = await reload(scene)
     assert done.problems == ("this is a fault of mirrorwatch: ZeroDivisionError while it was read",)
+
+
+@pytest.mark.parametrize("kind", [UnavailableError, RefusedError])
+async def test_connect_that_does_not_answer_or_lets_nobody_in_ends_nothing(scene, kind):
+    def read(_running):
+        raise kind("Connect is away")
+
+    scene.reloading._read = read
+    done = await reload(scene)
+    assert (done.problems, done.unavailable) == (("Connect is away",), True)
+    assert scene.roster.done == []
 
 
 async def test_a_store_that_does_not_answer_is_no_problem_of_the_file(scene):

@@ -35,9 +35,12 @@ class ServiceProcess(Service):
         clusters: Mapping[str, Mapping[str, str]] | None = None,
         flows: Mapping[str, Mapping[str, Any]] | None = None,
         canary: Mapping[str, Any] | None = None,
+        lag: Mapping[str, Any] | None = None,
         version: str | None = None,
     ) -> None:
         document: dict[str, Any] = {"canary": {"topic": topic, **QUICK, **(canary or {})}}
+        if lag is not None:
+            document["lag"] = dict(lag)
         if version is not None:
             document["mirror_version"] = minor(version)
         if mm2 is not None:

@@ -103,7 +103,11 @@ def asked(base, path, *, method="GET", body=None):
     request = urllib.request.Request(base + path, data=content, method=method, headers=headers)  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - our own address
-            return {"status": answer.status, "type": answer.headers["Content-Type"], "body": answer.read().decode()}
+            return {
+                "status": answer.status,
+                "type": answer.headers["Content-Type"],
+                "body": answer.read().decode(),
+            }
     except urllib.error.HTTPError as error:
         return {"status": error.code, "type": error.headers["Content-Type"], "body": error.read().decode()}
     except OSError:
@@ -136,37 +140,44 @@ def record(version):
             broker.start()
         for broker in (source, target):
             broker.wait_ready()
-        made = admin_client(source.client_properties()).create_topics([NewTopic("orders", 2, 1)])
-        made["orders"].result(20)
+        admin = admin_client(source.client_properties())
+        admin.create_topics([NewTopic("orders", 2, 1)])["orders"].result(20)
         producer = Producer(source.client_properties())
         producer.produce("orders", b"one", partition=0)
         producer.produce("orders", b"two", partition=1)
         producer.flush(20)
         worker.start()
-        answers = {"starting": {}}
+        answers = {}
         eventually(lambda: asked(base, "/connectors")["status"] == 200, 120)
         answers["GET /connectors none"] = asked(base, BOTH)
         for name, config in connectors(source, target).items():
-            answers[f"POST /connectors {name}"] = asked(base, "/connectors", method="POST", body={"name": name, "config": config})
+            answers[f"POST /connectors {name}"] = asked(
+                base, "/connectors", method="POST", body={"name": name, "config": config}
+            )
         asked(base, "/connectors/paused-source/pause", method="PUT")
 
         def settled():
             now = states(base)
-            print(now, flush=True)
             return (
                 now.get("failing-source", ())[1:2] == ("FAILED",)
                 and now.get("paused-source", ())[:1] == ("PAUSED",)
-                and all(now.get(name, ())[1:2] == ("RUNNING",) for name in ("mirror-source", "mirror-heartbeat"))
+                and all(
+                    now.get(name, ())[1:2] == ("RUNNING",) for name in ("mirror-source", "mirror-heartbeat")
+                )
             )
 
-        try:
-            eventually(settled, 120)
-        except BaseException:
-            print(worker.logged()[-6000:])
-            raise
-        for path in ("/", "/connectors", BOTH, "/connectors/mirror-source", "/connectors/mirror-source/status", "/connectors/absent/status", "/nothing", "/connectors?expand=info"):
+        eventually(settled, 120, what=f"The connectors' states (see {worker.log})")
+        for path in (
+            "/",
+            "/connectors",
+            BOTH,
+            "/connectors/mirror-source",
+            "/connectors/mirror-source/status",
+            "/connectors/absent/status",
+            "/nothing",
+            "/connectors?expand=info",
+        ):
             answers[f"GET {path}"] = asked(base, path)
-        del answers["starting"]
         return answers
 
 

@@ -1,0 +1,96 @@
+"""One connector and its worker, as plain properties with the places where they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CHECKPOINT", "HEARTBEAT", "SOURCE", "Connector", "Task", "Worker", "Written"]
+
+_PACKAGE = "org.apache.kafka.connect.mirror."
+_KINDS = (SOURCE, CHECKPOINT, HEARTBEAT)
+# Connect takes a class by its full name, its simple one, or that without the word behind it.
+_CLASSES = {
+    name: kind for kind in _KINDS for name in (f"{_PACKAGE}{kind}", kind, kind.removesuffix("Connector"))
+}
+DEFAULT_TARGET = "target"  # MirrorConnectorConfig: the alias of a source has no default, that of a target has
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task and the state that its worker last told of it, in Connect's words."""
+
+    number: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A connector by its name: its properties, and the key under which each is written in its file.
+
+    A property that is not in `written` stands under `<name>.<property>`. `state` and `tasks` are empty where
+    nothing told them. The properties may hold secrets, so they do not appear when it is printed.
+    """
+
+    name: str
+    config: Mapping[str, str] = field(repr=False, hash=False)
+    written: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    state: str = ""
+    tasks: tuple[Task, ...] = ()
+
+    @property
+    def kind(self) -> str | None:
+        """Return the class, without its package, of a connector of MirrorMaker; None for any other."""
+        return _CLASSES.get(self.config.get("connector.class", "").strip())
+
+    @property
+    def source(self) -> str:
+        """Return the alias of the source, empty where there is none."""
+        return self.config.get("source.cluster.alias", "").strip()
+
+    @property
+    def target(self) -> str:
+        """Return the alias of the target."""
+        return self.config.get("target.cluster.alias", DEFAULT_TARGET).strip()
+
+    @property
+    def flow(self) -> str:
+        """Return the name of the flow that it serves."""
+        return f"{self.source}->{self.target}"
+
+    @property
+    def enabled(self) -> bool:
+        """Tell whether it does anything: on Connect it does unless it is told otherwise."""
+        return self.config.get("enabled", "true").strip().lower() != "false"
+
+    def key(self, name: str) -> str:
+        """Return the key of one of its properties as it is written."""
+        return self.written.get(name, f"{self.name}.{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A client property that a cluster needs and whose value is not to be had: a secret kept elsewhere."""
+
+    key: str  # as it is written
+    sentence: str  # where the value is kept, half a sentence
+    any_of: tuple[str, ...]  # client properties of which one, written under clusters, stands in for it
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The Connect worker of the connectors, as far as it is known; the REST address shows only its version.
+
+    `cluster` is the alias of the cluster on which it keeps its own topics, empty where that is the target of
+    each flow. `secrets` are what its clusters need beside what is written, by alias.
+    """
+
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    version: str | None = None
+    cluster: str = ""
+    secrets: Mapping[str, tuple[Written, ...]] = field(default_factory=dict)

@@ -1,0 +1,143 @@
+"""What the ingest process answers about groups: a list, one of them, and how many are how."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lagmon.group_id import group_id
+from lagmon.group_list import Listed, by_status, group_line, matching
+from lagmon.group_rows import clients, partition_rows
+from lagmon.readiness import not_ready
+from runtime.channel import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lagmon.cluster import GroupSight
+    from lagmon.watching import ClusterWatch
+    from runtime.supervision import State
+
+
+class GroupAnswers:
+    """Answers with a status in the head, as HTTP has it, and JSON in the body.
+
+    503 where nothing of what is asked for is read up to the present, with what is known all the same.
+    `sight` makes verdicts on a cluster's groups, at least on so many.
+    """
+
+    def __init__(
+        self,
+        watches: Mapping[str, ClusterWatch],
+        states: Mapping[str, State],
+        *,
+        sight: Callable[[str, int], GroupSight],
+        now_s: Callable[[], float],
+    ) -> None:
+        self._watches = watches
+        self._states = states
+        self._sight = sight
+        self._now_s = now_s
+
+    def groups(self, question: dict[str, Any]) -> Answer:
+        """Answer with a page of groups, worst first, then by lag."""
+        only = question.get("kafka_cluster", "")
+        if only and only not in self._watches:
+            return self._unknown_cluster(only)
+        asked = [only] if only else list(self._watches)
+        lacking = self._not_ready(asked)  # before the groups: what is read by then is in the list
+        found = self._found(asked, question.get("search", ""))
+        found.sort()
+        first = question.get("first", 0)
+        told = [
+            group_line(
+                one.alias, one.name, one.number, self._watches[one.alias].lag, self._sight(one.alias, 0)
+            )
+            for one in found[first : first + question.get("most", 100)]
+        ]
+        document = {
+            "groups": told,
+            "count": len(found),
+            "offset": first,
+            "by_status": by_status(found),
+            "kafka_clusters": list(self._watches),
+            "not_ready": lacking,
+            "now_ms": int(self._now_s() * 1000),
+        }
+        return _answer(document, status=503 if len(lacking) == len(asked) else 200)
+
+    def counts(self, _question: dict[str, Any]) -> Answer:
+        """Answer with how many groups there are, and how many have each status."""
+        lacking = self._not_ready(list(self._watches))
+        found = self._found(list(self._watches), "")
+        return _answer({"count": len(found), "by_status": by_status(found), "not_ready": lacking})
+
+    def group(self, question: dict[str, Any]) -> Answer:
+        """Answer with one group and its partitions, worst first, their windows included.
+
+        It is called by its name, or by the id of one, which is short whatever the name is.
+        """
+        alias = question["kafka_cluster"]
+        watch = self._watches.get(alias)
+        if watch is None:
+            return self._unknown_cluster(alias)
+        with watch.lock:
+            name = question.get("group")
+            if name is None:
+                name = _named(watch, question["group_id"])
+            number = None if name is None else watch.lag.slots.number(name)
+        lacking = self._not_ready([alias])
+        if name is None or number is None:
+            return _not_found(alias, lacking)
+        sight = self._sight(alias, number + 1)
+        with watch.lock:
+            rows, count = partition_rows(
+                watch.lag, sight, name, first=question.get("first", 0), most=question.get("most")
+            )
+            document = group_line(alias, name, number, watch.lag, sight) | {
+                "members": watch.lag.membership.members(name),
+                "clients": clients(watch.lag, name),
+                "rows": rows,
+                "count": count,
+                "offset": question.get("first", 0),
+                "not_ready": lacking,
+                "now_ms": sight.now_ms,
+            }
+        return _answer(document)
+
+    def _found(self, asked: list[str], search: str) -> list[Listed]:
+        found: list[Listed] = []
+        for alias in asked:
+            watch = self._watches[alias]
+            sight = self._sight(alias, watch.lag.slots.group_numbers)
+            with watch.lock:  # or a group that begins meanwhile would end the walk through them
+                found += matching(alias, watch.lag, sight, search)
+        return found
+
+    def _not_ready(self, asked: list[str]) -> dict[str, Any]:
+        told = {}
+        for alias in asked:
+            reader = self._watches[alias].reader
+            why = not_ready(self._states.get(alias), reader.progress if reader is not None else None)
+            if why is not None:
+                told[alias] = why
+        return told
+
+    def _unknown_cluster(self, alias: str) -> Answer:
+        known = ", ".join(sorted(self._watches))
+        return _answer({"error": f"No cluster is called {alias[:200]} (known: {known})."}, status=404)
+
+
+def _named(watch: ClusterWatch, wanted: str) -> str | None:
+    return next((name for _, name in watch.lag.slots.groups() if group_id(name) == wanted), None)
+
+
+def _not_found(alias: str, lacking: dict[str, Any]) -> Answer:
+    if alias not in lacking:
+        return _answer({"error": f"No group of this name has an offset on {alias}."}, status=404)
+    sentence = f"It is not known yet whether {alias} has a group of this name."
+    return _answer({"error": f"{sentence} {lacking[alias]['sentence']}", "not_ready": lacking}, status=503)
+
+
+def _answer(document: object, *, status: int = 200) -> Answer:
+    return Answer({"status": status}, [json.dumps(document).encode()])

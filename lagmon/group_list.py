@@ -1,0 +1,77 @@
+"""Groups as a list: found by a part of their name, worst first, counted by status, and told a page at a time.
+
+Pure. A sight may be a second old: a group that it does not hold yet is left out until the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lagmon.time_lag import LagKind
+from lagmon.words import RANK, WORSE, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lagmon.cluster import ClusterLag, GroupSight
+
+_RANKS = [RANK[status] for status in Status]
+
+
+class Listed(NamedTuple):
+    """One group in a list; sorted as they are, the worst come first, then those with most to read."""
+
+    less_bad: int
+    less_lag: int
+    name: str
+    alias: str
+    number: int
+
+    @property
+    def status(self) -> Status:
+        """Return its status."""
+        return WORSE[-self.less_bad]
+
+
+def matching(alias: str, lag: ClusterLag, sight: GroupSight, search: str) -> list[Listed]:
+    """Return the groups of a cluster whose names contain `search`, in whatever case, in no order."""
+    status, total_lag = sight.groups.status.tolist(), sight.groups.total_lag.tolist()
+    wanted = search.casefold()
+    return [
+        Listed(-_RANKS[status[number]], -total_lag[number], name, alias, number)
+        for number, name in lag.slots.groups()
+        if number < len(status) and (not wanted or wanted in name.casefold())
+    ]
+
+
+def by_status(found: Iterable[Listed]) -> dict[str, int]:
+    """Return how many groups have each status, the worst first, without those that none has."""
+    counts = Counter(one.less_bad for one in found)
+    return {WORSE[-less_bad].name: counts[less_bad] for less_bad in sorted(counts)}
+
+
+def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: GroupSight) -> dict[str, Any]:
+    """Return what a list says of one group: the sentence is that of its worst partition, `worst`."""
+    row = sight.groups.row(number)
+    kind = LagKind(int(sight.lag_kind[row.lag_s_row])) if row.lag_s >= 0 else LagKind.NONE
+    return {
+        "kafka_cluster": alias,
+        "group": name,
+        "status": row.status.name,
+        "sentence": sight.rows.sentence(row.worst_row) if row.worst_row >= 0 else row.sentence,
+        "worst": _partition(lag, row.worst_row),
+        "partitions": {status.name: row.partitions[status] for status in Status if row.partitions[status]},
+        "lag_records": row.total_lag if row.max_lag >= 0 else None,
+        "max_lag_records": row.max_lag if row.max_lag >= 0 else None,
+        "lag_s": round(row.lag_s, 3) if row.lag_s >= 0 else None,
+        "lag_s_kind": kind.name.lower(),
+    }
+
+
+def _partition(lag: ClusterLag, slot: int) -> dict[str, Any] | None:
+    place = int(lag.slots.place[slot]) if slot >= 0 else -1
+    if place < 0:  # none, or it went away a moment ago
+        return None
+    topic, partition = lag.places.name(place)
+    return {"topic": topic, "partition": partition}

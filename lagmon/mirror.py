@@ -1,0 +1,163 @@
+"""How far one mirror has come, partition by partition: windows of the offsets that its worker writes. Pure.
+
+N is the last source offset that was mirrored, so what is kept is N + 1, the next one. A *slot* is one source
+partition. Times are epoch milliseconds by our clock, the worker's or broker's brought to it by the reader.
+
+Commits that come closely one after another (a worker that writes its offsets with each transaction) take one
+column together, the newest: so a window always spans more than the time between two looks at the log's end.
+
+Rest: N stops short at a quiet tail (a transaction's marker, records that a filter left out), until another
+record is written. Once a tail is known for one, the window's newest offset is lifted to the end at that time:
+what was behind it counts as read. It is put back when the mirror moves on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.rings import Rings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Longs = NDArray[np.int64]
+
+NEAR_MS = 3_000  # commits closer than this share a column: ten columns span more than two looks at the end
+_FIRST = 64
+
+
+class MirrorWindows:
+    """The windows of one flow."""
+
+    def __init__(self) -> None:
+        self.rings = Rings()
+        self.next_offset = np.full(_FIRST, -1, np.int64)  # N + 1
+        self.committed_ms = np.full(_FIRST, -1, np.int64)  # when the newest was written
+        self.moved_ms = np.full(_FIRST, -1, np.int64)  # when the newest that was another one was
+        self.rest = np.full(_FIRST, -1, np.int64)  # up to where a quiet tail counts as read
+        self.resets = 0
+        self._slots: dict[tuple[str, int], int] = {}
+        self._names: list[tuple[str, int] | None] = []
+        self._free: list[int] = []
+        self._anew: set[int] = set()
+
+    def __len__(self) -> int:
+        """Return one more than the largest slot ever given out."""
+        return len(self._names)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Return what changes when a slot is given out or back."""
+        return len(self._names), len(self._free)
+
+    def slots(self) -> Iterator[tuple[str, int, int]]:
+        """Yield topic, partition and slot of each."""
+        return ((topic, partition, slot) for (topic, partition), slot in self._slots.items())
+
+    def slot(self, topic: str, partition: int) -> int | None:
+        """Return the slot of a partition, None where the mirror has no offset there."""
+        return self._slots.get((topic, partition))
+
+    def name(self, slot: int) -> tuple[str, int]:
+        """Return topic and partition of a slot."""
+        found = self._names[slot]
+        assert found is not None
+        return found
+
+    def take(self, topic: str, partition: int, offset: int, at_ms: int, *, live: bool) -> None:
+        """Take in that the record at this offset is mirrored; `live` where that is read as it came."""
+        slot = self._slots.get((topic, partition))
+        if slot is None:
+            slot = self._begin(topic, partition)
+        self._put_back(slot)
+        if slot in self._anew:
+            self._anew.remove(slot)
+            self.rings.clear(np.array([slot], np.int32))
+        if offset + 1 != self.next_offset[slot]:
+            self.moved_ms[slot] = at_ms
+            self.rest[slot] = -1
+        self.next_offset[slot] = offset + 1
+        self.committed_ms[slot] = at_ms
+        rings, filled = self.rings, int(self.rings.filled[slot])
+        near = filled > 1 and at_ms - rings.committed_ms[slot, -2] < NEAR_MS
+        if near and rings.offset[slot, -1] <= offset + 1:  # a step back is never lost
+            rings.offset[slot, -1], rings.committed_ms[slot, -1], rings.lag[slot, -1] = offset + 1, at_ms, -1
+        else:
+            one = np.array([slot], np.int32)
+            rings.append(one, np.array([offset + 1]), np.array([at_ms]), np.full(1, -1, np.int64), live=live)
+        if self.rest[slot] >= 0:
+            self._lift(slot)
+
+    def reset(self, topic: str, partition: int) -> None:
+        """Take in that the mirror's offset was taken away: it begins anew."""
+        slot = self._slots.pop((topic, partition), None)
+        if slot is None:
+            return
+        self.resets += 1
+        self._names[slot] = None
+        self._free.append(slot)
+        self._clear(slot)
+
+    def drop_topic(self, topic: str) -> None:
+        """Forget a topic that the source does not have any more."""
+        for name in [name for name in self._slots if name[0] == topic]:
+            self.reset(*name)
+            self.resets -= 1
+
+    def begin_anew(self, topic: str) -> None:
+        """Take in that the topic was made anew: the next offset of a partition belongs to another log."""
+        for (name, _), slot in self._slots.items():
+            if name == topic:
+                self._anew.add(slot)
+
+    def settle(self, slots: NDArray[np.integer], ends: Longs) -> None:
+        """Count all up to these ends as read: a quiet tail, which N passes only when more is written."""
+        for slot, end in zip(slots.tolist(), ends.tolist(), strict=True):
+            self._put_back(slot)
+            self.rest[slot] = end
+            self._lift(slot)
+
+    def _lift(self, slot: int) -> None:
+        row = self.rings.offset[slot]
+        row[self._newest(slot)] = self.rest[slot]
+
+    def _put_back(self, slot: int) -> None:
+        if self.rest[slot] >= 0:
+            row = self.rings.offset[slot]
+            row[row == self.rest[slot]] = self.next_offset[slot]
+
+    def _newest(self, slot: int) -> NDArray[np.bool_]:
+        row = self.rings.offset[slot]
+        filled = np.arange(self.rings.length) >= self.rings.length - self.rings.filled[slot]
+        found: NDArray[np.bool_] = filled & (row == self.next_offset[slot])
+        return found
+
+    def _begin(self, topic: str, partition: int) -> int:
+        if self._free:
+            slot = self._free.pop()
+            self._names[slot] = (topic, partition)
+        else:
+            slot = len(self._names)
+            self._names.append((topic, partition))
+            self._hold(slot + 1)
+        self._slots[topic, partition] = slot
+        return slot
+
+    def _hold(self, slots: int) -> None:
+        self.rings.hold(slots)
+        if slots > len(self.next_offset):
+            more = np.full(max(slots - len(self.next_offset), len(self.next_offset) // 4), -1, np.int64)
+            self.next_offset = np.concatenate((self.next_offset, more))
+            self.committed_ms = np.concatenate((self.committed_ms, more))
+            self.moved_ms = np.concatenate((self.moved_ms, more))
+            self.rest = np.concatenate((self.rest, more))
+
+    def _clear(self, slot: int) -> None:
+        self.rings.clear(np.array([slot], np.int32))
+        self._anew.discard(slot)
+        for array in (self.next_offset, self.committed_ms, self.moved_ms, self.rest):
+            array[slot] = -1

@@ -1,0 +1,96 @@
+"""Take records of a Connect offsets topic in: to the flows that they are about, the others passed over. Pure.
+
+One offsets topic may hold the offsets of several flows and of other connectors (a shared worker). A flow's
+are those of its source's alias, and of its connector's name where that is known.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.errors import MalformedError
+from fleet.wire_connect import decode_source_offset
+from fleet.wire_records import NotMirrored, SourceOffset, Tombstone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.wire_records import SourceOffsetKey
+    from lagmon.mirror import MirrorWindows
+    from lagmon.mirror_orders import MirrorOrder
+
+_SAMPLE_BYTES = 200
+_SKEWS = 64
+
+
+@dataclass(slots=True)
+class OffsetsTaken:
+    """What was taken in: every record is counted in exactly one of these."""
+
+    offsets: int = 0
+    resets: int = 0
+    others: int = 0  # of other connectors and other flows
+    malformed: int = 0
+    sample: str = ""  # of what was malformed, the first
+
+
+@dataclass(slots=True)
+class OffsetsIntake:
+    """Takes in the records of one offsets topic, for the flows whose offsets it holds."""
+
+    flows: Sequence[tuple[MirrorOrder, MirrorWindows]]
+    taken: OffsetsTaken = field(default_factory=OffsetsTaken)
+    _skews: deque[int] = field(default_factory=lambda: deque(maxlen=_SKEWS))
+
+    def take(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        times_ms: Sequence[int],
+        *,
+        read_ms: int,
+        live: bool,
+    ) -> None:
+        """Take in records in the order in which they were read, with their own timestamps (-1: none).
+
+        A worker's clock may be wrong. Of what is read as it comes, the least that any record of late was
+        old when it was read is taken for the difference of the clocks.
+        """
+        if live and max(times_ms, default=-1) >= 0:
+            self._skews.append(read_ms - max(times_ms))
+        skew_ms = min(self._skews, default=0)
+        for key, value, told_ms in zip(keys, values, times_ms, strict=True):
+            at_ms = min(told_ms + skew_ms, read_ms) if told_ms >= 0 else read_ms
+            self._take(key, value, at_ms, live=live)
+
+    def _take(self, key: bytes | None, value: bytes | None, at_ms: int, *, live: bool) -> None:
+        try:
+            record = decode_source_offset(key, value)
+        except MalformedError as error:
+            self.taken.malformed += 1
+            if not self.taken.sample:
+                self.taken.sample = f"{error} (key {(key or b'')[:_SAMPLE_BYTES].hex()})"
+            return
+        if isinstance(record, NotMirrored):
+            self.taken.others += 1
+            return
+        about = record.key
+        windows = [windows for order, windows in self.flows if _is_of(order, about)]
+        if not windows:
+            self.taken.others += 1
+            return
+        match record:
+            case SourceOffset():
+                self.taken.offsets += 1
+                for one in windows:
+                    one.take(about.topic, about.partition, record.offset, at_ms, live=live)
+            case Tombstone():
+                self.taken.resets += 1
+                for one in windows:
+                    one.reset(about.topic, about.partition)
+
+
+def _is_of(order: MirrorOrder, about: SourceOffsetKey) -> bool:
+    return about.cluster == order.flow.source and order.connector in ("", about.connector)

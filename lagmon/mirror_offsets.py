@@ -1,0 +1,161 @@
+"""Read a Connect offsets topic: all that it holds, then what comes. The reading is on a thread of its own.
+
+Where the topic ends is taken from the looks at its cluster's partitions: all that was written until a look is
+known once that end is read, also where the last records are transactions' markers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+from fleet.errors import UnavailableError
+from lagmon.mirror_intake import OffsetsIntake
+from runtime.kafka.bulk import Bulk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lagmon.cluster import ClusterLag
+    from lagmon.mirror_flow import MirrorFlow
+    from runtime.clock import WaitingClock
+    from runtime.kafka.translation import ClientSettings
+
+WAIT_S = 0.5
+END_S = 15.0
+FIRST_LOOK_S = 60.0  # how long the first look at a cluster may take
+
+
+class MirrorOffsets:
+    """Reads one offsets topic for the flows whose offsets it holds; `lock` is that of its cluster."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        flows: Sequence[MirrorFlow],
+        *,
+        host: ClusterLag,
+        lock: threading.Lock,
+        clock: WaitingClock,
+    ) -> None:
+        order = flows[0].order
+        self.cluster, self.topic = order.offsets_cluster, order.offsets_topic
+        self.intake = OffsetsIntake([(flow.order, flow.windows) for flow in flows])
+        self.turn = threading.Lock()  # guards the windows
+        self.read_records = 0
+        self._settings = settings
+        self._flows = list(flows)
+        self._host = host
+        self._lock = lock
+        self._clock = clock
+        self._ending = threading.Event()
+        self._position: dict[int, int] = {}
+        self._read_to: dict[int, int] = {}
+        self._first_ends: dict[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in states and logs."""
+        return f"{self.cluster}: {self.topic}"
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Read until told to stop; raises our own error where the topic is away or may not be read."""
+        self._ending.clear()
+        partitions = await self._find(stopping)
+        if not partitions:
+            return
+        self._begin(partitions)
+        reading = asyncio.create_task(asyncio.to_thread(self._read, partitions))
+        stop = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait((stop, reading), return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                await reading
+        finally:
+            stop.cancel()
+            self._ending.set()
+            await asyncio.wait((reading,), timeout=END_S)
+
+    def tell(self, problem: str) -> None:
+        """Have the flows say why their offsets are not read; an empty text that they are."""
+        for flow in self._flows:
+            flow.problem = problem
+
+    async def _find(self, stopping: asyncio.Event) -> int:
+        """Return how many partitions the topic has, 0 when told to stop meanwhile."""
+        begun_ns = self._clock.monotonic_ns()
+        while not stopping.is_set():
+            with self._lock:
+                known, found = bool(self._host.topics), self._host.topics.get(self.topic, 0)
+            if found:
+                return found
+            waited_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
+            if known or waited_s > FIRST_LOOK_S:
+                raise UnavailableError(
+                    f"cluster {self.cluster}: it has no topic {self.topic} with the mirror's offsets:"
+                    " that was never started, or it keeps them elsewhere (set flows.A->B.offsets)"
+                )
+            await self._clock.wait(stopping, timeout_s=WAIT_S)
+        return 0
+
+    def _begin(self, partitions: int) -> None:
+        self._position = dict.fromkeys(range(partitions), 0)
+        self._read_to = dict.fromkeys(range(partitions), -1)
+        self._first_ends = None
+
+    def _read(self, partitions: int) -> None:
+        bulk = Bulk(
+            self._settings, cluster=self.cluster, topic=self.topic, name=f"{self.cluster}-offsets", timed=True
+        )
+        bulk.open(range(partitions))
+        try:
+            while not self._ending.is_set():
+                self._take(bulk)
+        finally:
+            bulk.close()
+
+    def _take(self, bulk: Bulk) -> None:
+        batch = bulk.take(wait_s=WAIT_S)
+        live = self._is_live()
+        if batch.keys:
+            with self.turn:
+                self.intake.take(
+                    batch.keys,
+                    batch.values,
+                    batch.times_ms,
+                    read_ms=int(self._clock.wall_s() * 1000),
+                    live=live,
+                )
+            self.read_records += len(batch.keys)
+            self.tell("")
+        for partition, offset in (*bulk.positions().items(), *batch.ends.items()):
+            self._position[partition] = max(offset, self._position.get(partition, 0))
+        for fault in batch.faults:
+            self.tell(f"{fault}.")
+        self._advance()
+
+    def _is_live(self) -> bool:
+        ends = self._first_ends
+        return ends is not None and all(self._position[one] >= end for one, end in ends.items())
+
+    def _advance(self) -> None:
+        """Find out up to when every offset that was written is read."""
+        with self._lock:
+            heads, places = self._host.heads, self._host.places.of(self.topic)
+            looks = [
+                (partition, int(heads.stable[place]), int(heads.end[place]), int(sampled))
+                for partition, place, sampled in zip(
+                    range(len(places)), places, heads.sampled_ms[places].tolist(), strict=True
+                )
+                if partition in self._position
+            ]
+        for partition, stable, end, sampled_ms in looks:
+            to = stable if stable >= 0 else end
+            if to >= 0 and self._position[partition] >= to:
+                self._read_to[partition] = sampled_ms
+        if self._first_ends is None and all(end >= 0 for _, _, end, _ in looks):
+            self._first_ends = {partition: max(0, stable) for partition, stable, _, _ in looks}
+        read_to_ms = min(self._read_to.values())
+        for flow in self._flows:
+            flow.read_to_ms = read_to_ms

@@ -1,0 +1,159 @@
+"""A flow as documents: in short with its worst partitions, and with every partition. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lagmon.headroom import replication_headroom
+from lagmon.mirror_verdict import row_sentence
+from lagmon.time_lag import LagKind
+from lagmon.words import STATUS_OF, Reason
+
+if TYPE_CHECKING:
+    from lagmon.heads import Heads
+    from lagmon.mirror_flow import FlowSight, MirrorFlow
+    from lagmon.mirror_verdict import MirrorVerdict
+
+WORST = 10
+LISTED = 100  # of what is missing, made anew or overtaken
+
+
+def flow_document(
+    flow: MirrorFlow, found: FlowSight, told: MirrorVerdict, *, since_ms: int
+) -> dict[str, Any]:
+    """Return a flow in short."""
+    sight = found.sight
+    return {
+        "flow": flow.order.name,
+        "source_cluster": flow.order.flow.source,
+        "target_cluster": flow.order.flow.target,
+        "offsets": {"kafka_cluster": flow.order.offsets_cluster, "topic": flow.order.offsets_topic},
+        "status": told.status.name,
+        "verdict": str(told.verdict),
+        "cause": None if told.cause is None else str(told.cause),
+        "sentence": told.sentence,
+        "since_ms": since_ms,
+        "read_to_ms": _known(found.read_to_ms),
+        "cadence_s": sight.cadence_ms / 1000,
+        "partitions": int(np.count_nonzero(sight.used)),
+        "lag_records": _known(told.lag),
+        "lag_s": _seconds(told.lag_s),
+        "unknown_partitions": told.unknown,
+        "tail_records": int(sight.tail[sight.used].sum()),
+        "overtaken": [
+            {
+                "topic": one.topic,
+                "partition": one.partition,
+                "records": one.records,
+                "next_offset": one.next_offset,
+                "start_offset": one.start,
+                "first_at_ms": one.first_at_ms,
+                "at_ms": one.at_ms,
+            }
+            for one in found.overtaken[-LISTED:]
+        ],
+        "missing": [
+            {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}
+            for one in found.missing[:LISTED]
+        ],
+        "recreated": [
+            {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
+            for one in flow.topics.recreations
+        ],
+        "worst": [row_document(flow, found, int(slot)) for slot in told.worst[:WORST].tolist()],
+    }
+
+
+def partition_documents(flow: MirrorFlow, found: FlowSight) -> list[dict[str, Any]]:
+    """Return a row for each partition, those without an offset included, by topic and partition."""
+    slots = sorted((topic, partition, slot) for topic, partition, slot in flow.windows.slots())
+    rows = [
+        row_document(flow, found, slot)
+        for _, _, slot in slots
+        if slot < len(found.sight.used) and found.sight.used[slot]
+    ]
+    rows += [
+        {
+            "topic": topic,
+            "target_topic": flow.topics.remote.get(topic),
+            "partition": partition,
+            "status": "UNKNOWN" if records else "OK",
+            "reason": "no_offset",
+            "sentence": (
+                "The mirror has written no offset for it, and there are records."
+                if records
+                else "There has been nothing to copy."
+            ),
+            "next_offset": None,
+        }
+        for topic, partition, records in flow.partitions_without()
+    ]
+    return sorted(rows, key=lambda row: (row["topic"], row["partition"]))
+
+
+def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any]:
+    """Return one partition that has an offset."""
+    sight, windows = found.sight, flow.windows
+    topic, partition = windows.name(slot)
+    source, place = flow.source.heads, int(sight.places[slot])
+    target_place = int(sight.target_places[slot])
+    rings, filled = windows.rings, int(windows.rings.filled[slot])
+    columns = slice(rings.length - filled, rings.length)
+    start, known_to = int(source.start[place]), int(sight.known_to[slot])
+    room = None
+    if start >= 0:
+        produced_ms, _ = source.passed_ms(np.array([place], np.int32), np.array([known_to]))
+        room = replication_headroom(
+            start=start,
+            next_offset=known_to,
+            now_ms=found.now_ms,
+            produced_ms=int(produced_ms[0]),
+            retention_ms=flow.retention_ms.get(topic),
+        )
+    return {
+        "topic": topic,
+        "target_topic": flow.topics.remote.get(topic),
+        "partition": partition,
+        "status": STATUS_OF[Reason(int(sight.rows.reason[slot]))].name,
+        "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
+        "sentence": row_sentence(found, slot),
+        "next_offset": int(windows.next_offset[slot]),
+        "committed_at_ms": int(windows.committed_ms[slot]),
+        "end_offset": _known(int(source.end[place])),
+        "start_offset": _known(start),
+        "target_end_offset": _end(flow.target.heads, target_place),
+        "lag_records": _known(int(sight.lag[slot])),
+        "lag_s": _seconds(float(sight.lag_s[slot])),
+        "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
+        "tail_records": int(sight.tail[slot]),
+        "overtaken_records": int(sight.deleted[slot]),
+        "headroom_records": room.records if room is not None else None,
+        "headroom_s": room.seconds if room is not None else None,
+        "headroom_from": str(room.how) if room is not None else None,
+        "offsets_not_committing": bool(sight.not_committing[slot]),
+        "source_topic_id": flow.topics.ids.get((topic, "source")),
+        "target_topic_id": flow.topics.ids.get((topic, "target")),
+        "commits": [
+            {"offset": offset, "committed_at_ms": at_ms, "lag_records": _known(lag)}
+            for offset, at_ms, lag in zip(
+                rings.offset[slot, columns].tolist(),
+                rings.committed_ms[slot, columns].tolist(),
+                rings.lag[slot, columns].tolist(),
+                strict=True,
+            )
+        ],
+    }
+
+
+def _end(heads: Heads, place: int) -> int | None:
+    return _known(int(heads.end[place])) if place >= 0 else None
+
+
+def _known(number: int) -> int | None:
+    return number if number >= 0 else None
+
+
+def _seconds(seconds: float) -> float | None:
+    return round(seconds, 3) if seconds >= 0 else None

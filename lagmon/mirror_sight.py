@@ -1,0 +1,273 @@
+"""Where one mirror stands at an instant: lag, time lag and verdict of each partition with an offset.
+
+Pure. The windows are those of groups' and so are the rules; what differs is this:
+
+- A mirror says how far it is only when its worker writes its offsets, once a minute by default: *cadence*,
+  seen over the flow's own partitions. Lag is where the log ended when the offset was written, less the
+  offset. It is told against the present end only where the mirror has stood for longer than twice the
+  cadence and a look at the log's end; nothing is called stopped before.
+- A quiet tail is no lag. Of a partition that stands while its log does not grow, and whose mirror has
+  written offsets of others since, what is left are markers of transactions or records that a filter left
+  out - or, this once, records that it did not copy: as soon as more is written behind them they count as
+  lag, unless the mirror passes them.
+- An offset that stands while the target's end advances is not being committed: no stall.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.rules import Policy
+from lagmon.rules_window import Positions, Windows
+from lagmon.sweep import Sweep, sweep
+from lagmon.time_lag import LagKind, lag_s
+from lagmon.words import Reason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.heads import Heads
+    from lagmon.mirror import MirrorWindows
+
+    Longs = NDArray[np.int64]
+    Int32s = NDArray[np.int32]
+    Flags = NDArray[np.bool_]
+
+LOOK_MS = 12_000  # between two looks at a log's end, at most
+LEAST_MS = 30_000  # what stands for less is never called stopped
+LONGEST_CADENCE_MS = 600_000  # beyond this it is the traffic that is rare, not the commits
+STOPPED = (Reason.STOPPED, Reason.STOPPED_EMPTY, Reason.STALLED)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorSight:
+    """Every slot of a flow at one instant; rows are slots, and `used` tells which of them are any."""
+
+    now_ms: int
+    used: Flags
+    rows: Sweep
+    lag: Longs  # records, -1 not known
+    tail: Longs  # records of a quiet tail
+    lag_s: NDArray[np.float64]
+    lag_kind: NDArray[np.uint8]
+    places: Int32s  # on the source, -1 where it has none
+    target_places: Int32s
+    not_committing: Flags  # stands while the target's end advances
+    known_to: Longs  # the next offset, or the end of the quiet tail behind it
+    deleted: Longs  # records from there on that the source has deleted
+    cadence_ms: int
+    stopped_after_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Places of a flow's slots on both sides, and the logs there."""
+
+    source: Heads
+    target: Heads
+    places: Int32s
+    target_places: Int32s
+    recreated_ms: Longs  # when the source's topic was seen to be made anew, -1 never
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPace:
+    """How one mirror goes about it.
+
+    `configured_ms` is how often its worker is said to write offsets, for as long as too few are seen;
+    `read_to_ms` up to when they are read, -1 not yet; `committed_only` whether it leaves open transactions.
+    """
+
+    configured_ms: int
+    read_to_ms: int
+    committed_only: bool
+
+
+def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> MirrorSight:
+    """Judge every slot.
+
+    Keeps in `windows` what it finds out about lags when offsets were written, and about tails.
+    """
+    return _Look.of(windows, sides, pace, now_ms).sight(pace)
+
+
+def observed_cadence_ms(windows: MirrorWindows, configured_ms: int) -> int:
+    """Return how often the worker writes offsets: the shortest of the partitions' usual gaps.
+
+    A partition with little traffic has long gaps of its own; the busiest shows the worker's.
+    """
+    count = len(windows)
+    filled = windows.rings.filled[:count]
+    busy = filled >= 4
+    if not busy.any():
+        return configured_ms
+    gaps = np.diff(windows.rings.committed_ms[:count][busy], axis=1).astype(np.float64)
+    missing = windows.rings.length - filled[busy]
+    gaps[np.arange(gaps.shape[1]) < missing[:, None]] = np.nan
+    shortest = float(np.nanmedian(np.maximum(gaps, 0), axis=1).min())
+    return int(shortest) if shortest <= LONGEST_CADENCE_MS else configured_ms
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What several steps need of one flow at one instant."""
+
+    windows: MirrorWindows
+    sides: Sides
+    now_ms: int
+    count: int
+    used: Flags
+    at: Int32s  # places on the source, 0 where there is none
+    head: Longs  # up to where the mirror can read
+    cadence_ms: int
+
+    @classmethod
+    def of(cls, windows: MirrorWindows, sides: Sides, pace: MirrorPace, now_ms: int) -> _Look:
+        count = len(windows)
+        at = np.where(sides.places >= 0, sides.places, 0)
+        end, stable = _of(sides.source.end, at), _of(sides.source.stable, at)
+        return cls(
+            windows,
+            sides,
+            now_ms,
+            count,
+            (sides.places >= 0) & (windows.next_offset[:count] >= 0),
+            at,
+            np.where(pace.committed_only & (stable >= 0), np.minimum(stable, end), end),
+            observed_cadence_ms(windows, pace.configured_ms),
+        )
+
+    def sight(self, pace: MirrorPace) -> MirrorSight:
+        windows, sides, count, used = self.windows, self.sides, self.count, self.used
+        stopped_ms = max(LEAST_MS, 2 * self.cadence_ms + 2 * LOOK_MS)
+        self._measure()
+        self._settle_tails()
+        known_to = np.maximum(windows.next_offset[:count], windows.rest[:count])
+        start = np.where(used, _of(sides.source.start, self.at), -1)
+        rows = self._judge(pace.read_to_ms, stopped_ms)
+        lag, seconds, kinds = self._lags(rows)
+        return MirrorSight(
+            now_ms=self.now_ms,
+            used=used,
+            rows=rows,
+            lag=np.where(used, lag, -1),
+            tail=np.where(used, known_to - windows.next_offset[:count], 0),
+            lag_s=np.where(used, seconds, -1.0),
+            lag_kind=kinds,
+            places=sides.places,
+            target_places=sides.target_places,
+            not_committing=self._not_committing(rows) & used,
+            known_to=known_to,
+            deleted=np.where(used & (start >= 0), np.maximum(start - known_to, 0), 0),
+            cadence_ms=self.cadence_ms,
+            stopped_after_ms=stopped_ms,
+        )
+
+    def _measure(self) -> None:
+        """Fill in the lags of commits whose time the looks at the log's end have passed by now."""
+        rings = self.windows.rings
+        for column in range(rings.length):
+            lag, times = rings.lag[: self.count, column], rings.committed_ms[: self.count, column]
+            slots = np.flatnonzero(self.used & (lag < 0) & (times > 0))
+            if len(slots):
+                ends = self.sides.source.end_at(self.at[slots], times[slots])
+                offsets = rings.offset[slots, column]
+                rings.lag[slots, column] = np.where(ends >= 0, np.maximum(ends - offsets, 0), -1)
+
+    def _settle_tails(self) -> None:
+        windows, used, head = self.windows, self.used, self.head
+        offset, committed_ms = windows.next_offset[: self.count], windows.committed_ms[: self.count]
+        behind = used & (windows.rest[: self.count] < 0) & (head > offset)
+        if not behind.any():
+            return
+        written_ms, _ = self.sides.source.passed_ms(self.at, head - 1)  # the last record, then or earlier
+        # Some partition's offset was written when this one's had been copied long enough ago.
+        lives_ms = int(committed_ms[used].max())
+        lives = lives_ms > np.maximum(written_ms, committed_ms) + 2 * self.cadence_ms
+        slots = np.flatnonzero(behind & (written_ms >= 0) & lives)
+        if len(slots):
+            windows.settle(slots, head[slots])
+
+    def _judge(self, read_to_ms: int, stopped_ms: int) -> Sweep:
+        count, rings, source = self.count, self.windows.rings, self.sides.source
+        end, start, sampled = (_of(one, self.at) for one in (source.end, source.start, source.sampled_ms))
+        passed_ms, exact = source.passed_ms(self.at, rings.offset[:count, -1])
+        absent = self.sides.places < 0
+        seen_ms = self.windows.committed_ms[:count]
+        return sweep(
+            Windows(
+                rings.offset[:count],
+                rings.committed_ms[:count],
+                rings.lag[:count],
+                rings.filled[:count],
+                rings.live[:count],
+            ),
+            Positions(
+                head=np.where(absent, -1, self.head),
+                end=np.where(absent, -1, end),
+                head_at_ms=np.where(absent, -1, sampled),
+                start=start,
+                passed_ms=passed_ms,
+                passed_exact=exact,
+                seen_ms=seen_ms,
+                commits_read_to_ms=np.full(count, read_to_ms, np.int64),
+                recreated=self.sides.recreated_ms > seen_ms,
+                members=np.full(count, -1, np.int64),
+            ),
+            now_ms=self.now_ms,
+            policy=Policy(stopped_after_ms=stopped_ms, usual_gaps=0),
+        )
+
+    def _lags(self, rows: Sweep) -> tuple[Longs, NDArray[np.float64], NDArray[np.uint8]]:
+        """Return lag in records and seconds: as it was at the newest offset, of what stands as it is now."""
+        rings, source, count = self.windows.rings, self.sides.source, self.count
+        seconds, kinds = lag_s(source, self.at, rings.offset[:count, -1], self.now_ms)
+        lag = rows.lag.copy()
+        standing = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + LOOK_MS)
+        standing &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # theirs is another instant
+        moving = np.flatnonzero((lag > 0) & ~standing & (rows.reason != Reason.DELETED_UNREAD))
+        seconds[lag < 0], kinds[lag < 0] = -1.0, LagKind.NONE
+        if not len(moving):
+            return lag, seconds, kinds
+        known = rings.lag[moving] >= 0
+        told = known.any(axis=1)
+        column = rings.length - 1 - np.argmax(known[:, ::-1], axis=1)
+        at_commit = rings.lag[moving, column]
+        written_ms, exact = source.passed_ms(self.at[moving], rings.offset[moving, column])
+        was_s = np.maximum(rings.committed_ms[moving, column] - written_ms, 0) / 1000.0
+        was_s[at_commit == 0] = 0.0
+        kind = np.where(exact | (at_commit == 0), LagKind.EXACT, LagKind.BOUND)
+        lag[moving] = np.where(told, at_commit, -1)
+        seconds[moving] = np.where(told, was_s, -1.0)
+        kinds[moving] = np.where(told, kind, LagKind.NONE)
+        return lag, seconds, kinds
+
+    def _not_committing(self, rows: Sweep) -> Flags:
+        """Tell which slots stand while the target's end has advanced since."""
+        found = np.zeros(self.count, np.bool_)
+        target = self.sides.target
+        stands = np.flatnonzero(np.isin(rows.reason, STOPPED) & (self.sides.target_places >= 0))
+        if not len(stands):
+            return found
+        places, committed_ms = self.sides.target_places[stands], self.windows.committed_ms[stands]
+        now = target.end[places]
+        oldest, _ = target.oldest_ms(places)
+        first, later = (
+            np.where(ends >= 0, ends, oldest)
+            for ends in (
+                target.end_at(places, committed_ms),
+                # What a mirror copied between its last offsets and its own end is there by then.
+                target.end_at(places, committed_ms + self.cadence_ms + LOOK_MS),
+            )
+        )
+        # One that stands has copied the less of what came since, the longer it does.
+        found[stands] = (first >= 0) & (now > later) & (2 * (now - first) >= rows.lag[stands])
+        return found
+
+
+def _of(values: Longs, at: Int32s) -> Longs:
+    """Return the values at these places; -1 throughout where there is no place at all yet."""
+    return values[at] if len(values) else np.full(len(at), -1, np.int64)

@@ -1,0 +1,48 @@
+"""Whether what is told of a cluster's groups is all of it, and if not, how far the reading has come. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runtime.supervision import Phase
+
+if TYPE_CHECKING:
+    from lagmon.commits import Progress
+    from runtime.supervision import State
+
+
+def not_ready(state: State | None, progress: Progress | None) -> dict[str, Any] | None:
+    """Return why a cluster's groups are not all known, as a document has it; None where they are.
+
+    `phase` is starting, reading, down or refused; `sentence` is for people. Records are offsets, summed over
+    partitions: transactions' markers and what compaction took away count too.
+    """
+    if state is not None and state.phase in (Phase.DOWN, Phase.REFUSED):
+        return _told(state.phase.value, _whole(state.sentence), progress)
+    if progress is None or not progress.began_at:
+        return _told("starting", "The topics and the ends of their logs are being looked up.", progress)
+    if progress.ready_after_s is None:
+        return _told("reading", _reading(progress), progress)
+    return None
+
+
+def _told(phase: str, sentence: str, progress: Progress | None) -> dict[str, Any]:
+    return {
+        "phase": phase,
+        "sentence": sentence,
+        "total_records": progress.total_records if progress else 0,
+        "read_records": min(progress.read_records, progress.total_records) if progress else 0,
+    }
+
+
+def _reading(progress: Progress) -> str:
+    total = progress.total_records
+    read = min(progress.read_records, total)
+    share = f", {100 * read // total} %" if total else ""
+    said = f"What the groups have committed is being read: {read:,} of {total:,} records{share}."
+    return f"{said} {_whole(progress.problem)}" if progress.problem else said
+
+
+def _whole(text: str) -> str:
+    """Return an error's text as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

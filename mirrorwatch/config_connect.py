@@ -1,0 +1,159 @@
+"""A mirror on Kafka Connect, asked at its REST address: its connectors as clusters and flows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.connect_config import Said, Worker, read_connectors, version_of_worker
+from fleet.connect_config_json import expanded
+from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedError, UnavailableError
+from mirrorwatch.config_connect_places import harmless, place_of, secrets_of
+from runtime.http_client import Answer, User, get
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from fleet.connect_config import Connector
+    from fleet.mm2 import ByHand, Mm2
+    from mirrorwatch.config import ConnectSection
+
+_BOTH = {"expand": ["info", "status"]}
+_NOT_CONNECT = "is no REST address of Kafka Connect"
+_AUTHORISED, _FOUND = (401, 403), 200
+_REBALANCING = 409
+
+
+class ConnectAddress:
+    """The connectors behind one address. `secrets` grows by what their properties hold, in clear as it is."""
+
+    path: Path | None = None  # there is no file
+
+    def __init__(self, section: ConnectSection, problem: Callable[[tuple[str, ...], str], Problem]) -> None:
+        self.name = section.url
+        self.secrets: set[str] = set()
+        self.connectors: tuple[Connector, ...] = ()
+        self._section = section
+        self._problem = problem
+
+    def read(
+        self,
+        *,
+        mirror_version: str | None,
+        clusters: Mapping[str, Mapping[str, str]],
+        by_hand: Mapping[str, ByHand],
+    ) -> Mm2:
+        """Return what the connectors come to.
+
+        Raises ConfigurationError, UnavailableError where nothing answers, and RefusedError where the address
+        lets nobody in who comes like this.
+        """
+        version, found = asyncio.run(self._ask())
+        for connector in found:
+            self.secrets |= secrets_of(connector)
+        found = self._chosen(found)
+        self.connectors = tuple(harmless(each) for each in found if each.kind is not None)
+        said = Said(mirror_version, clusters, by_hand)
+        try:
+            return read_connectors(found, Worker(version=version), file=self.name, said=said)
+        except ConfigurationError as error:
+            raise ConfigurationError([self._told(problem) for problem in error.problems]) from error
+
+    def locate(self, alias: str, name: str) -> tuple[str, str] | None:
+        """Return where and under which key a client property of a cluster stands; None where it does not."""
+        key = place_of(self.connectors, alias, name)
+        return None if key is None else (self.name, key)
+
+    async def _ask(self) -> tuple[str | None, tuple[Connector, ...]]:
+        """Return the version of the worker that answers, and every connector with its state."""
+        root = self._document(await self._get("/"))
+        if not isinstance(root, dict) or not isinstance(root.get("version"), str):
+            raise self._no_connect("its answer is not one of Connect's")
+        listed = self._document(await self._get("/connectors", _BOTH))
+        try:
+            found = expanded(listed)
+        except MalformedError as error:
+            raise self._no_connect(str(error)) from error
+        return version_of_worker(root["version"]), found
+
+    async def _get(self, path: str, parameters: Mapping[str, list[str]] | None = None) -> Answer:
+        password = self._section.password.get_secret_value() if self._section.password else ""
+        user = User(self._section.username, password) if self._section.username else None
+        try:
+            answer = await get(self.name + path, user=user, parameters=parameters)
+        except MalformedError as error:
+            raise self._no_connect(str(error)) from error
+        except UnavailableError as error:
+            raise UnavailableError(self._placed(str(error))) from error
+        return self._checked(answer)
+
+    def _checked(self, answer: Answer) -> Answer:
+        """Return an answer that was given; raises what any other one means."""
+        status = answer.status
+        if status in _AUTHORISED:
+            raise RefusedError(self._placed(self._not_let_in(status)))
+        if status == _REBALANCING:
+            sentence = f"{self.name} is sharing out its connectors anew (HTTP 409): try again"
+            raise UnavailableError(self._placed(sentence))
+        if status >= 500:
+            sentence = (
+                f"{self.name} answered with HTTP {status}: Connect, or a proxy before it, is in trouble"
+            )
+            raise UnavailableError(self._placed(sentence))
+        if answer.location and status != _FOUND:
+            raise self._no_connect(f"it leads on to {answer.location[:200]}, so write that address")
+        if status != _FOUND:
+            raise self._no_connect(f"it answered with HTTP {status}")
+        return answer
+
+    def _not_let_in(self, status: int) -> str:
+        user = self._section.username
+        if user is None:
+            asks = f"{self.name} asks who comes (HTTP {status})"
+            return f"{asks}: write connect.username and connect.password"
+        return f"{self.name} does not let in {user} with this password (HTTP {status}): mend it"
+
+    def _document(self, answer: Answer) -> Any:
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError) as error:
+            html = answer.body.lstrip()[:1] == b"<"
+            what = "it answers with a page (HTML)" if html else "its answer is no JSON"
+            raise self._no_connect(f"{what}, and Connect answers with JSON") from error
+
+    def _chosen(self, found: tuple[Connector, ...]) -> tuple[Connector, ...]:
+        """Return the connectors that are named, all where none is; ConfigurationError for those not there."""
+        if self._section.connectors is None:
+            return found
+        there = {each.name: each for each in found}
+        problems = []
+        for number, name in enumerate(self._section.connectors):
+            key = ("connect", "connectors", str(number))
+            if name not in there:
+                known = ", ".join(each.name for each in found if each.kind is not None) or "none"
+                sentence = f"{self.name} has no connector called '{name[:200]}' (of a mirror there: {known})"
+                problems.append(self._problem(key, sentence))
+            elif there[name].kind is None:
+                sentence = (
+                    f"{name[:200]} is no connector of MirrorMaker at {self.name}: take it out of the list"
+                )
+                problems.append(self._problem(key, sentence))
+        if problems:
+            raise ConfigurationError(problems)
+        return tuple(there[name] for name in dict.fromkeys(self._section.connectors))
+
+    def _placed(self, sentence: str) -> str:
+        return str(self._problem(("connect", "url"), sentence))
+
+    def _no_connect(self, why: str) -> ConfigurationError:
+        todo = "write the one where a worker listens, such as http://connect:8083"
+        sentence = f"{self.name} {_NOT_CONNECT}: {why}; {todo}"
+        return ConfigurationError([self._problem(("connect", "url"), sentence)])
+
+    def _told(self, problem: Problem) -> Problem:
+        """Return a problem with the address as a whole as one of its key in our file."""
+        if problem.key or problem.file != self.name:
+            return problem
+        return self._problem(("connect", "url"), f"{self.name} {problem.sentence}")

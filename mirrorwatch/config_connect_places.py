@@ -1,0 +1,37 @@
+"""What connectors hold that is secret, and where a cluster's properties stand in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runtime.kafka.redaction import is_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.connect_config import Connector
+
+_ROLES = ("cluster", "admin", "consumer", "producer")
+_HARMLESS = ("connector.class", "source.cluster.alias", "target.cluster.alias", "enabled")
+
+
+def secrets_of(connector: Connector) -> set[str]:
+    """Return what must not be shown: a worker tells the properties of a connector with their passwords."""
+    return {value for key, value in connector.config.items() if value and is_secret(key)}
+
+
+def harmless(connector: Connector) -> Connector:
+    """Return the connector with the names of its properties, but the values of a few only."""
+    config = {key: value if key in _HARMLESS else "" for key, value in connector.config.items()}
+    return replace(connector, config=config)
+
+
+def place_of(connectors: Iterable[Connector], alias: str, name: str) -> str | None:
+    """Return the key as written of a client property of a cluster; None where no connector has it."""
+    for connector in connectors:
+        for side, own in (("source", connector.source), ("target", connector.target)):
+            for key in (f"{side}.{role}.{name}" for role in _ROLES):
+                if own == alias and key in connector.config:
+                    return connector.key(key)
+    return None

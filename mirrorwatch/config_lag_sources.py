@@ -1,0 +1,64 @@
+"""From what it is known how far each flow has come: `lag_from`, `group` and `offsets` of the flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.filters import PatternList
+from mirrorwatch.config import FlowSection
+from mirrorwatch.configuration import LagSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fleet.errors import Problem
+    from fleet.topology import Topology
+
+_CONNECT = "connect-offsets"
+_UNKNOWN = (
+    "in which topic the Connect worker keeps its offsets is not known, since it does not tell: write its"
+    " offset.storage.topic, for example offsets: {topic: connect-offsets}"
+)
+
+
+def wrong_sources(
+    said: Mapping[str, FlowSection],
+    aliases: frozenset[str],
+    *,
+    where: Callable[[tuple[str, ...], str], Problem],
+) -> list[Problem]:
+    """Return a problem for each pattern of groups that cannot be used, and each cluster that is not there."""
+    problems = []
+    for name, section in said.items():
+        try:
+            PatternList(section.group or "")
+        except ValueError as error:
+            problems.append(where(("flows", name, "group"), f"{error}; mend it"))
+        home = section.offsets.kafka_cluster if section.offsets is not None else None
+        if home is not None and home not in aliases:
+            known = ", ".join(sorted(aliases)) or "none"
+            sentence = f"no cluster is called {home} (known: {known}): name one of them, or add it"
+            problems.append(where(("flows", name, "offsets", "kafka_cluster"), sentence))
+    return problems
+
+
+def sources_of_lag(
+    topology: Topology,
+    said: Mapping[str, FlowSection],
+    *,
+    where: Callable[[tuple[str, ...], str], Problem],
+) -> tuple[dict[str, LagSource], list[Problem]]:
+    """Return where each flow's progress is read, by its name, and a warning where nothing says so."""
+    found: dict[str, LagSource] = {}
+    warnings = []
+    for flow in topology.flows:
+        section = said.get(flow.name, FlowSection())
+        lag_from = section.lag_from or _CONNECT
+        if lag_from != _CONNECT:
+            found[flow.name] = LagSource(lag_from, section.group)
+            continue
+        topic = flow.offset_storage_topic
+        found[flow.name] = LagSource(_CONNECT, None, flow.offset_storage_cluster or flow.target, topic)
+        if flow.on_connect and topic is None:
+            warnings.append(where(("flows", flow.name, "offsets"), _UNKNOWN))
+    return found, warnings

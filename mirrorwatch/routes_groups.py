@@ -1,0 +1,114 @@
+"""The pages about groups: /groups, and one of each group below it. What they show the lag monitor knows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from fleet.errors import UnavailableError
+from mirrorwatch.group_page import (
+    AT_ONCE,
+    GroupsView,
+    group_names,
+    groups_away,
+    groups_view,
+    list_names,
+)
+from mirrorwatch.routes import SECURITY_HEADERS
+from mirrorwatch.routes_lag import group_asked, list_asked, sentence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mirrorwatch.lagging import Lagging
+    from mirrorwatch.page import Page
+    from runtime.clock import Clock
+
+COUNTS_WITHIN_S = 1.0  # the main page waits no longer for how the groups are
+COUNTED_S = 0.9  # counts that are younger are not asked for again
+
+# The search box sends a form, which no other page does.
+_HEADERS = {
+    **SECURITY_HEADERS,
+    "Content-Security-Policy": SECURITY_HEADERS["Content-Security-Policy"].replace(
+        "form-action 'none'", "form-action 'self'"
+    ),
+    "Cache-Control": "no-store",
+}
+
+
+def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
+    """Return the routes of the pages about groups."""
+
+    async def show_list(request: web.Request) -> web.Response:
+        asked = list_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
+        search, cluster = str(asked["search"]), str(asked["kafka_cluster"])
+
+        def names(document: dict[str, Any]) -> dict[str, Any]:
+            return list_names(document, search=search, kafka_cluster=cluster)
+
+        return await answered("groups", asked, "groups.html", names)
+
+    async def show_group(request: web.Request) -> web.Response:
+        asked = group_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
+        return await answered("group", asked, "group.html", group_names)
+
+    async def answered(
+        question: str,
+        asked: dict[str, object],
+        template: str,
+        names: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> web.Response:
+        try:
+            head, body = await lagging.ask(question, **asked)
+        except UnavailableError as error:
+            return _html(page.away(sentence_of(error), now_at=clock.wall_s()), status=503)
+
+        def draw() -> str:
+            document = json.loads(body)
+            if "error" in document:
+                return page.away(document["error"], now_at=clock.wall_s())
+            return page.draw(template, names(document), now_at=document["now_ms"] / 1000)
+
+        return _html(await asyncio.to_thread(draw), status=head["status"])
+
+    return [web.get("/groups", show_list), web.get("/groups/{cluster}/{group:.*}", show_group)]
+
+
+class GroupCounts:
+    """How many groups are how, for the main page: asked for when somebody looks, once for all who do."""
+
+    def __init__(self, lagging: Lagging, *, clock: Clock) -> None:
+        self._lagging = lagging
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._counted_at: float | None = None
+        self._view = groups_away("")
+
+    async def view(self) -> GroupsView:
+        """Return the counts, or why there are none."""
+        async with self._turn:
+            now_at = self._clock.wall_s()
+            if self._counted_at is None or not 0 <= now_at - self._counted_at < COUNTED_S:
+                self._view = await self._count()
+                self._counted_at = self._clock.wall_s()
+            return self._view
+
+    async def _count(self) -> GroupsView:
+        try:
+            async with asyncio.timeout(COUNTS_WITHIN_S):
+                _, body = await self._lagging.ask("group_counts")
+        except TimeoutError:
+            return groups_away(f"The lag monitor did not answer within {COUNTS_WITHIN_S:g} s.")
+        except UnavailableError as error:
+            return groups_away(sentence_of(error))
+        return groups_view(json.loads(body))
+
+
+def _html(text: str, *, status: int) -> web.Response:
+    response = web.Response(text=text, status=status, content_type="text/html", headers=_HEADERS)
+    response.enable_compression()
+    return response

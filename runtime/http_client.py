@@ -1,0 +1,87 @@
+"""One bounded request to a service of others: what it answers, or a sentence on why it does not."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import aiohttp
+
+from fleet.errors import MalformedError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TIMEOUT_S = 10.0
+MOST_BYTES = 32 * 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: the status, the body, and where a redirection leads (empty where it is none)."""
+
+    status: int
+    body: bytes = field(repr=False)
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks, as HTTP's basic authentication sends it."""
+
+    name: str
+    password: str = field(repr=False)
+
+    def header(self) -> dict[str, str]:
+        """Return the header that tells both."""
+        return {"Authorization": "Basic " + b64encode(f"{self.name}:{self.password}".encode()).decode()}
+
+
+async def get(
+    url: str, *, user: User | None = None, parameters: Mapping[str, list[str]] | None = None
+) -> Answer:
+    """Return the answer to a GET of this address, whatever its status; redirections are not followed.
+
+    Raises UnavailableError where nothing answers within TIMEOUT_S, and MalformedError where what answers does
+    not speak HTTP, or sends more than MOST_BYTES.
+    """
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_S, sock_connect=TIMEOUT_S / 2)
+    headers = {"Accept": "application/json"} | ({} if user is None else user.header())
+    pairs = [(name, value) for name, values in (parameters or {}).items() for value in values]
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
+            session.get(url, params=pairs, allow_redirects=False) as answer,
+        ):
+            body = await _bounded(answer)
+            return Answer(answer.status, body, answer.headers.get("Location", ""))
+    except aiohttp.ClientConnectorCertificateError as error:
+        raise UnavailableError(
+            f"{url} shows a certificate that is not trusted here: "
+            "set SSL_CERT_FILE to the file of its authority"
+        ) from error
+    except aiohttp.ClientConnectorSSLError as error:
+        raise MalformedError("it does not speak TLS, or none that is spoken here") from error
+    except aiohttp.ClientConnectorError as error:
+        code = error.os_error.errno
+        reason = os.strerror(code) if code and code > 0 else str(error.os_error)
+        raise UnavailableError(
+            f"{url} cannot be reached ({reason}): is it running, and reached from here?"
+        ) from error
+    except TimeoutError as error:
+        raise UnavailableError(f"{url} did not answer within {TIMEOUT_S:g} s: try again") from error
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+        raise UnavailableError(f"{url} ended the connection without an answer: try again") from error
+    except (aiohttp.ClientError, ValueError, OSError) as error:
+        raise MalformedError("it does not speak HTTP as expected") from error
+
+
+async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in answer.content.iter_chunked(2**16):
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise MalformedError(f"it sends more than {MOST_BYTES // 10**6} MB")
+    return bytes(body)

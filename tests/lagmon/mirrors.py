@@ -1,0 +1,84 @@
+"""A flow A->B as offsets show it, with both its clusters' looks at logs, moved on by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet.flow import Flow
+from lagmon.cluster import ClusterLag
+from lagmon.mirror_flow import MirrorFlow
+from lagmon.mirror_orders import order_of
+from lagmon.mirror_rows import partition_documents
+from lagmon.mirror_verdict import judge_flow
+
+NOW = 1_790_000_000_000
+S = 1000
+
+
+class Mirrored:
+    """A flow whose clock is `now`; `orders` has two partitions unless `topics` says otherwise."""
+
+    def __init__(self, topics=None, *, target=None, flush_s=1.0, **flow):
+        topics = topics or {"orders": 2}
+        target = {f"A.{name}": count for name, count in topics.items()} if target is None else target
+        settings = {"mirror_version": "4.3", "offset_flush_interval_s": flush_s, **flow}
+        self.now = NOW
+        self.a, self.b = (ClusterLag(wanted=lambda *_: True) for _ in range(2))
+        self.flow = MirrorFlow(order_of(Flow("A", "B", **settings)), self.a, self.b)
+        self.a.note_topics(topics)
+        self.b.note_topics(target)
+        self.ends, self.target_ends, self.starts = {}, {}, {}
+        for name, count in topics.items():
+            self.ends |= {(name, number): 0 for number in range(count)}
+        for name, count in target.items():
+            self.target_ends |= {(name, number): 0 for number in range(count)}
+
+    def write(self, count, topic="orders", partition=0, *, copied=True):
+        self.ends[topic, partition] += count
+        if copied:
+            self.target_ends[f"A.{topic}", partition] += count
+
+    def commit(self, topic="orders", partition=0, *, to=None, live=True):
+        """Let the worker write that all is mirrored, or up to, and not including, `to`."""
+        to = self.ends[topic, partition] if to is None else to
+        self.flow.windows.take(topic, partition, to - 1, self.now, live=live)
+
+    def look(self, *, starts=True):
+        """Look at both clusters' logs, and read the offsets topic to its end."""
+        for lag, ends in ((self.a, self.ends), (self.b, self.target_ends)):
+            known = [
+                (place, end)
+                for (topic, number), end in ends.items()
+                for place in [lag.places.of(topic)[number]]
+            ]
+            places, values = (np.array(column) for column in zip(*known, strict=True))
+            lag.heads.note(places.astype(np.int32), values, self.now)
+            lag.heads.note_stable(places.astype(np.int32), values)
+        if starts:
+            for topic, number in self.ends:
+                place = np.array([self.a.places.of(topic)[number]], np.int32)
+                self.a.heads.note_starts(place, np.array([self.starts.get((topic, number), 0)]))
+        self.flow.read_to_ms = self.now
+
+    def go(self, seconds, *, each=None, step=1, look=10):
+        """Let time pass in steps of so many seconds; `each` is called at each step, before a look."""
+        for second in range(step, seconds + 1, step):
+            self.now += step * S
+            if each is not None:
+                each()
+            if second % look == 0:
+                self.look()
+                self.sight()
+        return self
+
+    def sight(self):
+        return self.flow.see(self.now)
+
+    def verdict(self):
+        return judge_flow(self.flow, self.sight())
+
+    def flow_rows(self):
+        return partition_documents(self.flow, self.sight())
+
+    def slot(self, topic="orders", partition=0):
+        return self.flow.windows.slot(topic, partition)

@@ -1,0 +1,137 @@
+"""All of one cluster together: commits and looks handed in, verdicts out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet.wire_commits import encode_commit_key, encode_commit_value
+from lagmon.cluster import ClusterLag
+from lagmon.words import Reason, Status
+
+NOW = 1_790_000_000_000
+S = 1000
+MIN = 60 * S
+
+
+class Desk:
+    """A cluster with the topic t of two partitions, and what is read of it."""
+
+    def __init__(self):
+        self.lag = ClusterLag(wanted=lambda _group, _topic: True)
+        self.lag.note_topics({"t": 2, "u": 1})
+        self.lag.begin_commits(50)
+        self.places = np.array(sorted(self.lag.places.of("t")), np.int32)
+
+    def commit(self, group, partition, offset, *, ago_s, topic="t", live=True):
+        at_ms = NOW - ago_s * S
+        key, value = encode_commit_key(group, topic, partition), encode_commit_value(offset, at_ms)
+        self.lag.intake.take([key], [value], read_ms=at_ms, live=live)
+
+    def look(self, *ends, ago_s=0, stables=None):
+        """Read the ends of both partitions of t."""
+        values = np.array(ends, np.int64)
+        self.lag.note_looked(
+            self.places, values, values if stables is None else np.array(stables, np.int64), NOW - ago_s * S
+        )
+
+    def read_all(self, *, ago_s=0):
+        """Have every commit read up to an instant."""
+        for partition in range(50):
+            self.lag.note_read(partition, NOW - ago_s * S)
+
+    def reasons(self, group, *, now_ms=NOW):
+        """Return the reason of each of the group's partitions."""
+        sight = self.lag.see(now_ms)
+        found = {}
+        for slot in self.lag.slots.of(group).tolist():
+            name = self.lag.places.name(int(self.lag.slots.place[slot]))
+            found[name] = Reason(int(sight.rows.reason[slot]))
+        return found
+
+    def group(self, name):
+        """Return the verdict on a group."""
+        number = self.lag.slots.number(name)
+        return self.lag.see(NOW).groups.row(number)
+
+
+def test_a_group_that_reads_and_one_that_stopped_are_told_apart():
+    desk = Desk()
+    desk.look(100, 100, ago_s=200)
+    for group in ("reads", "stopped"):
+        for ago_s in (160, 155, 150):
+            desk.commit(group, 0, 100 - ago_s // 5 + 30, ago_s=ago_s)
+    desk.look(150, 100, ago_s=140)
+    desk.commit("reads", 0, 150, ago_s=5)
+    desk.look(150, 100)
+    desk.read_all()
+    assert desk.reasons("reads") == {("t", 0): Reason.CAUGHT_UP}
+    assert desk.reasons("stopped") == {("t", 0): Reason.STOPPED}
+    assert desk.group("stopped").status is Status.STOP
+    assert desk.group("stopped").total_lag == 50
+    assert desk.group("reads").total_lag == 0
+
+
+def test_nothing_is_said_before_the_commits_are_read_and_the_ends_are_known():
+    desk = Desk()
+    desk.commit("g", 0, 10, ago_s=5)
+    assert desk.reasons("g") == {("t", 0): Reason.NO_HEAD}
+    desk.look(100, 100)
+    assert desk.reasons("g") == {("t", 0): Reason.COMMITS_STALE}
+    desk.read_all()
+    assert desk.reasons("g", now_ms=NOW + 61 * S) == {("t", 0): Reason.HEAD_STALE}
+
+
+def test_each_group_waits_for_its_own_partition_of_the_commits_only():
+    desk = Desk()
+    desk.look(100, 100)
+    names = [f"group-{number}" for number in range(40)]
+    for name in names:
+        desk.commit(name, 0, 100, ago_s=1)
+    desk.lag.note_read(7, NOW)
+    known = [name for name in names if desk.reasons(name) == {("t", 0): Reason.CAUGHT_UP}]
+    others = [name for name in names if desk.reasons(name) == {("t", 0): Reason.COMMITS_STALE}]
+    assert sorted((*known, *others)) == sorted(names)
+    assert len(others) > len(known)
+
+
+def test_a_topic_made_anew_is_judged_from_its_next_commit_on():
+    desk = Desk()
+    assert desk.lag.note_id("t", "one", NOW - 100 * S) is False
+    desk.look(100, 100, ago_s=90)
+    desk.commit("g", 0, 90, ago_s=80)
+    desk.commit("g", 1, 90, ago_s=80)
+    assert desk.lag.note_id("t", "one", NOW - 70 * S) is False
+    assert desk.lag.note_id("t", "two", NOW - 60 * S) is True
+    desk.look(5, 5)
+    desk.commit("g", 1, 5, ago_s=10)
+    desk.read_all()
+    assert desk.reasons("g") == {("t", 0): Reason.RECREATED, ("t", 1): Reason.CAUGHT_UP}
+
+
+def test_an_open_transaction_holds_up_nobody():
+    desk = Desk()
+    desk.look(100, 100, ago_s=300)
+    desk.commit("g", 0, 100, ago_s=290)
+    for ago_s in (200, 100, 1):
+        desk.look(150, 100, ago_s=ago_s, stables=(100, 100))
+    desk.read_all()
+    assert desk.reasons("g") == {("t", 0): Reason.CAUGHT_UP}
+    desk.look(150, 100)  # it ended just now: only from here on is there anything to read
+    assert desk.reasons("g")[("t", 0)] not in {Reason.STOPPED, Reason.STALLED}
+
+
+def test_a_topic_that_went_away_takes_its_offsets_with_it():
+    desk = Desk()
+    desk.look(100, 100)
+    desk.commit("g", 0, 90, ago_s=5)
+    desk.commit("g", 0, 3, ago_s=5, topic="u")
+    assert desk.lag.watched_topics() == ["t", "u"]
+    assert desk.lag.note_topics({"u": 1}) == ["t"]
+    assert list(desk.reasons("g")) == [("u", 0)]
+    assert desk.lag.watched_topics() == ["u"]
+
+
+def test_no_groups_at_all_is_no_trouble():
+    desk = Desk()
+    sight = desk.lag.see(NOW)
+    assert (len(sight.rows.reason), len(sight.groups.status)) == (0, 0)

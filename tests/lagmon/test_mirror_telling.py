@@ -1,0 +1,116 @@
+"""The series of mirrors, and the documents of a flow."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from fleet import series_lag
+from lagmon.exposition import Exposition
+from lagmon.exposition_format import Form
+from lagmon.mirror_rows import flow_document, partition_documents
+from lagmon.mirror_telling import MirrorTelling
+from tests.lagmon.mirrors import Mirrored
+
+LABELS = {"flow": "A->B", "source_cluster": "A", "target_cluster": "B"}
+
+
+@pytest.fixture
+def flow():
+    one = Mirrored({"orders": 2, "new": 1})
+    one.look()
+
+    def write():
+        one.write(100), one.write(50, partition=1)
+        one.commit(), one.commit(partition=1)
+
+    one.go(60, each=write)
+    one.write(300, copied=False)
+    one.go(31)
+    return one
+
+
+def samples(one, *, per_partition=True):
+    telling = MirrorTelling([one.flow], per_partition=per_partition, max_series=1000)
+    exposition = Exposition(telling.families)
+    values = telling.values({"A->B": (one.sight(), one.verdict())})
+    text = b"".join(exposition.render(values, Form.PLAIN)).decode()
+    return {
+        (sample.name.removeprefix("mirrorwatch_"), frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_series_of_a_flow_tell_what_its_partitions_are(flow):
+    flow.starts = {("orders", 0): 6010}
+    flow.flow.note_retention("orders", {"retention.ms": "100000"})
+    flow.look()
+    told = samples(flow)
+
+    def value(name, **labels):
+        return told.get((name, frozenset({**LABELS, **labels}.items())))
+
+    assert value("replication_status") == 3
+    assert value("replication_topic_lag_records", topic="orders") == 290
+    assert value("replication_topic_lag_seconds", topic="orders") == pytest.approx(31, abs=11)
+    assert value("replication_topic_lag_records", topic="new") is None
+    assert value("replication_topic_retention_headroom_seconds", topic="orders") == 0
+    assert value("replication_source_end_offset", topic="orders") == 6300 + 3000
+    assert value("replication_target_end_offset", topic="orders") == 6000 + 3000
+    assert value("overtaken_records_total", topic="orders") == 0
+    assert value("replication_partition_lag_records", topic="orders", partition="0") == 290
+    assert value("replication_partition_lag_records", topic="orders", partition="1") == 0
+    assert value("replication_partition_headroom_records", topic="orders", partition="0") == 0
+    assert value("replication_partition_headroom_records", topic="orders", partition="1") == 3000
+    flow.commit()
+    assert samples(flow)["overtaken_records_total", frozenset({**LABELS, "topic": "orders"}.items())] == 10
+    assert not [name for name, _ in samples(flow, per_partition=False) if "partition" in name]
+
+
+def test_every_series_of_mirrors_in_the_catalogue_is_told(flow):
+    families = MirrorTelling([flow.flow], per_partition=True, max_series=10).families
+    told = {family.series.name for family in families}
+    wanted = {one.name for one in series_lag.LAG_CATALOGUE if one.label_names[:1] == ("flow",)}
+    assert told == wanted
+
+
+def test_retention_headroom_is_what_is_left_of_the_oldest_uncopied_record(flow):
+    flow.flow.note_retention("orders", {"retention.ms": "100000", "cleanup.policy": "delete"})
+    key = "replication_topic_retention_headroom_seconds", frozenset({**LABELS, "topic": "orders"}.items())
+    assert samples(flow)[key] == pytest.approx(100 - 31, abs=11)
+    flow.flow.note_retention("orders", {"retention.ms": "100000", "cleanup.policy": "compact"})
+    assert key not in samples(flow)
+
+
+def test_the_series_of_what_goes_go(flow):
+    telling = MirrorTelling([flow.flow], per_partition=True, max_series=1000)
+    exposition = Exposition(telling.families)
+
+    def text():
+        values = telling.values({"A->B": (flow.sight(), flow.verdict())})
+        return b"".join(exposition.render(values, Form.PLAIN)).decode()
+
+    assert 'topic="orders"' in text()
+    flow.a.note_topics({"new": 1})
+    assert 'topic="orders"' not in text()
+    assert 'topic="new"' in text()
+
+
+def test_documents_hold_what_a_person_checks_by_hand(flow):
+    found = flow.sight()
+    told = json.loads(json.dumps(flow_document(flow.flow, found, flow.verdict(), since_ms=1)))
+    assert (told["flow"], told["lag_records"], told["unknown_partitions"]) == ("A->B", 300, 0)
+    rows = json.loads(json.dumps(partition_documents(flow.flow, found)))
+    assert [(row["topic"], row["partition"], row["next_offset"]) for row in rows] == [
+        ("new", 0, None),
+        ("orders", 0, 6000),
+        ("orders", 1, 3000),
+    ]
+    assert rows[0]["sentence"] == "There has been nothing to copy."
+    assert (rows[1]["end_offset"], rows[1]["target_end_offset"], rows[1]["start_offset"]) == (6300, 6000, 0)
+    assert rows[1]["headroom_records"] == 6000
+    assert rows[1]["commits"][-1]["offset"] == 6000
+    assert "group" not in json.dumps(rows)

@@ -1,0 +1,185 @@
+"""Files that tell of a mirror on Connect: how their form is known, and what comes of good ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mirrorwatch.config_connect_files import MirrorForm, form_of
+from mirrorwatch.config_connect_url import rest_address
+from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.configuration import LagSource
+
+RECORDED = json.loads((Path(__file__).parent / "golden_connect" / "connect-4.3.0.json").read_text("utf-8"))
+CONNECTOR = RECORDED["GET /connectors/mirror-source"]["body"]
+STRIMZI = """\
+# Applied by hand.
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaMirrorMaker2
+metadata: {name: shop}
+spec:
+  version: 4.1.0
+  connectCluster: B
+  clusters:
+    - alias: A
+      bootstrapServers: a:9092
+      authentication:
+        type: scram-sha-512
+        username: mirror
+        passwordSecret: {secretName: mirror-a, password: password}
+    - alias: B
+      bootstrapServers: b:9092
+  mirrors:
+    - sourceCluster: A
+      targetCluster: B
+      sourceConnector: {tasksMax: 3, config: {sync.topic.acls.enabled: "false"}}
+"""
+PASSWORD = 'clusters: {A: {sasl.password: "${env:P}"}}\n'
+
+
+def read(folder, ours, name, text):
+    (folder / name).write_text(text, encoding="utf-8")
+    path = folder / "mirrorwatch.yaml"
+    path.write_text(ours, encoding="utf-8")
+    return read_configuration(path, environ={"P": "hunter2secret"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "form"),
+    [
+        ("mm2.properties", "clusters = A, B", MirrorForm.PROPERTIES),
+        ("mm2.properties", "{}", MirrorForm.PROPERTIES),
+        ("mm2.conf", "clusters = A, B", MirrorForm.PROPERTIES),
+        ("m.json", "", MirrorForm.CONNECTORS),
+        ("m", ' \n{"name": "m"}', MirrorForm.CONNECTORS),
+        ("m.yaml", '[{"name": "m"}]', MirrorForm.CONNECTORS),
+        ("m", "\ufeff{}", MirrorForm.CONNECTORS),
+        ("m.yaml", "kind: Kafka", MirrorForm.RESOURCE),
+        ("m.YML", "", MirrorForm.RESOURCE),
+        ("m", STRIMZI, MirrorForm.RESOURCE),
+        ("m", "kind: 'KafkaMirrorMaker2' # mine\r\nspec:", MirrorForm.RESOURCE),
+        ("m", "  kind: KafkaMirrorMaker2\n", MirrorForm.PROPERTIES),
+        ("m", "kind: KafkaMirrorMaker2Other\n", MirrorForm.PROPERTIES),
+    ],
+)
+def test_the_form_of_a_file(name, content, form):
+    assert form_of(Path(name), content.encode()) is form
+
+
+def test_a_connector_as_a_worker_tells_it(tmp_path):
+    ours = "mm2: connector.json\nflows: {A->B: {offsets: {topic: connect-offsets, kafka_cluster: A}}}\n"
+    config = read(tmp_path, ours, "connector.json", CONNECTOR)
+    (flow,) = config.topology.flows
+    assert (flow.name, flow.connector, flow.on_connect, flow.tasks_max) == ("A->B", "mirror-source", True, 2)
+    assert config.lag_sources == {"A->B": LagSource("connect-offsets", None, "A", "connect-offsets")}
+    assert [warning for warning in config.warnings if warning.key.endswith("offsets")] == []
+    assert config.mm2_path == tmp_path / "connector.json"
+    assert any("shown-in-clear" in secret for secret in config.secrets)
+    assert "shown-in-clear" not in repr(config)
+
+
+def test_a_list_of_connectors_and_what_our_own_file_says_over_them(tmp_path):
+    three = [
+        json.loads(RECORDED[f"POST /connectors mirror-{kind}"]["body"])
+        for kind in ("source", "checkpoint", "heartbeat")
+    ]
+    ours = (
+        'mm2: mirror\nmirror_version: "3.9"\nclusters: {B: {bootstrap.servers: "outside:9094"}}\n'
+        "flows: {A->B: {topics: other, separator: _, delivery: exactly_once}}\n"
+    )
+    config = read(tmp_path, ours, "mirror", json.dumps(three))
+    (flow,) = config.topology.flows
+    assert (flow.topic_filter.include, flow.remote_topic("t"), flow.exactly_once) == ("other", "A_t", True)
+    assert (flow.group_filter.include, flow.heartbeats_enabled) == ("shop-.*", True)
+    assert flow.mirror_version == "3.9"
+    assert config.clients["B"].librdkafka["bootstrap.servers"] == "outside:9094"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_strimzi_mirror(tmp_path, as_json):
+    text = STRIMZI
+    if as_json:
+        text = json.dumps(
+            {
+                "apiVersion": "kafka.strimzi.io/v1beta2",
+                "kind": "KafkaMirrorMaker2",
+                "spec": {
+                    "version": "4.1.0",
+                    "connectCluster": "B",
+                    "clusters": [
+                        {
+                            "alias": "A",
+                            "bootstrapServers": "a:9092",
+                            "authentication": {"type": "scram-sha-512", "username": "mirror"},
+                        },
+                        {"alias": "B", "bootstrapServers": "b:9092", "tls": None},
+                    ],
+                    "mirrors": [
+                        {
+                            "sourceCluster": "A",
+                            "targetCluster": "B",
+                            "sourceConnector": {"tasksMax": 3, "config": {"sync.topic.acls.enabled": False}},
+                        }
+                    ],
+                },
+            }
+        )
+    config = read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD, "mirror.yaml", text)
+    (flow,) = config.topology.flows
+    assert (flow.name, flow.tasks_max, flow.mirror_version) == ("A->B", 3, "4.1.0")
+    client = config.clients["A"].librdkafka
+    assert (client["security.protocol"], client["sasl.mechanism"]) == ("sasl_plaintext", "SCRAM-SHA-512")
+    assert (client["sasl.username"], client["sasl.password"]) == ("mirror", "hunter2secret")
+    assert config.clients["B"].librdkafka.get("security.protocol", "plaintext") == "plaintext"
+    assert config.lag_sources["A->B"] == LagSource(
+        "connect-offsets", None, "B", "mirrormaker2-cluster-offsets"
+    )
+    assert config.canary_flows[0].tasks_topic == ""
+
+
+def test_where_progress_is_read_without_a_mirrors_file(tmp_path):
+    flows = {
+        "A->B": "{lag_from: group, group: 'mm1-.*'}",
+        "B->A": "{lag_from: equal-offsets}",
+        "A->C": "{lag_from: offset-syncs}",
+        "B->C": "{offsets: {topic: t}}",
+        "C->A": "{}",
+    }
+    written = "".join(f"  {name}: {said}\n" for name, said in flows.items())
+    clusters = "".join(f"  {alias}: {{bootstrap.servers: '{alias.lower()}:9092'}}\n" for alias in "ABC")
+    path = tmp_path / "mirrorwatch.yaml"
+    path.write_text(f"clusters:\n{clusters}flows:\n{written}", encoding="utf-8")
+    config = read_configuration(path, environ={})
+    assert config.lag_sources == {
+        "A->B": LagSource("group", "mm1-.*"),
+        "B->A": LagSource("equal-offsets"),
+        "A->C": LagSource("offset-syncs"),
+        "B->C": LagSource("connect-offsets", None, "C", "t"),
+        "C->A": LagSource("connect-offsets", None, "A", None),
+    }
+    kept = [warning.key for warning in config.warnings if "does nothing" in warning.sentence]
+    assert kept == ["flows.A->B.lag_from", "flows.A->B.group", "flows.B->A.lag_from", "flows.A->C.lag_from"]
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("http://connect:8083", "http://connect:8083"),
+        (" https://connect.example.org/ ", "https://connect.example.org"),
+        ("http://connect:8083/connectors", "http://connect:8083"),
+        ("http://proxy/connect/connectors/", "http://proxy/connect"),
+        ("http://[::1]:8083", "http://[::1]:8083"),
+    ],
+)
+def test_an_address(text, address):
+    assert rest_address(text) == address
+
+
+@pytest.mark.parametrize(
+    "text", ["", "connect", "ftp://x", "http://", "http://x:99999", "http://x:0", "http://[", "http://a b"]
+)
+def test_no_address(text):
+    with pytest.raises(ValueError, match="is no address: write it as http://connect:8083"):
+        rest_address(text)

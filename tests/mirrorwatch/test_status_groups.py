@@ -1,0 +1,118 @@
+"""What `mirrorwatch status` prints of consumer groups, over the lag monitor's own answers."""
+
+from __future__ import annotations
+
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from lagmon.commits import Progress
+from mirrorwatch.routes import routes
+from mirrorwatch.routes_lag import lag_routes
+from mirrorwatch.status import status
+from mirrorwatch.status_answer import GroupsAnswer, groups_of
+from tests.mirrorwatch import views
+from tests.mirrorwatch.monitored import Monitored
+
+
+@pytest.fixture
+def monitored():
+    made = Monitored("A", "B")
+    for alias in "AB":
+        made.topic(alias, "orders")
+    made.group("A", "billing", "orders", "stopped")
+    made.group("B", "ship\x1b[31mping", "orders", "growing")
+    made.group("A", "x" * 32_000, "orders", "rewound")
+    made.group("B", "well", "orders", "moving")
+    return made
+
+
+async def asked(monitored, *, width=140, terminal=False, as_json=False, lag=True):
+    application = web.Application()
+    application.add_routes(routes(lambda: views.service(views.flow())))
+    if lag:
+        application.add_routes(lag_routes(monitored))
+    console = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None)
+    async with TestServer(application) as server:
+        code = await status(str(server.make_url("/")), as_json=as_json, console=console)
+    return code, console.file.getvalue()
+
+
+async def test_groups_stand_below_the_flows_worst_first(monitored):
+    code, text = await asked(monitored)
+    assert code == 0  # that of the flows
+    assert "4 groups: 1 STOP, 1 REWIND, 1 WARN\n" in text
+    assert " ".join(text.split("behind")[1].split()[1:6]) == "billing A STOP 30,270 10"
+    assert "billing on A is STOP: 30270 records to read at offset 1014730" in text
+    assert "x" * 59 + "… on A is REWIND: The group went back" in text
+    assert "x" * 60 not in text
+    assert "well" not in text
+    assert "\x1b" not in text
+
+
+async def test_a_narrow_terminal_gets_sentences_alone(monitored):
+    _, text = await asked(monitored, width=60, terminal=True)
+    assert "4 groups: 1 STOP, 1 REWIND, 1 WARN" in text
+    assert "cluster  status" not in text
+    assert "billing on A is STOP" in text
+
+
+async def test_ten_of_many_are_shown(monitored):
+    for number in range(30):
+        monitored.group("A", f"late-{number}", "orders", "growing")
+    _, text = await asked(monitored)
+    assert "34 groups: 1 STOP, 1 REWIND, 31 WARN" in text
+    assert text.count(" is WARN: ") == 8
+
+
+async def test_a_service_that_watches_no_groups_says_nothing_of_them(monitored):
+    _, text = await asked(monitored, lag=False)
+    assert "group" not in text.lower()
+
+
+async def test_the_document_of_flows_stays_as_it_is(monitored):
+    _, text = await asked(monitored, as_json=True)
+    assert "flows" in json.loads(text)
+    assert monitored.asked == 0
+
+
+async def test_what_is_still_read_and_a_monitor_that_is_away_are_said(monitored):
+    progress = Progress(total_records=2000, read_records=500, began_at=1.0)
+    for watch in monitored.watches.values():
+        watch.reader = SimpleNamespace(progress=progress)
+    _, text = await asked(monitored)
+    assert "Groups of A: What the groups have committed is being read: 500 of 2,000 records, 25 %." in text
+    assert "4 groups: 1 STOP" in text
+    monitored.away = "the lag monitor ended by itself"
+    _, text = await asked(monitored)
+    assert "Groups: The lag monitor ended by itself." in text
+    assert "No group" not in text
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ("groups", "count", "by_status", "not_ready", "error", "group", "lag_s", "lag_records", "A")
+            ),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_whatever_is_answered_makes_an_answer_or_none(document):
+    found = groups_of(document)
+    assert found is None or isinstance(found, GroupsAnswer)
