@@ -79,8 +79,7 @@ class Answers:
         return Answer({alias: self._state_of(watch) for alias, watch in self._watches.items()})
 
     def _state_of(self, watch: ClusterWatch) -> dict[str, Any]:
-        state, reader = self.states.get(watch.alias), watch.reader
-        progress = reader.progress if reader is not None else None
+        state, progress = self.states.get(watch.alias), watch.progress
         taken = watch.lag.intake.taken
         with watch.lock:
             groups = len(list(watch.lag.slots.groups()))
@@ -95,7 +94,7 @@ class Answers:
             "total_records": progress.total_records if progress else 0,
             "read_records": progress.read_records if progress else 0,
             "ready_after_s": progress.ready_after_s if progress else None,
-            "problem": progress.problem if progress else "",
+            "problem": watch.problem or (progress.problem if progress else ""),
             "commits": taken.commits,
             "malformed": taken.malformed,
             "sample": taken.sample,

@@ -115,7 +115,12 @@ class ClusterLag:
     # --- how far the commits are read
 
     def begin_commits(self, partitions: int) -> None:
-        """Know nothing yet of what stands in any of so many partitions of `__consumer_offsets`."""
+        """Know nothing yet of what stands in any of so many partitions of `__consumer_offsets`.
+
+        What an earlier reading took in is forgotten: it comes again, and in another order it would mislead.
+        """
+        self.intake.forget_all()
+        self.membership.forget_all()
         self._read_to_ms = np.full(partitions, -1, np.int64)
         self._homes_known = []
 

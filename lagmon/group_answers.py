@@ -117,8 +117,7 @@ class GroupAnswers:
     def _not_ready(self, asked: list[str]) -> dict[str, Any]:
         told = {}
         for alias in asked:
-            reader = self._watches[alias].reader
-            why = not_ready(self._states.get(alias), reader.progress if reader is not None else None)
+            why = not_ready(self._states.get(alias), self._watches[alias].progress)
             if why is not None:
                 told[alias] = why
         return told

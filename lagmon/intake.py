@@ -118,6 +118,14 @@ class Intake:
             self._drop(slot)
         return len(found)
 
+    def forget_all(self) -> None:
+        """Forget every position; what was counted stays counted."""
+        for slot, key in enumerate(self._keys):
+            if key is not None:
+                self._drop(slot)
+        self._slot_of.clear()  # of what was passed over too
+        self._passed_over = 0
+
     def _look_up(self, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> NDArray[np.int32]:
         """Return the slot of every record, less than nothing where it is no commit that is wanted."""
         known = self._slot_of

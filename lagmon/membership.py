@@ -70,6 +70,10 @@ class Membership:
             case _:
                 assert_never(record)
 
+    def forget_all(self) -> None:
+        """Know of no group any more."""
+        self._groups.clear()
+
     def members(self, group: str) -> int:
         """Return how many members a group has, -1 where nothing was said of it."""
         known = self._groups.get(group)

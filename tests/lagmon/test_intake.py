@@ -158,3 +158,16 @@ def test_slots_and_places_of_a_topic_that_went_away_are_used_again():
     assert windows(intake) == {("k", "u", 0): [(4, 2, END - 4)]}
     assert len(intake.slots) == 2
     assert intake.places.topics == ["u"]
+
+
+def test_what_is_read_anew_is_not_appended_to_what_was_read_before():
+    intake = make()
+    keys = [encode_commit_key("g", "t", 0)] * 2
+    values = [encode_commit_value(1, 1), encode_commit_value(2, 2)]
+    for _ in range(2):
+        intake.forget_all()
+        intake.take(keys, values, read_ms=5, live=False)
+    assert windows(intake) == {("g", "t", 0): [(1, 1, END - 1), (2, 2, END - 2)]}
+    assert intake.taken.commits == 4
+    intake.forget_all()
+    assert windows(intake) == {}

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 
+from deploy.local.broker import Broker
 from deploy.local.topics import admin_client, create_topic, delete_topic
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
@@ -221,3 +222,50 @@ def test_a_monitor_that_is_killed_comes_back_and_knows_what_it_knew(asked, topic
     asked.becomes(group, "OK", lag_records=0)
     asked.service.end()
     assert not Path(f"/proc/{before}").exists()
+
+
+def test_a_cluster_where_nobody_ever_committed_and_its_restart(kafka_pair, no_mirror, topic_name, tmp_path):
+    topic, group = topic_name(), topic_name("g")
+    fresh = Broker("X", tmp_path / "fresh")
+    service = ServiceProcess(
+        tmp_path / "service",
+        topic=topic_name("canary"),
+        clusters={"X": fresh.client_properties(), "A": kafka_pair.a.client_properties()},
+        flows={"X->A": {"topics": "nothing-.*"}},
+        lag={"commits": "topic"},
+    )
+    with contextlib.ExitStack() as held:
+        held.callback(fresh.kill)
+        fresh.start()
+        fresh.wait_ready()
+        held.enter_context(service)
+
+        def told(path):
+            status, body = service.get(path)
+            return json.loads(body) if status == 200 else None
+
+        listed = "/api/v1/groups?cluster=X"
+        empty = eventually(lambda: told(listed), DEADLINE_S, what="an answer about X", every_s=0.5)
+        assert (empty["groups"], empty["not_ready"]) == ([], {})
+        client = fresh.client_properties()
+        create_topic(client, topic, partitions=1)
+        admin = admin_client(client)
+        places = [TopicPartition(topic, 0, 0)]
+        for _ in range(2):
+            admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(
+                30
+            )
+
+        def commits():
+            found = told(f"/api/v1/groups/X/{group}")
+            return [one["offset"] for one in found["rows"][0]["commits"]] if found else None
+
+        eventually(lambda: commits() == [0, 0], DEADLINE_S, what="both commits", every_s=0.5)
+        fresh.restart()
+        admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(60)
+        eventually(lambda: commits() == [0, 0, 0], DEADLINE_S, what="the third one and no other", every_s=0.5)
+        last = f"/api/v1/groups/X/{group}"
+        try:
+            eventually(lambda: told(last)["status"] == "OK", DEADLINE_S, what="OK", every_s=0.5)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it says {told(last)}") from None
