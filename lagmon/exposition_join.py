@@ -13,15 +13,33 @@ if TYPE_CHECKING:
 _END = b"# EOF\n"
 
 
+def around(own: bytes, form: Form) -> tuple[bytes, bytes]:
+    """Return what stands before the large families, which is `own`, and what after: OpenMetrics' end."""
+    return own.removesuffix(_END), _END if form is Form.OPENMETRICS else b""
+
+
+def around_packed(own: bytes, form: Form) -> tuple[bytes, Callable[[Checksum], bytes]]:
+    """Return the same of one gzip member; what stands after follows from the large ones' checksum."""
+    before, after = around(own, form)
+    first, last = Deflated([before]), Deflated([after] if after else [])
+    packed = member_head() + b"".join(first)
+
+    def end(large: Checksum) -> bytes:
+        return b"".join(last) + member_end(first.checksum.then(large).then(last.checksum))
+
+    return packed, end
+
+
 def joined(own: bytes, large: Iterable[bytes], form: Form) -> Iterator[bytes]:
     """Yield the answer: `own`, which the client library wrote, `large`, and OpenMetrics' end where it is due.
 
     Both parts are whole lines; an end that `own` has already moves behind `large`.
     """
-    yield own.removesuffix(_END)
+    before, after = around(own, form)
+    yield before
     yield from large
-    if form is Form.OPENMETRICS:
-        yield _END
+    if after:
+        yield after
 
 
 def joined_gzip(
@@ -31,10 +49,7 @@ def joined_gzip(
 
     `large_checksum` is asked for after the last of `large`; where there is nothing, it gives `Checksum()`.
     """
-    first = Deflated([own.removesuffix(_END)])
-    yield member_head()
-    yield from first
+    before, end = around_packed(own, form)
+    yield before
     yield from large
-    last = Deflated([_END] if form is Form.OPENMETRICS else [])
-    yield from last
-    yield member_end(first.checksum.then(large_checksum()).then(last.checksum))
+    yield end(large_checksum())

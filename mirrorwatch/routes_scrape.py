@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING
 from aiohttp import hdrs, web
 
 from fleet.errors import UnavailableError
-from lagmon.exposition_format import Form, form_of
-from lagmon.exposition_gzip import Checksum, Deflated, member_end, member_head
+from lagmon.exposition_format import form_of
+from lagmon.exposition_gzip import Checksum
+from lagmon.exposition_join import around, around_packed
 from mirrorwatch.metrics import render
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.numbers import ServiceNumbers
-
-_END = b"# EOF\n"
 
 
 async def answer_scrape(
@@ -44,29 +41,15 @@ async def answer_scrape(
     if packed:
         headers[hdrs.CONTENT_ENCODING] = "gzip"
     response = web.StreamResponse(headers=headers)
-    write = _write_packed if packed else _write_plain
+    if packed:
+        before, end = await asyncio.to_thread(around_packed, own, form)
+        after = end(Checksum(**head))
+    else:
+        before, after = around(own, form)
     async with aclosing(large):
         await response.prepare(request)
-        await write(response, own.removesuffix(_END), large, Checksum(**head), form)
-        await response.write_eof()
+        await response.write(before)
+        async for piece in large:
+            await response.write(piece)
+        await response.write_eof(after)
     return response
-
-
-async def _write_plain(
-    response: web.StreamResponse, own: bytes, large: AsyncGenerator[bytes], _sum: Checksum, form: Form
-) -> None:
-    await response.write(own)
-    async for piece in large:
-        await response.write(piece)
-    if form is Form.OPENMETRICS:
-        await response.write(_END)
-
-
-async def _write_packed(
-    response: web.StreamResponse, own: bytes, large: AsyncGenerator[bytes], large_sum: Checksum, form: Form
-) -> None:
-    first, last = Deflated([own]), Deflated([_END] if form is Form.OPENMETRICS else [])
-    await response.write(member_head() + await asyncio.to_thread(b"".join, first))
-    async for piece in large:
-        await response.write(piece)
-    await response.write(b"".join(last) + member_end(first.checksum.then(large_sum).then(last.checksum)))
