@@ -12,6 +12,7 @@ import pickle
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +35,41 @@ _PAGE_KB = 4
 class _Partition:
     """Both logs of one partition, as far as they are needed."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, begun_s: int) -> None:
         self.number = number
+        self._begun_s = begun_s
         self.sequence = self.source_offset = self.target_offset = 0
-        self.held: list[Intact] = []  # what the mirror has not passed on
+        self.held: list[tuple[int, int]] = []  # what the mirror has not passed on, first and last of each run
+
+    def due_ns(self, sequence: int) -> int:
+        """Return when a probe is due: there is one a second from the first second on."""
+        return (self._begun_s + sequence) * S + self.number * 100 * MS
+
+    def reading(self, sequence: int) -> Intact:
+        """Return what a copy of a probe reads."""
+        due_at_ms = self.due_ns(sequence) // MS
+        return Intact(Stamp(_ID, _RUN, sequence, _ID, "mirrorwatch-canary", self.number, due_at_ms))
+
+    def hold(self, sequence: int) -> None:
+        """Keep a probe for the mirror; in a week without a copy that must cost no memory of its own."""
+        if self.held and self.held[-1][1] == sequence - 1:
+            self.held[-1] = (self.held[-1][0], sequence)
+        else:
+            self.held.append((sequence, sequence))
 
 
 class Year:
     """Plays days against a tracker; `truth` counts what has to come out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, second: int = 0) -> None:
         policy = TrackerPolicy(_ID, _RUN, 5 * S, 60 * S, 0)
         known = [(_ID, number) for number in range(PARTITIONS)]
         self.tracker = Tracker(policy, carried=known, source_topic="mirrorwatch-canary")
-        self.partitions = [_Partition(number) for number in range(PARTITIONS)]
+        self.partitions = [_Partition(number, begun_s=second) for number in range(PARTITIONS)]
         self.truth: Counter[str] = Counter()
         self.sums: Counter[str] = Counter()  # of the rows that were final when they were told last
         self.rows: dict[int, tuple[int, ...]] = {}  # as the store would hold them, the newest minutes
-        self.second = 0
+        self.second = second
 
     def play(self, seconds: int, *, stands: bool = False) -> None:
         """Let so many seconds pass; `stands` has the mirror stand in all of them."""
@@ -87,7 +105,7 @@ class Year:
     def _probe(self, partition: _Partition, *, frozen: bool) -> None:
         handle, number, sequence = self.tracker.handle, partition.number, partition.sequence
         partition.sequence += 1
-        at_ns = self.second * S + number * 100 * MS
+        at_ns = partition.due_ns(sequence)
         handle(Scheduled(_ID, number, sequence, at_ns, at_ns // MS))
         handle(Sent(_ID, number, sequence, at_ns))
         fate = sequence % 10_007 if not frozen else -1
@@ -96,7 +114,7 @@ class Year:
             handle(Refused(_ID, number, sequence, "no"))
             self.truth["produce_failed"] += 1
             return
-        reading = Intact(Stamp(_ID, _RUN, sequence, _ID, "mirrorwatch-canary", number, at_ns // MS))
+        reading = partition.reading(sequence)
         if fate != 13:  # never acknowledged, and there all the same
             handle(Acked(_ID, number, sequence, partition.source_offset, at_ns + MS))
         handle(SeenAtSource(number, partition.source_offset, reading, at_ns + 2 * MS))
@@ -104,24 +122,25 @@ class Year:
         if fate == 17:
             self.truth["lost"] += 1
             return
-        partition.held.append(reading)
+        partition.hold(sequence)
         if not frozen:
             self._pass_on(partition, at_ns + 10 * MS, twice=fate == 19)
 
     def _pass_on(self, partition: _Partition, at_ns: int, *, twice: bool) -> None:
         held, partition.held = partition.held, []
-        for reading in [*held, held[-1]] if twice else held:
-            age_ns = at_ns - reading.stamp.due_at_ms * MS
-            offset = partition.target_offset
-            partition.target_offset += 1
-            end = offset + 1
-            self.tracker.handle(SeenAtTarget(partition.number, offset, end, reading, at_ns))
-            if reading is held[-1]:
-                continue
-            self._count(age_ns)
-        self._count(at_ns - held[-1].stamp.due_at_ms * MS)
+        for sequence in chain.from_iterable(range(first, last + 1) for first, last in held):
+            self._count(at_ns - partition.due_ns(sequence))
+            self._copy(partition, sequence, at_ns)
+        if twice:
+            self._copy(partition, held[-1][1], at_ns)
         self.truth["duplicated"] += twice
         self.tracker.handle(TargetRead(partition.number, partition.target_offset, partition.target_offset))
+
+    def _copy(self, partition: _Partition, sequence: int, at_ns: int) -> None:
+        offset = partition.target_offset
+        partition.target_offset += 1
+        reading = partition.reading(sequence)
+        self.tracker.handle(SeenAtTarget(partition.number, offset, offset + 1, reading, at_ns))
 
     def _count(self, age_ns: int) -> None:
         if age_ns <= 5 * S:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from fleet.replication import PolicyKind
 from fleet.series_kinds import PREFIX, Group, Kind, Label, Series, Unit
+from fleet.series_labels import CLUSTER_LABEL, FLOW_LABELS, PARTITION_LABEL, SIDE_LABEL, SIDES
+from fleet.series_lag import LAG_CATALOGUE
 from fleet.vocabulary import Cause, Verdict
 
-__all__ = ["PREFIX", "Group", "Kind", "Label", "Series", "Unit"]  # and every name below
+__all__ = ["PREFIX", "SIDES", "Group", "Kind", "Label", "Series", "Unit"]  # and every name below
 
 OUTCOMES = (
     "good",
@@ -59,18 +61,9 @@ COLLECTORS = ("cluster", "topics", "tap", "sender", "control", "heartbeats")
 CLIENTS = ("tap", "sender")
 """Our clients that time probes: a quota on them makes them measure something else than the mirror."""
 
-SIDES = ("source", "target")
-"""The two clusters of a flow."""
-
 STAGES = ("queueing", "ack", "replication", "end_to_end")
 """The legs of a probe's way, each timed on one monotonic clock."""
 
-FLOW_LABELS = (
-    Label("flow", "The flow, written `A->B`."),
-    Label("source_cluster", "The alias of the cluster that the flow copies from."),
-    Label("target_cluster", "The alias of the cluster that the flow copies to."),
-)
-CLUSTER_LABEL = Label("kafka_cluster", "The alias of the cluster.")
 COLLECTOR_LABEL = Label(
     "collector",
     "What works there: `cluster` reads its brokers, `topics` the canary's topics, `tap` its records, "
@@ -271,7 +264,7 @@ CANARY_PARTITION_PROBES_TOTAL = Series(
     help="Concluded probes by partition of the canary topic.",
     labels=(
         *FLOW_LABELS,
-        Label("partition", "The partition of the canary topic, from 0."),
+        PARTITION_LABEL,
         Label("outcome", "How the probe ended.", PARTITION_OUTCOMES),
     ),
     opt_in=True,
@@ -309,7 +302,7 @@ CANARY_BROKERS_UNREACHED = Series(
     unit=Unit.BROKERS,
     group=Group.CANARY,
     help="Brokers that lead no partition of the canary's topic, so that no probe of the flow passes them.",
-    labels=(*FLOW_LABELS, Label("side", "The cluster of the flow that is meant.", SIDES)),
+    labels=(*FLOW_LABELS, SIDE_LABEL),
 )
 CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS = Series(
     name="canary_last_arrival_timestamp_seconds",
@@ -328,5 +321,5 @@ CANARY_IN_FLIGHT = Series(
     labels=FLOW_LABELS,
 )
 
-CATALOGUE = tuple(bound for bound in tuple(vars().values()) if isinstance(bound, Series))
-"""Every series, in the order in which they are written above."""
+CATALOGUE = (*(bound for bound in tuple(vars().values()) if isinstance(bound, Series)), *LAG_CATALOGUE)
+"""Every series, in the order in which they are written above and then in `series_lag.py`."""

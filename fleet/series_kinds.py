@@ -40,6 +40,8 @@ class Group(StrEnum):
     CLUSTER = "Clusters and collectors"
     FLOW = "Flows"
     CANARY = "Canary"
+    GROUPS = "Consumer groups"
+    REPLICATION = "Replication, from offsets"
 
 
 @dataclass(frozen=True, slots=True)

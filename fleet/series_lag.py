@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from fleet.series import CLUSTER_LABEL, FLOW_LABELS, SIDES
 from fleet.series_kinds import Group, Kind, Label, Series, Unit
+from fleet.series_labels import CLUSTER_LABEL, FLOW_LABELS, PARTITION_LABEL, SIDE_LABEL
 
 GROUP_LABEL = Label(
     "group",
     "The consumer group. A name longer than 256 bytes is cut, and ends in `~` and 20 digits of its SHA-256.",
 )
 TOPIC_LABEL = Label("topic", "The topic; that of a flow by its name on the source.")
-PARTITION_LABEL = Label("partition", "The partition, from 0.")
-SIDE_LABEL = Label("side", "The cluster of the flow that is meant.", SIDES)
 
 _STATUS = (
     "1 OK, 2 WARN (it falls behind), 3 ERR (records were deleted before it read them), 4 STOP (it commits "
@@ -36,7 +34,7 @@ GROUP_STATUS = Series(
     name="group_status",
     kind=Kind.GAUGE,
     unit=Unit.STATUS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help=f"How the group is, by the worst of its partitions: {_STATUS}.",
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
@@ -44,7 +42,7 @@ GROUP_LAG_RECORDS = Series(
     name="group_lag_records",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help="Records that the group has yet to read, over all its partitions of which that is known.",
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
@@ -52,7 +50,7 @@ GROUP_MAX_LAG_RECORDS = Series(
     name="group_max_lag_records",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help="Records that the group has yet to read in the partition where they are most.",
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
@@ -60,7 +58,7 @@ GROUP_LAG_SECONDS = Series(
     name="group_lag_seconds",
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help="How long ago the oldest record was written that the group has yet to read; 0 where there is none, "
     "absent where it is not known.",
     labels=(CLUSTER_LABEL, GROUP_LABEL),
@@ -69,7 +67,7 @@ GROUP_TOPIC_LAG_RECORDS = Series(
     name="group_topic_lag_records",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help="Records that the group has yet to read in the topic.",
     labels=(CLUSTER_LABEL, GROUP_LABEL, TOPIC_LABEL),
 )
@@ -77,7 +75,7 @@ GROUP_PARTITION_LAG_RECORDS = Series(
     name="group_partition_lag_records",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help="Records that the group has yet to read in the partition; absent where it is not known.",
     labels=(CLUSTER_LABEL, GROUP_LABEL, TOPIC_LABEL, PARTITION_LABEL),
     opt_in=True,
@@ -89,7 +87,7 @@ COMMITS_CONSUMED_TOTAL = Series(
     name="commits_consumed_total",
     kind=Kind.COUNTER,
     unit=Unit.COMMITS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help="Commits of groups that were read from the cluster, those of its past included.",
     labels=(CLUSTER_LABEL,),
 )
@@ -97,7 +95,7 @@ COMMITS_MALFORMED_TOTAL = Series(
     name="commits_malformed_total",
     kind=Kind.COUNTER,
     unit=Unit.RECORDS,
-    group=Group.CLUSTER,
+    group=Group.GROUPS,
     help="Records of the offsets topic that could not be understood and were passed over.",
     labels=(CLUSTER_LABEL,),
 )
@@ -108,7 +106,7 @@ REPLICATION_STATUS = Series(
     name="replication_status",
     kind=Kind.GAUGE,
     unit=Unit.STATUS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help=f"How the mirror reads its source, by the worst of its partitions: {_STATUS}.",
     labels=FLOW_LABELS,
 )
@@ -116,7 +114,7 @@ REPLICATION_TOPIC_LAG_RECORDS = Series(
     name="replication_topic_lag_records",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="Records of the topic that the mirror has yet to copy, over its partitions of which that is known.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
@@ -124,7 +122,7 @@ REPLICATION_TOPIC_LAG_SECONDS = Series(
     name="replication_topic_lag_seconds",
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="How long ago the oldest record of the topic was written that the mirror has yet to copy; "
     "0 where there is none, absent where it is not known.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
@@ -133,7 +131,7 @@ REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS = Series(
     name="replication_topic_retention_headroom_seconds",
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="How soon the source's retention overtakes the mirror in the partition where that is soonest; "
     "0 once it has, absent while it is not in sight.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
@@ -142,7 +140,7 @@ REPLICATION_PARTITION_LAG_RECORDS = Series(
     name="replication_partition_lag_records",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="Records of the partition that the mirror has yet to copy; absent where it is not known.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
     opt_in=True,
@@ -151,7 +149,7 @@ REPLICATION_PARTITION_LAG_SECONDS = Series(
     name="replication_partition_lag_seconds",
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="How long ago the oldest record of the partition was written that the mirror has yet to copy; "
     "0 where there is none, absent where it is not known.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
@@ -161,7 +159,7 @@ REPLICATION_PARTITION_HEADROOM_RECORDS = Series(
     name="replication_partition_headroom_records",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="Records between the start of the source's log and the next that the mirror copies; "
     "0 once retention has overtaken it.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
@@ -171,7 +169,7 @@ REPLICATION_SOURCE_END_OFFSET = Series(
     name="replication_source_end_offset",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="The sum of the topic's end offsets on the source: its rate is what is produced.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
@@ -179,7 +177,7 @@ REPLICATION_TARGET_END_OFFSET = Series(
     name="replication_target_end_offset",
     kind=Kind.GAUGE,
     unit=Unit.RECORDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="The sum of the topic's end offsets on the target: its rate is what is mirrored.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
@@ -187,7 +185,7 @@ OVERTAKEN_RECORDS_TOTAL = Series(
     name="overtaken_records_total",
     kind=Kind.COUNTER,
     unit=Unit.RECORDS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="Records of the topic that the source deleted before the mirror had copied them.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
@@ -195,10 +193,10 @@ TOPIC_RECREATED_TOTAL = Series(
     name="topic_recreated_total",
     kind=Kind.COUNTER,
     unit=Unit.TOPICS,
-    group=Group.FLOW,
+    group=Group.REPLICATION,
     help="How often the topic was seen to be made anew: the same name with another id.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, SIDE_LABEL),
 )
 
 LAG_CATALOGUE = tuple(bound for bound in tuple(vars().values()) if isinstance(bound, Series))
-"""Every series above, in that order; they join `series.CATALOGUE` when the service tells them."""
+"""Every series above, in that order: the end of `series.CATALOGUE`."""

@@ -80,6 +80,7 @@ class Slots:
     def __init__(self) -> None:
         self.group = np.full(_FIRST, -1, np.int32)
         self.place = np.full(_FIRST, -1, np.int32)
+        self.turns = np.zeros(_FIRST, np.int32)  # of each, how often it was given out and back
         self._count = 0
         self._free: list[int] = []
         self._groups: list[str] = []  # by number
@@ -137,6 +138,7 @@ class Slots:
             self._count += 1
             self._grow()
         self.group[slot], self.place[slot] = number, place
+        self.turns[slot] += 1
         self._held[number] += 1
         return slot
 
@@ -144,6 +146,7 @@ class Slots:
         """Give a slot back; a group without any is forgotten."""
         number = int(self.group[slot])
         self.group[slot] = self.place[slot] = -1
+        self.turns[slot] += 1
         self._free.append(slot)
         self._held[number] -= 1
         if not self._held[number]:
@@ -166,3 +169,4 @@ class Slots:
             more = np.full(len(self.group) // 4, -1, np.int32)
             self.group = np.concatenate((self.group, more))
             self.place = np.concatenate((self.place, more))
+            self.turns = np.concatenate((self.turns, np.zeros(len(more), np.int32)))

@@ -9,6 +9,7 @@ import numpy as np
 from fleet import series_lag as series
 from lagmon.exposition import Exposition
 from lagmon.exposition_family import Family
+from lagmon.telling_slots import SlotSeries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,6 @@ class Telling:
         mirrors: MirrorTelling | None = None,
     ) -> None:
         self._clusters = dict(clusters)
-        self._per_partition = per_partition
         self._mirrors = mirrors
         group = (
             series.GROUP_STATUS,
@@ -41,23 +41,19 @@ class Telling:
             series.GROUP_LAG_SECONDS,
         )
         self._groups = [Family(one, max_series=max_series) for one in group]
-        self._partitions = Family(series.GROUP_PARTITION_LAG_RECORDS, max_series=max_series)
+        self._slots = SlotSeries(clusters, per_partition=per_partition, max_series=max_series)
         self._counts = [
             Family(one) for one in (series.COMMITS_CONSUMED_TOTAL, series.COMMITS_MALFORMED_TOTAL)
         ]
         for row, alias in enumerate(self._clusters):
             for family in self._counts:
                 family.put(row, [alias])
-        families = [*self._groups, *([self._partitions] if per_partition else []), *self._counts]
+        families = [*self._groups, *self._slots.families, *self._counts]
         if mirrors is not None:
             families += mirrors.families
         self._exposition = Exposition(families)
         self._rows: dict[tuple[str, str], int] = {}  # of groups, by cluster and name
         self._free: list[int] = []
-        self._base = {alias: number for number, alias in enumerate(self._clusters)}
-        self._told: dict[
-            str, NDArray[np.int64]
-        ] = {}  # of slots by cluster: group and place, as they are told
 
     def tell(
         self, sights: Mapping[str, GroupSight], form: Form, *, flows: Sights | None = None
@@ -69,8 +65,7 @@ class Telling:
         columns = self._group_columns(sights)
         taken = [self._clusters[alias].intake.taken for alias in self._clusters]
         values: dict[Family, NDArray[np.generic]] = dict(zip(self._groups, columns, strict=True))
-        if self._per_partition:
-            values[self._partitions] = self._partition_column(sights)
+        values |= self._slots.values(sights)
         values[self._counts[0]] = np.array([one.commits for one in taken], np.int64)
         values[self._counts[1]] = np.array([one.malformed for one in taken], np.int64)
         if self._mirrors is not None:
@@ -106,29 +101,3 @@ class Telling:
             self._rows[new] = row
             for family in self._groups:
                 family.put(row, new)
-
-    def _partition_column(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
-        """Return the lag of every slot; the slots of the clusters take turns as rows."""
-        clusters = len(self._clusters)
-        longest = max((len(one.rows.lag) for one in sights.values()), default=0)
-        found = np.full(longest * clusters, -1, np.int64)
-        for alias, sight in sights.items():
-            self._keep_slots(alias, len(sight.rows.lag))
-            found[self._base[alias] :: clusters][: len(sight.rows.lag)] = sight.rows.lag
-        return found
-
-    def _keep_slots(self, alias: str, count: int) -> None:
-        lag = self._clusters[alias]
-        now = lag.slots.group[:count].astype(np.int64) << 32 | lag.slots.place[:count]
-        before = self._told.get(alias, np.zeros(0, np.int64))
-        if len(before) < count:
-            before = np.concatenate((before, np.full(count - len(before), -1, np.int64)))
-        changed = np.flatnonzero(now != before)
-        for slot in changed.tolist():
-            row = slot * len(self._clusters) + self._base[alias]
-            self._partitions.drop(row)
-            if lag.slots.place[slot] >= 0:
-                topic, partition = lag.places.name(int(lag.slots.place[slot]))
-                group = lag.slots.group_name(int(lag.slots.group[slot]))
-                self._partitions.put(row, [alias, group, topic, str(partition)])
-        self._told[alias] = now

@@ -4,8 +4,7 @@ from bench.year import DAY_S, Year
 
 
 def test_a_day_with_a_mirror_that_stands_agrees_to_the_probe():
-    year = Year()
-    year.second = DAY_S // 2 - 300  # so that the mirror's daily standstill lies in the middle
+    year = Year(second=DAY_S // 2 - 300)  # so that the mirror's daily standstill lies in the middle
     year.play(1500)
     assert year.check() == []
     assert min(year.truth[name] for name in ("good", "late", "overdue", "lost", "duplicated")) > 0

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-from fleet import series
+from fleet import series, series_lag
 from fleet.series import CATALOGUE, Group, Kind, Label, Series, Unit
 from fleet.series_page import metrics_page
 from fleet.vocabulary import Cause, Verdict
@@ -137,7 +137,9 @@ def test_each_name_stands_once_and_no_name_is_that_of_a_histograms_part():
 
 
 def test_every_series_bound_in_the_catalogue_is_in_it_under_its_own_name():
-    bound = {name: value for name, value in vars(series).items() if isinstance(value, Series)}
+    bound = {
+        name: value for name, value in (vars(series) | vars(series_lag)).items() if isinstance(value, Series)
+    }
     assert set(bound.values()) == set(CATALOGUE)
     assert len(bound) == len(CATALOGUE)
     assert all(name == one.name.upper() for name, one in bound.items())
@@ -146,9 +148,9 @@ def test_every_series_bound_in_the_catalogue_is_in_it_under_its_own_name():
 def test_what_tells_about_a_flow_carries_its_three_labels_and_what_tells_about_a_cluster_its_one():
     for one in CATALOGUE:
         match one.group:
-            case Group.FLOW | Group.CANARY:
+            case Group.FLOW | Group.CANARY | Group.REPLICATION:
                 assert one.label_names[:3] == ("flow", "source_cluster", "target_cluster")
-            case Group.CLUSTER:
+            case Group.CLUSTER | Group.GROUPS:
                 assert one.label_names[:1] == ("kafka_cluster",)
             case Group.SERVICE:
                 assert not {"flow", "kafka_cluster"} & set(one.label_names)
@@ -177,10 +179,9 @@ def test_the_closed_lists_are_those_of_the_vocabulary():
 
 
 def test_what_grows_with_partitions_is_opt_in():
-    assert [one.name for one in CATALOGUE if "partition" in one.label_names] == [
-        "canary_partition_probes_total"
-    ]
-    assert [one.name for one in CATALOGUE if one.opt_in] == ["canary_partition_probes_total"]
+    growing = [one.name for one in CATALOGUE if "partition" in one.label_names]
+    assert growing == [one.name for one in CATALOGUE if one.opt_in]
+    assert len(growing) == 5
 
 
 def test_the_reference_is_the_catalogue_of_today():
