@@ -23,6 +23,9 @@ LATER_FLOW_KEYS = ("lag_from", "group")
 # The same of keys in sections that there are; these have defaults, so it is told where the user wrote one.
 LATER_KEYS = (("http", "external_url"), ("store", "keep", "syncs"))
 
+BURROW_NAME = "burrow_name"
+"""The one key of a cluster that is ours, among those of its Kafka client."""
+
 
 def spelled(name: str) -> str:
     """Return the name of a flow without the blanks that may stand around its arrow."""
@@ -118,7 +121,7 @@ class RootSection(Section):
     mm2: str | None = Field(default=None, min_length=1)
     connect: ConnectSection | None = Field(default=None)
     mirror_version: str | None = None
-    clusters: dict[str, dict[str, str]] = Field(default_factory=dict, max_length=200)
+    clusters: dict[str, dict[str, str]] = Field(default_factory=dict, max_length=200)  # with BURROW_NAME
     flows: dict[FlowName, FlowSection] = Field(default_factory=dict, max_length=1000)
     canary: CanaryConfig = CanaryConfig()
     http: HttpConfig = HttpConfig()
@@ -127,6 +130,19 @@ class RootSection(Section):
     checksum: Any = None
     objectives: Any = None
     links: Any = None
+
+    @property
+    def properties(self) -> dict[str, dict[str, str]]:
+        """Return what each cluster's clients are told, by alias."""
+        return {
+            alias: {key: value for key, value in one.items() if key != BURROW_NAME}
+            for alias, one in self.clusters.items()
+        }
+
+    @property
+    def burrow_names(self) -> dict[str, str]:
+        """Return how Burrow's users call clusters, by alias, where that is said."""
+        return {alias: one[BURROW_NAME] for alias, one in self.clusters.items() if BURROW_NAME in one}
 
     @field_validator("mirror_version")
     @classmethod

@@ -13,6 +13,7 @@ from fleet.mm2 import ByHand
 from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
 from mirrorwatch.config import LATER_FLOW_KEYS, LATER_KEYS, LATER_SECTIONS, FlowSection, RootSection
+from mirrorwatch.config_burrow_names import names_for_burrow
 from mirrorwatch.config_connect import ConnectAddress
 from mirrorwatch.config_connect_files import refuse_mirror
 from mirrorwatch.config_lag_sources import sources_of_lag, wrong_sources
@@ -76,6 +77,7 @@ class _Reading:
         self.unresolved: list[Problem] = []
         self._path = path
         self._root = root
+        self._clusters = root.properties
         self._document = document
         self._warnings: list[Problem] = []
         self._remarks: list[Problem] = []
@@ -100,6 +102,8 @@ class _Reading:
         web_config = self._web_config()
         lag_sources, unknown = sources_of_lag(topology, self._root.flows, where=self._problem)
         self._warnings += unknown
+        burrow_names, problems = names_for_burrow(clients, self._root.burrow_names, where=self._problem)
+        self.problems += problems
         self._warn_of_later_parts()
         secrets = self._secrets(topology, clients)
         if self.problems:
@@ -121,6 +125,7 @@ class _Reading:
             mm2_path=self._mirror.path if self._mirror is not None else None,
             connectors=self._mirror.connectors if self._mirror is not None else (),
             lag_sources=lag_sources,
+            burrow_names=burrow_names,
             web_config=web_config,
             lag=self._root.lag,
         )
@@ -132,7 +137,7 @@ class _Reading:
         found = self._from_mirror()
         self._check_topics()
         if found is None:
-            self._check_flows(frozenset(self._root.clusters), partial=True)
+            self._check_flows(frozenset(self._clusters), partial=True)
             return Topology((), ())
         clusters, flows = found
         aliases = frozenset(cluster.alias for cluster in clusters)
@@ -152,13 +157,13 @@ class _Reading:
 
     def _from_mirror(self) -> tuple[tuple[Cluster, ...], tuple[Flow, ...]] | None:
         if self._mirror is None:
-            return tuple(Cluster(alias, client) for alias, client in self._root.clusters.items()), ()
+            return tuple(Cluster(alias, client) for alias, client in self._clusters.items()), ()
         by_hand = {
             name: ByHand(said.topics, self._policy(name, said)) for name, said in self._root.flows.items()
         }
         try:
             mm2 = self._mirror.read(
-                mirror_version=self._root.mirror_version, clusters=self._root.clusters, by_hand=by_hand
+                mirror_version=self._root.mirror_version, clusters=self._clusters, by_hand=by_hand
             )
         except (UnavailableError, RefusedError) as error:
             self._unavailable = error
@@ -250,7 +255,7 @@ class _Reading:
         used = {alias for flow in topology.flows for alias in (flow.source, flow.target)}
         clients: dict[str, ClientSettings] = {}
         for cluster in topology.clusters:
-            ours = self._root.clusters.get(cluster.alias, {})
+            ours = self._clusters.get(cluster.alias, {})
             # What we do not use is looked at all the same where it is written for us.
             if (cluster.alias not in used and not ours) or ours == PLACEHOLDER:
                 continue
@@ -306,7 +311,7 @@ class _Reading:
     def _warn_of_names(self, clusters: Iterable[Cluster], flows: Iterable[Flow], known: set[str]) -> None:
         used = {alias for flow in flows for alias in (flow.source, flow.target)}
         for cluster in clusters:
-            if cluster.alias in self._root.clusters and cluster.alias not in used:
+            if cluster.alias in self._clusters and cluster.alias not in used:
                 sentence = "no flow touches this cluster, so it is left alone"
                 self._warnings.append(self._problem(("clusters", cluster.alias), sentence))
         if self._mirror is None:

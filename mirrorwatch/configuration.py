@@ -43,7 +43,8 @@ class Configuration:
     `warnings` are for the operator and stop nothing. `remarks` are those of them that change nothing of what
     is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
     None where there is none. `connectors` are those of a mirror on Connect, without what they hold, each as
-    it was when this was read. `lag_sources` has every flow by name. `web_config` is what the file of
+    it was when this was read. `lag_sources` has every flow by name, `burrow_names` every cluster that we read
+    by alias. `web_config` is what the file of
     http.web_config_file holds; without such a file it asks nobody.
     """
 
@@ -60,6 +61,7 @@ class Configuration:
     mm2_path: Path | None = None
     connectors: tuple[Connector, ...] = ()
     lag_sources: Mapping[str, LagSource] = field(default_factory=dict)
+    burrow_names: Mapping[str, str] = field(default_factory=dict)
     lag: LagConfig = field(default_factory=LagConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
 

@@ -1,7 +1,8 @@
 """The HTTP server: one application on one address, within the process' event loop.
 
-Loopback by default; TLS and users by the web configuration. Limits: 1 MiB a body, 8 KiB a header line, 64
-headers, 75 s until a request's headers are complete (also between requests), 30 s for a whole request.
+Loopback by default; TLS and users by the web configuration. Limits: 1 MiB a body, 100 KiB a request line,
+8 KiB a header line, 64 headers, 75 s until a request's headers are complete (also between requests), 30 s for
+a whole request.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["HttpServer", "application", "require_token"]
 
 MAX_BODY_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 100 * 1024  # the name of a group in it may have 32,767 bytes, each written as three
 HEADERS_WITHIN_S = 75.0
 REQUEST_WITHIN_S = 30.0
 
@@ -91,6 +93,7 @@ class HttpServer:
             access_log=None,
             handle_signals=False,
             keepalive_timeout=HEADERS_WITHIN_S,
+            max_line_size=MAX_LINE_BYTES,
             max_headers=64,
             lingering_time=2.0,
         )

@@ -11,6 +11,7 @@ import bcrypt
 import pytest
 from aiohttp import web
 from pydantic import SecretStr
+from yarl import URL
 
 from fleet.errors import UnavailableError
 from runtime import http_users
@@ -309,6 +310,14 @@ async def test_what_is_too_large_is_refused(serve, client):
     async with client.get(f"{server.url}/-/healthy", headers={"X": "x" * 20_000}) as answer:
         assert answer.status == 400
     async with client.get(f"{server.url}/-/healthy", headers={f"X-{n}": "x" for n in range(70)}) as answer:
+        assert answer.status == 400
+
+
+async def test_the_longest_name_that_kafka_takes_passes_in_a_path_and_a_longer_line_does_not(serve, client):
+    server, _ = await serve(config())
+    async with client.get(URL(f"{server.url}/{'%C3%A9' * 16_383}x", encoded=True)) as answer:
+        assert answer.status == 404
+    async with client.get(f"{server.url}/{'x' * 110_000}") as answer:
         assert answer.status == 400
 
 
