@@ -10,7 +10,7 @@ from deploy.local.pair import START_FOLDER
 from deploy.local.stage import Stage
 
 if TYPE_CHECKING:
-    from deploy.drill_list import Drill
+    from deploy.drill import Drill
     from deploy.local.pair import Pair
 
 

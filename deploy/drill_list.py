@@ -6,16 +6,11 @@ verdict which holds for a quarter of an hour have a service and a topic of their
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
+from deploy.drill import Drill
+from deploy.drill_list_offsets import OFFSET_DRILLS
 from fleet.vocabulary import Cause, Verdict
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-ALARMS = frozenset({Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING})
-_STALLED, _LOSING, _ALTERED, _HEALTHY = Verdict.STALLED, Verdict.LOSING, Verdict.ALTERED, Verdict.HEALTHY
+_STALLED, _LOSING, _ALTERED = Verdict.STALLED, Verdict.LOSING, Verdict.ALTERED
 
 _IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
 _RARELY = {"refresh.topics.interval.seconds": "600"}
@@ -25,47 +20,6 @@ _TOLERANT = {"A->B.errors.tolerance": "all", **_OWN_SETTINGS}
 _RESTARTED = frozenset({Cause.MIRROR_DOWN})  # it stands while it restarts, which the fault is or begins with
 _MADE_ANEW = frozenset({Cause.TOPIC_RECREATED})
 PROXIED = {"proxied": "true"}  # the runner puts the proxy's address in its place
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drill:
-    """A fault of the register and what is to be said of it; `verdict` None: no alarm, and nothing lost."""
-
-    name: str
-    verdict: Verdict | None
-    cause: Cause | None = None
-    watch_s: float = 20.0  # how long what is said is listened to at most; less where it was said
-    after_s: float = 0.0  # how long it is listened to after it was mended, at least
-    then: Verdict = _HEALTHY  # what the flow comes back to once it is mended
-    sweeping: bool = False  # harms every canary there is, so that no later one may run meanwhile
-    own: bool = False  # a service and a topic of its own
-    topic: str = ""  # where it is neither the canary's nor the one that the register names
-    settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
-    told: Mapping[str, str] = field(default_factory=dict)  # of the mirror, which the service is told instead
-    canary: Mapping[str, str] = field(default_factory=dict)  # of the service's configuration
-    accepted: frozenset[Cause] = frozenset()  # causes beside the expected that are true while they are told
-    shows_mended: bool = False  # what is expected can show only once it is being mended
-    counted: str = ""  # what has to stand in the books at its end, or the fault did not reach them
-    title: str = ""  # what tells it from another drill of the same fault
-
-    @property
-    def label(self) -> str:
-        """Return what it is called on the command line."""
-        return self.title or self.name
-
-    @property
-    def causes(self) -> frozenset[Cause]:
-        """Return the causes of which one is to be told; empty where any will do."""
-        if self.cause is not None:
-            return frozenset({self.cause})
-        return self.accepted if self.verdict is _STALLED else frozenset()
-
-    @property
-    def alone(self) -> bool:
-        """Tell whether it needs a service of its own."""
-        said = {self.verdict, self.then}
-        return self.own or bool(said & ALARMS) or bool(self.canary or self.told)
-
 
 _QUICK = {"horizon": "10s"}
 
@@ -237,6 +191,7 @@ DRILLS: tuple[Drill, ...] = (
     Drill(name="neighbour", verdict=None, own=True, counted="foreign", watch_s=45),
     Drill(name="strangers-at-source", verdict=None, own=True),
     Drill(name="strangers-at-target", verdict=None, own=True),
+    *OFFSET_DRILLS,
 )
 
 BY_LABEL = {one.label: one for one in DRILLS}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deploy.drill_list import Drill
+    from deploy.drill import Drill
     from deploy.drill_result import Result
     from deploy.drill_service import Watched
     from deploy.local.pair import Pair

@@ -12,7 +12,7 @@ from fleet.vocabulary import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from deploy.drill_list import Drill
+    from deploy.drill import Drill
     from deploy.drill_result import Result
 
 _USUAL = {"expected", "settled", "good", "concluded", "delivered", "in_flight"}

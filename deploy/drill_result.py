@@ -6,11 +6,11 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from deploy.drill_list import ALARMS
+from deploy.drill import ALARMS
 from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
-    from deploy.drill_list import Drill
+    from deploy.drill import Drill
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from deploy.drill_bringing_back import bring_back
-from deploy.drill_list import PROXIED, Drill
+from deploy.drill_list import PROXIED
 from deploy.drill_listening import DrillError, Listening, begin_act
 from deploy.drill_result import Result
 from deploy.drill_service import Watched
@@ -26,6 +26,8 @@ from deploy.local.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from deploy.drill import Drill
 
 AHEAD = 5  # services that run at once
 _REFRESH = "refresh.topics.interval.seconds"
@@ -84,8 +86,9 @@ class Bench(Several):
 
     def run(self, drills: list[Drill], keep: Callable[[Drill, Result], None]) -> list[str]:
         """Run drills of the same settings in order; return those that could not be made to happen."""
-        if _REFRESH in drills[0].settings:  # such a mirror takes up what is there when it starts, and no more
-            for drill in drills:
+        # A mirror that looks for topics rarely takes up what is there when it starts, and no more.
+        for drill in drills:
+            if _REFRESH in drill.settings or (drill.by_offsets and drill.own):
                 topics.create_topic(self.pair.a.client_properties(), f"canary-{drill.label}", partitions=2)
         self._set(drills[0].settings)
         failed = []
@@ -152,12 +155,17 @@ class Bench(Several):
         }
 
     def _service(self, drill: Drill) -> Watched:
-        label = drill.label if drill.alone else ""
+        label = drill.label if drill.alone else drill.shared
         if label not in self._services:
             topic = f"canary-{drill.label}" if drill.alone else CANARY_TOPIC
-            folder = self.folder / f"service-{label or 'shared'}-{len(list(self.folder.iterdir()))}"
+            folder = self.folder / f"service-{label}-{len(list(self.folder.iterdir()))}"
             self._services[label] = Watched(
-                folder, self.pair, topic=topic, canary=drill.canary, told=drill.told
+                folder,
+                self.pair,
+                topic=topic,
+                canary=drill.canary,
+                told=drill.told,
+                by_offsets=drill.by_offsets,
             )
             self._services[label].start()
         return self._services[label]
@@ -180,7 +188,10 @@ class Bench(Several):
         result = Result(drill.label, day=f"{datetime.now(UTC):%Y-%m-%d}")
         try:
             wait_until(
-                watched.is_well, deadline_s=60, what=f"A healthy flow before {drill.label}", every_s=0.3
+                watched.is_well,
+                deadline_s=drill.back_s,
+                what=f"A healthy flow before {drill.label}",
+                every_s=0.3,
             )
         except TimeoutError as error:
             raise DrillError(f"{error}. It is: {watched.flow()}\n{watched.logged()[-2000:]}") from None
@@ -195,7 +206,7 @@ class Bench(Several):
         mended = time.monotonic()
         result.mended_s = round(mended - listening.began, 1)
         act = begin_act(pair.folder, drill, topic, "end")
-        listening.until(60, pair, act, ends=listening.is_back)
+        listening.until(drill.back_s, pair, act, ends=listening.is_back)
         if listening.is_back():
             result.healed_s = time.monotonic() - mended
         after = watched.flow().get("books", before)

@@ -27,6 +27,7 @@ class Watched(Service):
         topic: str,
         canary: Mapping[str, str],
         told: Mapping[str, str] | None = None,
+        by_offsets: bool = False,
     ) -> None:
         assert pair.mirror is not None
         folder.mkdir()
@@ -36,18 +37,22 @@ class Watched(Service):
         lines = "".join(f"{key}={value}\n" for key, value in (told or {}).items())  # the last one counts
         known.write_bytes(pair.mirror.properties_file.read_bytes() + lines.encode("ascii"))
         clusters = {alias: broker.client_properties() for alias, broker in pair.brokers.items()}
-        super().__init__(
-            folder, {"mm2": str(known), "clusters": clusters, "canary": {"topic": topic, **canary}}
-        )
+        document: dict[str, object] = {"mm2": str(known), "clusters": clusters}
+        if by_offsets:
+            document |= {"canary": {"mode": "off"}, "lag": {"commits": "topic"}}
+        else:
+            document |= {"canary": {"topic": topic, **canary}}
+        super().__init__(folder, document)
+        self._by_offsets = by_offsets
 
     def flow(self) -> dict[str, Any]:
         """Return what the service says of the flow; empty while it does not answer."""
         return self.flows().get(_FLOW, {})
 
     def is_well(self) -> bool:
-        """Tell whether the flow is healthy and has been for some probes."""
+        """Tell whether the flow is healthy and has been for some probes, where there are any."""
         flow = self.flow()
-        return flow.get("verdict") == Verdict.HEALTHY and flow["books"]["good"] > 6
+        return flow.get("verdict") == Verdict.HEALTHY and (self._by_offsets or flow["books"]["good"] > 6)
 
     def end(self) -> int:
         """Stop it by SIGTERM and return its exit status. Raises TimeoutError where it does not end."""

@@ -18,13 +18,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deploy.drill_list import BY_LABEL, DRILLS, Drill
+from deploy.drill_list import BY_LABEL, DRILLS
 from deploy.drill_page import page, table
 from deploy.drill_result import Result, as_line, from_line
 from deploy.drill_runs import Bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from deploy.drill import Drill
 
 
 def groups(drills: Iterable[Drill]) -> list[list[Drill]]:

@@ -20,6 +20,7 @@ from confluent_kafka import KafkaException
 from deploy.local import acts
 from deploy.local.fault import Fault
 from deploy.local.faults_of_mirrors import MIRROR_FAULTS
+from deploy.local.faults_of_offsets import OFFSET_FAULTS
 from deploy.local.faults_of_topics import TOPIC_FAULTS
 from deploy.local.jars import StackError
 from deploy.local.stage import Stage
@@ -177,6 +178,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     *MIRROR_FAULTS,
     *TOPIC_FAULTS,
+    *OFFSET_FAULTS,
 )
 
 BY_NAME = {fault.name: fault for fault in FAULTS}

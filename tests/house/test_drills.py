@@ -2,7 +2,8 @@
 
 import pytest
 
-from deploy.drill_list import BY_LABEL, DRILLS, Drill
+from deploy.drill import Drill
+from deploy.drill_list import BY_LABEL, DRILLS
 from deploy.drill_page import page
 from deploy.drill_result import Result, as_line, from_line
 from deploy.drills import groups

@@ -1,0 +1,122 @@
+"""The drills of what offsets alone can say: no canary, and MirrorMaker's own defaults for most.
+
+By default a worker writes its offsets once a minute, and a mirror looks for topics every ten.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from deploy.drill import Drill
+from fleet.vocabulary import Cause, Verdict
+
+DEFAULTS = {
+    "A.offset.flush.interval.ms": "60000",
+    "B.offset.flush.interval.ms": "60000",
+    "refresh.topics.interval.seconds": "600",
+    "refresh.groups.interval.seconds": "600",
+    "emit.checkpoints.interval.seconds": "60",
+    "sync.group.offsets.interval.seconds": "60",
+    "sync.topic.configs.interval.seconds": "600",
+}
+_STANDS = frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK})
+_slow = partial(Drill, by_offsets=True, settings=DEFAULTS, watch_s=300.0, back_s=300.0)
+_quick = partial(Drill, by_offsets=True, watch_s=180.0, back_s=180.0)
+
+OFFSET_DRILLS: tuple[Drill, ...] = (
+    # --- nothing wrong, or over in a moment
+    _slow(name="restart-mirror", title="offsets-restart-mirror", verdict=None, watch_s=200),
+    _slow(name="restart-source", title="offsets-restart-source", verdict=None, watch_s=200),
+    _slow(name="restart-target", title="offsets-restart-target", verdict=None, watch_s=200),
+    _slow(name="transactions", title="offsets-transactions", verdict=None, own=True, watch_s=240),
+    _slow(name="add-partitions", title="offsets-add-partitions", verdict=None, topic="payments", watch_s=200),
+    _slow(
+        name="recreate-source-topic",
+        title="offsets-recreate-running",
+        verdict=None,
+        topic="payments",
+        accepted=frozenset({Cause.TOPIC_RECREATED}),
+        watch_s=240,
+    ),
+    # --- it stands
+    _slow(
+        name="freeze-mirror", title="offsets-freeze-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN
+    ),
+    _slow(name="kill-mirror", title="offsets-kill-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN),
+    _slow(
+        name="hang-one-task",
+        title="offsets-hang-one-task",
+        topic="page-views",
+        verdict=Verdict.STALLED,
+        cause=Cause.TASK_STUCK,
+    ),
+    _slow(
+        name="fail-one-task",
+        title="offsets-fail-one-task",
+        topic="page-views",
+        verdict=Verdict.STALLED,
+        cause=Cause.TASK_FAILED,
+        accepted=_STANDS,
+    ),
+    _slow(
+        name="delete-target-topic",
+        title="offsets-delete-target-topic",
+        topic="page-views",
+        verdict=Verdict.STALLED,
+        cause=Cause.TOPIC_MISSING,
+        accepted=_STANDS,
+    ),
+    # --- it loses
+    _slow(
+        name="overtake-frozen",
+        title="offsets-overtake-frozen",
+        verdict=Verdict.LOSING,
+        cause=Cause.OVERTAKEN,
+        accepted=_STANDS,
+        then=Verdict.LOSING,
+    ),
+    _slow(
+        name="overtake",
+        title="offsets-overtake",
+        topic="orders",
+        verdict=Verdict.LOSING,
+        cause=Cause.OVERTAKEN,
+        accepted=_STANDS,
+        then=Verdict.LOSING,
+    ),
+    _slow(
+        name="recreate-longer",
+        title="offsets-recreate-longer",
+        verdict=Verdict.LOSING,
+        cause=Cause.TOPIC_RECREATED,
+        accepted=_STANDS,
+        then=Verdict.LOSING,
+        own=True,
+    ),
+    _quick(
+        name="recreate-target-topic",
+        title="offsets-recreate-target",
+        topic="page-views",
+        verdict=Verdict.LOSING,
+        cause=Cause.TOPIC_RECREATED,
+        then=Verdict.LOSING,
+    ),
+    _quick(
+        name="drop-new-topic",
+        title="offsets-drop-new-topic",
+        verdict=Verdict.LOSING,
+        cause=Cause.FILTERED,
+        accepted=frozenset({Cause.NOT_MIRRORED}),
+        then=Verdict.LOSING,
+        own=True,
+    ),
+    # --- it changes
+    _quick(
+        name="stamp-anew",
+        title="offsets-stamp-anew",
+        topic="orders",
+        verdict=Verdict.ALTERED,
+        cause=Cause.RETIMED,
+        then=Verdict.ALTERED,
+    ),
+)

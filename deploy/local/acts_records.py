@@ -1,0 +1,75 @@
+"""The acts that write records of their own into a topic that nobody else writes to, and take some away."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Producer
+
+from deploy.local import topics
+from deploy.local.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deploy.local.stage import Stage
+
+_FLUSH_S = 20.0
+_TRANSACTIONS = 20
+_EACH = 10  # records of a transaction
+
+
+def write(count: int) -> Callable[[Stage, str], None]:
+    """Write so many records into the topic on the source."""
+    return lambda stage, topic: _write(stage.client("A"), topic, count)
+
+
+def write_transactions(stage: Stage, topic: str) -> None:
+    """Write transactions into the topic on the source, every second is given up, the last too."""
+    producer = Producer({**stage.client("A"), "log_level": 0, "transactional.id": f"drill-{topic}"})
+    producer.init_transactions(_FLUSH_S)
+    for number in range(_TRANSACTIONS):
+        producer.begin_transaction()
+        for each in range(_EACH):
+            producer.produce(topic, f"transaction {number} record {each}", str(each))
+        producer.flush(_FLUSH_S)
+        if number % 2:
+            producer.abort_transaction(_FLUSH_S)
+        else:
+            producer.commit_transaction(_FLUSH_S)
+
+
+def overtake_frozen(stage: Stage, topic: str) -> None:
+    """Freeze the mirror, wait until the topic has grown, and delete its records on the source."""
+    stage.send("mirror", signal.SIGSTOP)
+    client = stage.client("A")
+    before = topics.log_end(client, topic)
+    wait_until(
+        lambda: topics.log_end(client, topic) >= before + 500, deadline_s=60, what=f"Growth of {topic}"
+    )
+    topics.delete_records(client, topic)
+
+
+def recreate_longer(stage: Stage, topic: str) -> None:
+    """Fill the topic, stop the mirror when it has copied that, make the topic anew and longer, start it."""
+    source, target = stage.client("A"), stage.client("B")
+    _write(source, topic, 400)
+    wait_until(
+        lambda: topics.log_end(target, f"A.{topic}") >= 400,
+        deadline_s=60,
+        what=f"All of {topic} on the target",
+    )
+    stage.end("mirror", signal.SIGTERM)
+    topics.recreate_topic(source, topic)
+    _write(source, topic, 900)
+    stage.start("mirror")
+
+
+def _write(client: Mapping[str, str], topic: str, count: int) -> None:
+    producer = Producer({**client, "log_level": 0})
+    for number in range(count):
+        producer.produce(topic, f"record {number}", str(number))
+        producer.poll(0)
+    if producer.flush(_FLUSH_S) > 0:
+        raise TimeoutError(f"{topic} did not take {count} records within {_FLUSH_S:g} s")

@@ -1,0 +1,36 @@
+"""Faults that a mirror's offsets show: what retention takes, what is passed over, what looks like lag."""
+
+from __future__ import annotations
+
+import signal
+
+from deploy.local import acts, acts_records, acts_topics
+from deploy.local.fault import Fault
+
+OFFSET_FAULTS: tuple[Fault, ...] = (
+    Fault(
+        name="overtake-frozen",
+        sentence="While MirrorMaker is frozen, records that it has not copied are deleted on the source.",
+        begin=acts_records.overtake_frozen,
+        end=acts.send("mirror", signal.SIGCONT),
+        topic="orders",
+    ),
+    Fault(
+        name="recreate-longer",
+        sentence="While the mirror is stopped, a source topic is re-created with more records than it had.",
+        begin=acts_records.recreate_longer,
+        end=acts.nothing,
+    ),
+    Fault(
+        name="drop-new-topic",
+        sentence="The mirror silently drops every record of a topic, from its first one on.",
+        begin=acts_topics.in_turn(acts.switch("drop"), acts_records.write(200)),
+        end=acts.switch_off,
+    ),
+    Fault(
+        name="transactions",
+        sentence="Transactions are written, half of them given up: the log ends in markers and dead records.",
+        begin=acts_records.write_transactions,
+        end=acts.nothing,
+    ),
+)
