@@ -10,14 +10,25 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench import canary_timing, detection, fleet, hostile, kills, rolling, tracker, year
+from bench import (
+    canary_timing,
+    detection,
+    exposition,
+    fleet,
+    hostile,
+    kills,
+    lagmon,
+    rolling,
+    tracker,
+    year,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NAMES = ("tracker", "canary")
+NAMES = ("tracker", "canary", "exposition")
 # Run once, and only where it is named: it takes as long as it is told to.
-LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year")
+LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon")
 
 
 def main() -> None:
@@ -45,6 +56,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="how often the service is ended by kill -9")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and accidents of the kills")
     parser.add_argument("--minutes", type=float, default=60.0, help="how long the rolling restarts go on")
+    parser.add_argument(
+        "--part", default=",".join(lagmon.PARTS), help="which parts of lagmon, with commas between them"
+    )
+    parser.add_argument(
+        "--commits", type=int, default=lagmon.COMMITS, help="of the lag monitor's backlog; fewer to try it"
+    )
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     measurements = _measurements(chosen)
@@ -77,6 +94,8 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "rolling": lambda: rolling.measure(minutes=chosen.minutes),
         "hostile": hostile.measure,
         "kills": lambda: kills.measure(kills=chosen.kills, seed=chosen.seed),
+        "exposition": exposition.measure,
+        "lagmon": lambda: lagmon.measure(parts=tuple(chosen.part.split(",")), commits=chosen.commits),
         "year": lambda: year.measure(days=chosen.days, kept=chosen.year_kept),
     }
 

@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.processes import cpu_s, machine_s, pss_mb, thread_cpu_s, tree
 from bench.recording import quantile, rows
@@ -28,6 +29,9 @@ from deploy.local.jars import StackError
 from deploy.local.pair import Pair
 from deploy.local.topics import create_topic, partition_count
 from deploy.local.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 PARTITIONS = 5  # so that 1,000 probes a second over two flows are one every 10 ms, the least interval
 SOURCE_TOPIC, TOPIC = "mirrorwatch-canary", "A.mirrorwatch-canary"
@@ -48,23 +52,42 @@ def measure(*, rate: int, seconds: float, warmup: float = 0.0) -> dict[str, Any]
         with tempfile.TemporaryDirectory(prefix="mirrorwatch-bench-") as name:
             folder = Path(name)
             with Pair(folder / "pair", flows=("A->B", "B->A"), settings={"tasks.max": "1"}) as pair:
-                return _measure(pair, folder, rate, seconds, warmup)
+                make_topics(pair)
+                return measure_on(pair, folder, rate=rate, seconds=seconds, warmup=warmup)
     finally:
         os.environ.pop("_JAVA_OPTIONS", None)
         if before is not None:
             os.environ["_JAVA_OPTIONS"] = before
 
 
-def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float) -> dict[str, Any]:
-    assert pair.mirror is not None
+def make_topics(pair: Pair) -> None:
+    """Make what the service and the witnesses write to."""
     for broker in (pair.a, pair.b):
         for topic in (SOURCE_TOPIC, PLAIN_TOPIC):
             create_topic(broker.client_properties(), topic, partitions=PARTITIONS)
+
+
+def measure_on(
+    pair: Pair,
+    folder: Path,
+    *,
+    rate: int,
+    seconds: float,
+    warmup: float = 0.0,
+    lag: Mapping[str, str] | None = None,
+    beside: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> dict[str, Any]:
+    """Return the same on a pair that is there and has the topics, with what the service is told of `lag`.
+
+    What `beside` makes goes on while it is measured.
+    """
+    assert pair.mirror is not None
     interval_ms = round(2 * PARTITIONS * 1000 / rate)
     service = WatchedService(
         folder / "service",
         mm2=pair.mirror.properties_file,
         canary={"interval": f"{interval_ms}ms"},
+        lag=lag,
         module="bench.recorded_service",
     )
     service.start()
@@ -79,12 +102,13 @@ def _measure(pair: Pair, folder: Path, rate: int, seconds: float, warmup: float)
         stack = [pair.a.pid, pair.b.pid, pair.mirror.pid]
         threads_s = thread_cpu_s(tree(service.pid))
         began_s = [cpu_s(tree(service.pid)), cpu_s(stack), *machine_s()]
-        time.sleep(seconds)
-        ended_s = [cpu_s(tree(service.pid)), cpu_s(stack), *machine_s()]
-        threads_s = {
-            group: ended - threads_s[group] for group, ended in thread_cpu_s(tree(service.pid)).items()
-        }
-        memory_mb = pss_mb(tree(service.pid))
+        with beside():
+            time.sleep(seconds)
+            ended_s = [cpu_s(tree(service.pid)), cpu_s(stack), *machine_s()]
+            threads_s = {
+                group: ended - threads_s[group] for group, ended in thread_cpu_s(tree(service.pid)).items()
+            }
+            memory_mb = pss_mb(tree(service.pid))
         for witness in witnesses:
             witness.wait(timeout=60)
         service.request_stop()

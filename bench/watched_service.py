@@ -35,10 +35,19 @@ class Change:
 
 
 class WatchedService(Service):
-    """The service on the mirror of this mm2.properties."""
+    """The service on the mirror of this mm2.properties; without `lag`, it has no lag monitor."""
 
-    def __init__(self, folder: Path, *, mm2: Path, canary: Mapping[str, str], module: str = "") -> None:
-        super().__init__(folder, {"mm2": str(mm2), "canary": dict(canary)}, module=module)
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        mm2: Path,
+        canary: Mapping[str, str],
+        lag: Mapping[str, str] | None = None,
+        module: str = "",
+    ) -> None:
+        document = {"mm2": str(mm2), "canary": dict(canary)} | ({} if lag is None else {"lag": dict(lag)})
+        super().__init__(folder, document, module=module)
 
     def get(self, path: str) -> bytes:
         """Return what it answers, whole."""

@@ -106,7 +106,7 @@ class TargetRead:
 class MirrorPassed:
     """The mirror's own position in the source partition: it has mirrored all up to `source_offset`.
 
-    Nothing tells it before the lag monitor runs, which reads that position.
+    The lag monitor reads it, where it runs; which of them are believed is in mirror_positions.
     """
 
     topic_id: str

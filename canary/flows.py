@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from canary.mirror_positions import MirrorPositions
 from canary.tracking import TrackerPolicy
 from canary.watch import FlowWatch
 
@@ -40,6 +41,7 @@ class WatchedFlow:
 
     flow: CanaryFlow
     watch: FlowWatch
+    positions: MirrorPositions = field(default_factory=MirrorPositions)
 
 
 def watch_flow(

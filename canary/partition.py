@@ -70,6 +70,7 @@ class ReadThrough:
     _end: int | None = None
     _queued: int | None = None
     _passing: tuple[int, int] | None = None
+    _passed_next: tuple[int, int] | None = None  # the newest that came while that one waits
 
     @property
     def newest_sighted(self) -> int:
@@ -87,8 +88,12 @@ class ReadThrough:
 
     def passed(self, source_offset: int, target_end_offset: int) -> bool:
         """Note the mirror's position, and where the target ended after that; true if it proves something."""
-        if self._passing is None and source_offset >= self.proved:
-            self._passing = (source_offset + 1, target_end_offset)
+        if source_offset >= self.proved:
+            place = (source_offset + 1, target_end_offset)
+            if self._passing is None:
+                self._passing = place
+            else:
+                self._passed_next = place
         return self._settle_passing()
 
     def end_known(self, end_offset: int) -> None:
@@ -112,7 +117,7 @@ class ReadThrough:
     def begin_again(self) -> None:
         """Forget offsets of the target; what is proved stays proved."""
         self.position = -1
-        self._waiting = self._end = self._queued = self._passing = None
+        self._waiting = self._end = self._queued = self._passing = self._passed_next = None
 
     def begin_anew(self) -> None:
         """Forget what is proved: the source's offsets have another meaning from here on."""
@@ -120,11 +125,12 @@ class ReadThrough:
         self.proved = -1
 
     def _settle_passing(self) -> bool:
-        if self._passing is None or self.position < self._passing[1]:
-            return False
-        self.proved = max(self.proved, self._passing[0])
-        self._passing = None
-        return True
+        proves = False
+        while self._passing is not None and self.position >= self._passing[1]:
+            self.proved = max(self.proved, self._passing[0])
+            self._passing, self._passed_next = self._passed_next, None
+            proves = True
+        return proves
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from canary.beginnings import Beginnings, beginnings, tell_first_sight, tell_gaps
 from canary.config import CanaryMode
 from canary.events import (
+    MirrorPassed,
     SourceRead,
     Stopping,
     TargetRead,
@@ -230,6 +231,10 @@ class Prober:
             if present is None:
                 continue
             asked = site.leaders.answering(present, self._clock.monotonic_ns())
+            passed = [
+                (held, held.positions.topic_id, held.positions.due())
+                for held in self._dispatch.by_target.get((site.alias, name), ())
+            ]
             ends = await site.admin.end_offsets(name, asked, lenient=True)
             site.leaders.note(present, asked, ends, self._clock.monotonic_ns())
             for number, end in ends.items():
@@ -242,6 +247,19 @@ class Prober:
                     self._dispatch.tell_source(
                         site.alias, SourceRead(number, position, end, present.partitions)
                     )
+            for held, topic_id, due in passed:
+                for number in due.keys() & ends.keys():
+                    self._dispatch.tell(held, MirrorPassed(topic_id, number, due[number], ends[number]))
+                    held.positions.told(number, due[number])
+
+    def note_positions(
+        self, name: str, topic_id: str, next_offsets: Mapping[int, int], *, settles_s: float
+    ) -> None:
+        """Take in how far the mirror of a flow itself says that it is with the canary's topic, just now."""
+        held = self._dispatch.running.get(name)
+        if held is not None:
+            now_ns = self._clock.monotonic_ns()
+            held.positions.note(topic_id, next_offsets, settles_s=settles_s, now_ns=now_ns)
 
     # --- for the verdict
 

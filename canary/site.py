@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from canary.control import ControlProbes, ControlState
-from canary.leaders import Leaders
 from canary.own_topics import OwnTopics
 from canary.reader import Reader
 from canary.report import CollectorCounts, Reporter
@@ -15,6 +14,7 @@ from canary.topics import INTERVAL_S, TopicBook, TopicChange
 from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
 from fleet.evidence import Control
 from runtime.kafka.admin import ClusterAdmin, ClusterDescription, TopicDescription
+from runtime.kafka.leaders import Leaders
 from runtime.kafka.tail import Tail
 from runtime.kafka.throttle import Throttle
 

@@ -59,6 +59,7 @@ class ConnectorFlows:
             offset_storage_topic=own or flow.offset_storage_topic or None,
             offset_storage_cluster=target if own else self._worker.cluster or target,
             config_storage_topic=flow.config_storage_topic or None,
+            status_storage_topic=flow.status_storage_topic or None,
         )
 
 

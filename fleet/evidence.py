@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fleet.vocabulary import Cause, Evidence, Verdict
 
 
 class Control(StrEnum):
@@ -140,6 +144,44 @@ class TaskEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class LagFinding:
+    """Records that offsets, topic ids or settings prove to be lost, altered or repeated.
+
+    They are of one partition, or of a whole topic where it is None. The offsets are those of the source, None
+    where they are not known, and so is `records`. `at` is when the evidence was last seen.
+    """
+
+    verdict: Verdict  # losing | altered | repeating
+    cause: Cause
+    topic: str
+    partition: int | None
+    at: float
+    sentence: str
+    records: int | None = None
+    first_offset: int | None = None
+    last_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LagEvidence:
+    """What offsets say of a flow: of every topic that it carries, as of when the mirror last wrote them.
+
+    A verdict of unknown says nothing. `verdict` and `cause` are of this moment and leave `findings` aside.
+    """
+
+    verdict: Verdict
+    cause: Cause | None
+    sentence: str
+    since_at: float  # when it became so
+    settles_s: float  # what the mirror does shows in its offsets within this time
+    lag_s: float | None = None  # how far behind the worst partition is
+    standing: tuple[str, ...] = ()  # source topics of which a partition stands
+    moved_at: float | None = None  # when an offset of another topic than the canary's was last written anew
+    rows: tuple[Evidence, ...] = ()
+    findings: tuple[LagFinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FlowEvidence:
     """Everything that is known of a flow at one instant."""
 
@@ -151,3 +193,4 @@ class FlowEvidence:
     exactly_once: bool = False
     tasks: tuple[TaskEvidence, ...] = ()  # empty where the mirror's own record of them cannot be read
     heartbeats_s: tuple[float, ...] = ()  # since the last lots of the mirror's own came at most, newest first
+    lag: LagEvidence | None = None  # None where offsets are not watched

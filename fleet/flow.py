@@ -62,6 +62,7 @@ class Flow:
     offset_storage_topic: str | None = None  # where the worker keeps its source offsets, when known
     offset_storage_cluster: str | None = None  # the alias of the cluster with that topic; None: the target
     config_storage_topic: str | None = None  # where it keeps what its tasks are to do, when known
+    status_storage_topic: str | None = None  # where it keeps in which state they are, when known
     connector: str = "MirrorSourceConnector"  # the name under which it keeps its offsets
     on_connect: bool = False  # it runs on a Connect worker, not in a dedicated MirrorMaker
 

@@ -1,7 +1,8 @@
 """The one function that decides how a flow is and why, from evidence alone.
 
-Rules are tried worst first; the first that holds gives the verdict. Loss, change and repetition hold for
-HOLD_S after their last evidence. What we know of a fault never comes in: only what was seen.
+Rules (rules_joined: of canary and offsets together) are tried worst first; the first that holds gives the
+verdict. Loss, change and repetition hold for HOLD_S after their last evidence. What we know of a fault never
+comes in: only what was seen.
 
 While one stall goes on, a cause that was shown is kept for HOLD_CAUSE_S where the evidence shows none any
 more: at its end partitions come back one by one, and for a moment nothing tells a mirror from one of its
@@ -18,15 +19,14 @@ from typing import TYPE_CHECKING
 from fleet.evidence import CanaryState
 from fleet.judgement_words import Judgement, ended
 from fleet.quantity import duration_text
-from fleet.rules_content import altered, losing, repeating
-from fleet.rules_delay import late, stalled
-from fleet.rules_quiet import arriving, healthy, unknown
+from fleet.rules_joined import altered, healthy, late, losing, repeating, stalled, unknown
+from fleet.rules_quiet import arriving
 from fleet.vocabulary import Also, Cause, FlowVerdict, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.evidence import Calm, FlowEvidence
+    from fleet.evidence import Calm, FlowEvidence, LagEvidence
 
 HOLD_CAUSE_S = 10.0
 
@@ -66,21 +66,33 @@ def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> 
     """Judge a flow and keep since when it has had the verdict that it has."""
     judgement = judge(flow, now_at=now_at)
     also = beside(flow, judgement, now_at=now_at)
-    return _following(before, flow.flow, judgement, _canary_sentence(flow), now_at, also=also)
+    return _following(
+        before, flow.flow, judgement, _parts(_canary_sentence(flow), flow.lag), now_at, also=also
+    )
 
 
-def follow_calm(before: FlowVerdict | None, calm: Calm, *, now_at: float) -> FlowVerdict:
-    """Return what `follow` would come to with all the evidence of a flow that is plainly well."""
+def follow_calm(
+    before: FlowVerdict | None, calm: Calm, *, now_at: float, lag: LagEvidence | None = None
+) -> FlowVerdict:
+    """Return what `follow` would come to with all the evidence of a flow that is plainly well.
+
+    So it is only where its offsets are quiet as well (`rules_offsets.is_quiet`).
+    """
     sentence = arriving(calm.flow, calm.threshold_s, calm.latency_s)
     judgement = Judgement(Verdict.HEALTHY, None, sentence)
-    return _following(before, calm.flow, judgement, _delivering(calm.partitions, calm.partitions), now_at)
+    parts = _parts(_delivering(calm.partitions, calm.partitions), lag)
+    return _following(before, calm.flow, judgement, parts, now_at)
+
+
+def _parts(canary: str, lag: LagEvidence | None) -> tuple[tuple[str, str], ...]:
+    return (("canary", canary),) if lag is None else (("canary", canary), ("lag", ended(lag.sentence)))
 
 
 def _following(
     before: FlowVerdict | None,
     flow: str,
     judgement: Judgement,
-    canary: str,
+    parts: tuple[tuple[str, str], ...],
     now_at: float,
     *,
     also: Judgement | None = None,
@@ -92,7 +104,7 @@ def _following(
         cause=told.cause,
         sentence=told.sentence,
         evidence=judgement.evidence if also is None else judgement.evidence + also.evidence,
-        parts=(("canary", canary),),
+        parts=parts,
         since_at=told.since_at,
         shown_at=told.shown_at,
         also=None if also is None else _kept(before, also, now_at),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Evidence, Verdict
@@ -11,7 +11,9 @@ from fleet.vocabulary import Cause, Evidence, Verdict
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from fleet.evidence import Finding, FindingKind, FlowEvidence
+    from fleet.evidence import Finding, FindingKind, FlowEvidence, LagFinding
+
+    Dated = TypeVar("Dated", Finding, LagFinding)
 
 HOLD_S = 900.0  # how long loss, change and repetition hold after their last evidence
 MAX_ROWS = 10  # rows of evidence for one verdict; the books have the count
@@ -22,7 +24,8 @@ _SHOWN_PARTITIONS = 6
 class Judgement:
     """A verdict at one instant; `cause` is None for healthy, and where data is only missing.
 
-    `ended` tells that it holds on findings alone, the newest of which was a pause ago or longer.
+    `ended` tells that it holds on findings that leave alone how the flow is right now: the newest was a pause
+    ago or longer, or it is one of offsets.
     """
 
     verdict: Verdict
@@ -54,7 +57,7 @@ def findings_kept(flow: FlowEvidence, kind: FindingKind) -> list[Finding]:
     return sorted((one for one in flow.canary.findings if one.kind is kind), key=lambda finding: finding.at)
 
 
-def holding(findings: Iterable[Finding], now_at: float) -> list[Finding]:
+def holding(findings: Iterable[Dated], now_at: float) -> list[Dated]:
     """Return those of the findings that still hold."""
     return [one for one in findings if now_at - one.at <= HOLD_S]
 
@@ -62,6 +65,17 @@ def holding(findings: Iterable[Finding], now_at: float) -> list[Finding]:
 def pause_s(interval_s: float, horizon_s: float) -> float:
     """Return for how long (s) nothing comes where a burst of findings has ended: three intervals."""
     return min(max(3 * interval_s, 5.0), horizon_s)
+
+
+def joined(canary: Judgement, offsets: Judgement, *, cause: Cause | None = None) -> Judgement:
+    """Return one judgement of two that agree: the canary's first, with its cause unless one is given."""
+    return Judgement(
+        canary.verdict,
+        cause or canary.cause,
+        f"{canary.sentence} {offsets.sentence}",
+        canary.evidence + offsets.evidence,
+        ended=canary.ended,
+    )
 
 
 def rows_of(findings: Sequence[Finding]) -> tuple[Evidence, ...]:

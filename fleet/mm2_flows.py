@@ -73,6 +73,7 @@ class FlowReader:
             isolation_level=_isolation_level(values, client_names(self.mm2.major)),
             offset_storage_topic=worker.text("offset.storage.topic", ""),
             config_storage_topic=worker.text("config.storage.topic", ""),
+            status_storage_topic=worker.text("status.storage.topic", ""),
         )
 
     def _policy(self, values: Values, source: str) -> ReplicationPolicy:

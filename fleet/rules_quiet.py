@@ -12,13 +12,13 @@ from fleet.vocabulary import Cause, Verdict
 if TYPE_CHECKING:
     from fleet.evidence import FlowEvidence, PartitionEvidence
 
-_NO_REASON = "the canary is about to begin"
+NO_REASON = "the canary is about to begin"
 
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold where there is nothing to judge by."""
     canary = flow.canary
-    why = ended(canary.sentence or _NO_REASON)  # between two topics there is none for a moment
+    why = ended(canary.sentence or NO_REASON)  # between two topics there is none for a moment
     if canary.state is CanaryState.OFF:
         return Judgement(Verdict.UNKNOWN, None, f"{flow.flow} has no canary: {why}")
     if canary.state is CanaryState.WAITING:

@@ -7,7 +7,7 @@
 3. Newer probes that came through other partitions: a task of the mirror stands, or is held back.
 4. Both clusters answered after the probe should have been through, and no partition moves: the mirror stands.
    Unless heartbeats of its own went on to come through this flow after that: then it runs, without us
-   (rules_heartbeats).
+   (rules_heartbeats); or it wrote offsets of other topics after that: then those of its tasks run.
 
 What is not shown yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
 """
@@ -20,6 +20,7 @@ from fleet.evidence import Control
 from fleet.judgement_words import clause, partitions_text
 from fleet.quantity import duration_text
 from fleet.rules_heartbeats import why_running
+from fleet.rules_offsets import moved_elsewhere
 from fleet.vocabulary import Cause
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
     running = why_running(flow, waits_s=oldest_s, grace_s=grace_s)
     if running is not None:
         return running
+    if moved_elsewhere(flow, now_at, waits_s=oldest_s):
+        what = f"by its offsets the mirror goes on with other topics, so {_stuck_tasks(flow, standing, [])}"
+        return Cause.TASK_STUCK, what
     what = "both clusters answer, so the mirror stands still"
     if any(one.late_age_s is not None and one.late_age_s <= flow.canary.horizon_s for one in standing):
         what += f", {_OR_HELD_BACK.format('is')}"  # it has let some through late, and stands again

@@ -189,8 +189,9 @@ FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.FLOW,
-    help="How old the state is that the target could take over with, by the newest canary that arrived. "
-    "It grows while nothing arrives.",
+    help="How old the state is that the target could take over with: by the newest canary that arrived, or "
+    "by how far the worst partition of any topic is behind, whichever is more. It grows while nothing "
+    "arrives.",
     labels=FLOW_LABELS,
 )
 

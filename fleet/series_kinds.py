@@ -29,6 +29,7 @@ class Unit(StrEnum):
     BROKERS = "brokers"
     ERRORS = "errors"
     TRUTH = "0 or 1"
+    RATIO = "share, 0 to 1"
     STATUS = "status, 0 to 7"
     INFO = "always 1"
 

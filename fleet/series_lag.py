@@ -10,6 +10,7 @@ GROUP_LABEL = Label(
     "The consumer group. A name longer than 256 bytes is cut, and ends in `~` and 20 digits of its SHA-256.",
 )
 TOPIC_LABEL = Label("topic", "The topic; that of a flow by its name on the source.")
+COMMITS_SOURCES = ("topic", "admin")
 
 _STATUS = (
     "1 OK, 2 WARN (it falls behind), 3 ERR (records were deleted before it read them), 4 STOP (it commits "
@@ -88,7 +89,8 @@ COMMITS_CONSUMED_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.COMMITS,
     group=Group.GROUPS,
-    help="Commits of groups that were read from the cluster, those of its past included.",
+    help="Commits of groups that were read from the cluster, those of its past included; where the Admin API "
+    "is asked, how often an offset was seen to have moved.",
     labels=(CLUSTER_LABEL,),
 )
 COMMITS_MALFORMED_TOTAL = Series(
@@ -97,6 +99,37 @@ COMMITS_MALFORMED_TOTAL = Series(
     unit=Unit.RECORDS,
     group=Group.GROUPS,
     help="Records of the offsets topic that could not be understood and were passed over.",
+    labels=(CLUSTER_LABEL,),
+)
+
+COMMITS_SOURCE = Series(
+    name="commits_source",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.GROUPS,
+    help="1 for where the offsets of the cluster's groups come from at present, 0 for the other: where the "
+    "right to read the commits is refused, the Admin API is asked instead.",
+    labels=(
+        CLUSTER_LABEL,
+        Label("source", "`topic` is `__consumer_offsets`, `admin` the Admin API.", COMMITS_SOURCES),
+    ),
+)
+COMMITS_BACKFILL_RATIO = Series(
+    name="commits_backfill_ratio",
+    kind=Kind.GAUGE,
+    unit=Unit.RATIO,
+    group=Group.GROUPS,
+    help="How much of the commits that were there at the beginning is read, or how many of the groups have "
+    "been asked once; 1 where all groups are known.",
+    labels=(CLUSTER_LABEL,),
+)
+LAG_READY_SECONDS = Series(
+    name="lag_ready_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.GROUPS,
+    help="How long after the start of the lag monitor's process all groups of the cluster were known; absent "
+    "until they are.",
     labels=(CLUSTER_LABEL,),
 )
 

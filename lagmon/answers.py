@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from lagmon import burrow_api
+from lagmon.commits_telling import CommitsTelling
 from lagmon.exposition_format import Form
 from lagmon.exposition_gzip import Deflated
 from lagmon.group_answers import GroupAnswers
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from lagmon.cluster import GroupSight
     from lagmon.mirror_answers import MirrorAnswers
     from lagmon.orders import Orders
+    from lagmon.snapshots import Snapshots
+    from lagmon.sync_answers import SyncAnswers
     from lagmon.watching import ClusterWatch
     from runtime.clock import Clock
     from runtime.supervision import State
@@ -39,8 +42,10 @@ class Answers:
         *,
         clock: Clock,
         mirrors: MirrorAnswers | None = None,
+        syncs: SyncAnswers | None = None,
     ) -> None:
         self.states: dict[str, State] = {}
+        self.snapshots: Snapshots | None = None
         self._watches = {watch.alias: watch for watch in watches}
         self._clock = clock
         self._sights: dict[str, tuple[float, GroupSight]] = {}
@@ -49,6 +54,7 @@ class Answers:
             per_partition=orders.per_partition,
             max_series=orders.max_series,
             mirrors=mirrors.telling(orders) if mirrors is not None else None,
+            commits=CommitsTelling(self._watches),
         )
         self._mirrors = mirrors
         self._burrow_clusters = {
@@ -70,9 +76,13 @@ class Answers:
         }
         if mirrors is not None:
             self._answers |= {"flows": mirrors.answer_flows, "flow": mirrors.answer_flow}
+        if syncs is not None:
+            self._answers |= {"syncs": syncs.answer, "sync_ids": syncs.ids}
 
     async def answer(self, question: dict[str, Any]) -> Answer:
         """Return the answer to one question; raises KeyError for one that is not known."""
+        if question["question"] == "snapshot" and self.snapshots is not None:
+            return await self.snapshots.answer(question)
         return self._answers[question["question"]](question)
 
     def _state(self, _question: dict[str, Any]) -> Answer:
@@ -94,7 +104,12 @@ class Answers:
             "total_records": progress.total_records if progress else 0,
             "read_records": progress.read_records if progress else 0,
             "ready_after_s": progress.ready_after_s if progress else None,
-            "problem": watch.problem or (progress.problem if progress else ""),
+            "problem": watch.problem or (progress.problem if progress else "") or watch.tails.problem,
+            "commits_from": watch.commits_from,
+            "commits_refused": watch.refusal,
+            "commits_cycle_s": watch.cycle_s,
+            "other_groups": watch.other_groups,
+            "ready_s": watch.ready_s,
             "commits": taken.commits,
             "malformed": taken.malformed,
             "sample": taken.sample,
@@ -107,8 +122,8 @@ class Answers:
             pieces: Iterable[bytes] = self._telling.tell(sights, form)
         else:
             flows = self._mirrors.sights()
-            with self._mirrors.held():
-                pieces = list(self._telling.tell(sights, form, flows=flows))
+            with self._mirrors.held():  # the text is made later, piece by piece, of what stands now
+                pieces = self._telling.tell(sights, form, flows=flows)
         if not question.get("gzip"):
             return Answer({}, pieces)
         deflated = Deflated(pieces)
@@ -141,6 +156,8 @@ class Answers:
         fresh = before is not None and 0 <= now_s - before[0] < SIGHT_S
         if before is not None and fresh and len(before[1].groups.status) >= least:
             return before[1]
+        before = None
+        self._sights.pop(alias, None)  # or both would take room at once
         watch = self._watches[alias]
         with watch.lock:
             sight = watch.lag.see(int(now_s * 1000))

@@ -114,7 +114,8 @@ def listed_groups(lag: ClusterLag, *, now_ms: int, topic: str | None = None) -> 
     if topic is not None:
         of_topic = groups[np.isin(lag.slots.place[slots], lag.places.of(topic))]
         listed &= np.isin(np.arange(len(listed)), of_topic)
-    return sorted(lag.slots.group_name(number) for number in np.flatnonzero(listed).tolist())
+    numbers = np.flatnonzero(listed).tolist()
+    return sorted(lag.slots.group_name(number) for number in numbers if lag.slots.shows(number))
 
 
 def _expires_before_ms(now_ms: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runtime.kafka.bulk import Bulk
+from runtime.memory import give_back
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,8 @@ class Progress:
     began_at: float = 0.0
     ready_after_s: float | None = None  # None while what was there at the beginning is still being read
     problem: str = ""
+    total_groups: int | None = None  # where groups are asked instead, how many
+    asked_groups: int = 0  # of them at least once
 
 
 class CommitsReader:
@@ -88,12 +91,15 @@ class CommitsReader:
             with self._lock:
                 self._lag.intake.take(batch.keys, batch.values, read_ms=read_ms, live=live)
         self._advance(batch.ends)
+        if batch.refused is not None:
+            raise batch.refused
         for fault in batch.faults:
             self.progress.problem = str(fault)
         if batch.keys:
             self.progress.problem = ""
         if not live and all(self._position[one] >= end for one, end in first_ends.items()):
             self.progress.ready_after_s = self._clock.wall_s() - self.progress.began_at
+            give_back()  # reading a backlog leaves holes
 
     def _advance(self, ends: Mapping[int, int]) -> None:
         for partition, offset in (*self._bulk.positions().items(), *ends.items()):

@@ -14,6 +14,7 @@ class CommitsFrom(StrEnum):
     """Where commits are taken from."""
 
     TOPIC = "topic"
+    ADMIN = "admin"  # the Admin API, group by group
     OFF = "off"  # nowhere: groups are not watched
 
 

@@ -7,6 +7,7 @@ The output begins and ends between lines and has no `# EOF`: `exposition_join` p
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,22 +41,22 @@ class Exposition:
             self._dropped.put(row, [family.series.full_name])
 
     def render(self, values: Mapping[Family, NDArray[Any]], form: Form) -> Iterator[bytes]:
-        """Yield the text of all families in chunks of at most CHUNK_BYTES, each of whole lines.
+        """Return the text of all families in chunks of at most CHUNK_BYTES, each of whole lines.
 
-        A family without values is told by its header alone. Each family is told as it stands when its first
-        line is made. Raises ValueError when values don't reach a series' row.
+        A family without values is told by its header alone. What is told is what stands when this returns:
+        the text is made as it is asked for, and series may come and go meanwhile. Raises ValueError when
+        values don't reach a series' row.
         """
-        return _joined(self._pieces(values, form))
-
-    def _pieces(self, values: Mapping[Family, NDArray[Any]], form: Form) -> Iterator[bytes]:
-        for family in self._families:
-            if family in values:
-                yield from family.chunks(values[family], form)
-            else:
-                yield from Family(family.series).chunks(_NOTHING, form)
+        told = [
+            family.chunks(values[family], form)
+            if family in values
+            else Family(family.series).chunks(_NOTHING, form)
+            for family in self._families
+        ]
         if self._capped:
             dropped = np.array([family.left_out_total for family in self._capped], dtype=np.int64)
-            yield from self._dropped.chunks(dropped, form)
+            told.append(self._dropped.chunks(dropped, form))
+        return _joined(chain.from_iterable(told))
 
 
 def _joined(pieces: Iterator[bytes]) -> Iterator[bytes]:

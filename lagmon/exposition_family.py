@@ -119,13 +119,12 @@ class Family:
             self._close_holes()
 
     def chunks(self, values: NDArray[Any], form: Form) -> Iterator[bytes]:
-        """Yield the family's header and lines, whole lines in chunks of at most CHUNK_BYTES.
+        """Return the family's header and lines, whole lines in chunks of at most CHUNK_BYTES.
 
         `values` are by row, integers or floats (which are rounded to thousandths); -1 leaves a series out, as
-        does anything else below 0, NaN or infinite. What is told is what stands when the first line is made:
-        series may come and go between chunks. Raises ValueError when the values don't reach a series' row.
+        does anything else below 0, NaN or infinite. What is told is what stands when this returns: series may
+        come and go while the chunks are made. Raises ValueError when the values don't reach a series' row.
         """
-        yield header(self.series, form) + b"\n"
         told = np.flatnonzero(self._order[: self._filled] >= 0)[: self.max_series]
         rows = self._order[told]
         if rows.size and int(rows.max()) >= len(values):
@@ -141,13 +140,7 @@ class Family:
         texts = [table.texts[number] for table, number in zip(self._tables, numbers, strict=True)]
         widths = sum(table.lengths[number] for table, number in zip(self._tables, numbers, strict=True))
         ends = np.cumsum(widths + np.int64(LONGEST_VALUE_BYTES))
-        del numbers, widths
-        begin = 0
-        while begin < len(ends):
-            before = int(ends[begin - 1]) if begin else 0
-            end = int(np.searchsorted(ends, before + CHUNK_BYTES, side="right"))
-            yield _lines([column[begin:end] for column in texts], seen[begin:end])
-            begin = end
+        return _chunked(header(self.series, form) + b"\n", texts, seen, ends)
 
     def _close_holes(self) -> None:
         alive = np.flatnonzero(self._order[: self._filled] >= 0)
@@ -171,6 +164,18 @@ class Family:
 
 def _pair(name: str, value: str) -> bytes:
     return b"".join([name.encode(), b'="', label_text(value), b'"'])
+
+
+def _chunked(
+    head: bytes, texts: list[NDArray[np.object_]], seen: NDArray[Any], ends: NDArray[np.int64]
+) -> Iterator[bytes]:
+    yield head
+    begin = 0
+    while begin < len(ends):
+        before = int(ends[begin - 1]) if begin else 0
+        end = int(np.searchsorted(ends, before + CHUNK_BYTES, side="right"))
+        yield _lines([column[begin:end] for column in texts], seen[begin:end])
+        begin = end
 
 
 def _lines(texts: list[NDArray[np.object_]], values: NDArray[Any]) -> bytes:

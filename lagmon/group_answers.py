@@ -61,6 +61,7 @@ class GroupAnswers:
             "offset": first,
             "by_status": by_status(found),
             "kafka_clusters": list(self._watches),
+            "commits_from": {alias: self._watches[alias].commits_from for alias in asked},
             "not_ready": lacking,
             "now_ms": int(self._now_s() * 1000),
         }
@@ -95,6 +96,8 @@ class GroupAnswers:
                 watch.lag, sight, name, first=question.get("first", 0), most=question.get("most")
             )
             document = group_line(alias, name, number, watch.lag, sight) | {
+                "commits_from": watch.commits_from,
+                "state": watch.lag.group_states.get(name),
                 "members": watch.lag.membership.members(name),
                 "clients": clients(watch.lag, name),
                 "rows": rows,

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from lagmon.place_looks import looks_of
 from lagmon.time_lag import LagKind
 from lagmon.words import RANK, STATUS_OF, Reason
 
@@ -57,38 +60,41 @@ def _owner(owner: Owner | None) -> dict[str, Any]:
 
 def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
     place = _place(lag, slot)
-    rings, filled = lag.rings, int(lag.rings.filled[slot])
-    columns = slice(rings.length - filled, rings.length)
     seconds = float(sight.lag_s[slot])
+    committed = int(lag.rings.offset[slot, -1])
     return {
         "status": _status(sight, slot).name,
         "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
         "sentence": sight.rows.sentence(slot),
-        "committed_offset": int(rings.offset[slot, -1]),
+        "since_ms": _known(int(sight.rows.since_ms[slot])),
+        "committed_offset": committed,
+        "readable_from": _readable_from(lag, place, committed),
         "end_offset": int(lag.heads.end[place]),
         "start_offset": int(lag.heads.start[place]),
         "lag_records": _known(int(sight.rows.lag[slot])),
         "lag_s": round(seconds, 3) if seconds >= 0 else None,
         "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
-        "commits": [
-            {"offset": offset, "committed_at_ms": at_ms}
-            for offset, at_ms in zip(
-                rings.offset[slot, columns].tolist(), rings.committed_ms[slot, columns].tolist(), strict=True
-            )
-        ],
-        "ends": _ends(lag, place),
+        "commits": [{"offset": offset, "committed_at_ms": at_ms} for offset, at_ms in _commits(lag, slot)],
+        "ends": looks_of(lag.heads, place),
     }
 
 
-def _ends(lag: ClusterLag, place: int) -> list[dict[str, int]]:
-    """Return where the log ended at the looks that are kept, oldest first: all of late, fewer with age."""
-    heads = lag.heads.state()
-    ends, times = heads.ends[:, place].tolist(), heads.times[:, place].tolist()
-    return [
-        {"offset": end, "read_at_ms": heads.origin_ms + time}
-        for end, time in zip(ends, times, strict=True)
-        if end >= 0
-    ]
+def _readable_from(lag: ClusterLag, place: int, committed: int) -> int | None:
+    """Return the offset behind the committed one before which nothing is to be read, where that is known."""
+    at = np.array([place], np.int32)
+    return _known(int(lag.readable.readable_from(at, np.array([committed]))[0]))
+
+
+def _commits(lag: ClusterLag, slot: int) -> list[tuple[int, int]]:
+    """Return offsets and times of the last commits, all of them, and of some that came before."""
+    rings, trail = lag.rings, lag.trail
+    newest = slice(rings.length - int(rings.filled[slot]), None)
+    settled = slice(rings.length - 1 - int(trail.settled[slot]), -1)
+    last, before = (
+        list(zip(kept.offset[slot, at].tolist(), kept.committed_ms[slot, at].tolist(), strict=True))
+        for kept, at in ((rings, newest), (trail, settled))
+    )
+    return [one for one in before if last and one[1] < last[0][1]] + last
 
 
 def _known(number: int) -> int | None:

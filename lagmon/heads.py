@@ -9,6 +9,10 @@ more offsets or times.
 An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
 it was there when the end first passed it. A clock that is set back takes all later times down to its own:
 times never run backwards, and what happened in between counts as just now.
+
+While nobody looked (`away`: we were not running) anything may have been written at any instant: what passed
+then counts as passed at the look that ended it, so that nobody stands for longer than is known. That time
+has a bracket only where we were away for no longer than looks lie apart anyway.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
 _FIRST_CAPACITY = 1000
 LAST_MS = 253_402_300_799_999  # the end of the year 9999
+SHORT_AWAY_MS = 120_000  # the error that thinning allows for what was passed just now is larger
+MAX_AWAY = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +52,8 @@ class Heads:
 
     def __init__(self) -> None:
         self.fallen = 0  # ends that fell, ever
+        self.away: list[tuple[int, int]] = []  # from the last look before to the first one after, newest last
+        self._left_ms = -1  # the last look before we were away, until the first one after
         self._size = 0  # rows ever claimed
         self._free: list[int] = []
         self._origin_ms = 0  # where the 32 bits of `_times` count from
@@ -76,6 +84,17 @@ class Heads:
             start_at_ms=self.start_at_ms,
             stable=self.stable,
         )
+
+    def take_up(self, places: Int32s, state: HeadsState) -> None:
+        """Know of these places, in their order, what was known before we were away; call before any look."""
+        if not len(places):
+            return
+        self._from_origin(state.origin_ms)
+        times = np.clip(state.times + np.int64(state.origin_ms - self._origin_ms), -SPAN_MS, SPAN_MS - 1)
+        self._ends[:, places], self._times[:, places] = state.ends, times
+        self._start[places], self._stable[places] = state.start, state.stable
+        self._start_at_ms[places] = state.start_at_ms
+        self._left_ms = max(self._left_ms, int(self.sampled_ms[places].max()))
 
     @property
     def start(self) -> Int64s:
@@ -137,6 +156,10 @@ class Heads:
         if not known.all():
             places, ends = places[known], ends[known]
         now = self._from_origin(at_ms)
+        if self._left_ms >= 0 and len(places):
+            if self._left_ms < at_ms:
+                self.away = [*self.away[1 - MAX_AWAY :], (self._left_ms, at_ms)]
+            self._left_ms = -1
         for rows, part in chunks(places):
             self._note(rows, ends[part], now)
 
@@ -170,6 +193,10 @@ class Heads:
             time, has_passed, bracketed = passed(self._ends, self._times, places[part], offsets[part])
             times[part] = np.where(has_passed, time + self._origin_ms, -1)
             exact[part] = bracketed
+        for left_ms, back_ms in self.away:
+            meanwhile = (times > left_ms) & (times < back_ms)
+            times[meanwhile] = back_ms
+            exact[meanwhile] &= back_ms - left_ms <= SHORT_AWAY_MS
         return times, exact
 
     def end_at(self, places: Int32s, at_ms: Int64s) -> Int64s:
@@ -181,10 +208,14 @@ class Heads:
 
     def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
         """Return the oldest point that is kept of each place: its end and its time, -1 where none is."""
-        column = (self._ends[:, places] < 0).sum(axis=0)
-        found = np.minimum(column, POINTS - 1)
-        times = self._times[found, places] + np.int64(self._origin_ms)
-        return self._ends[found, places], np.where(column < POINTS, times, -1)
+        ends, times = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
+        for part in parts(len(places)):
+            rows = places[part]
+            column = (self._ends[:, rows] < 0).sum(axis=0)
+            found = np.minimum(column, POINTS - 1)
+            ends[part] = self._ends[found, rows]
+            times[part] = np.where(column < POINTS, self._times[found, rows] + np.int64(self._origin_ms), -1)
+        return ends, times
 
     def _note(self, rows: Rows, ends: Int64s, now: int) -> None:
         self._mend(rows, ends, now)

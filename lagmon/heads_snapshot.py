@@ -47,6 +47,11 @@ def snapshot(heads: Heads, places: Int32s) -> bytearray:
 
 def restore(payload: bytes | bytearray, count: int) -> Heads:
     """Return the positions in a snapshot, as places 0 to count - 1; raises MalformedError for other bytes."""
+    return Heads.of(read_state(payload, count))
+
+
+def read_state(payload: bytes | bytearray, count: int) -> HeadsState:
+    """Return what a snapshot says of so many places in their order; raises MalformedError for other bytes."""
     if len(payload) < _HEADER.size:
         raise MalformedError(
             f"The snapshot of positions has {len(payload)} bytes, fewer than its own header."
@@ -71,7 +76,7 @@ def restore(payload: bytes | bytearray, count: int) -> Heads:
         raise MalformedError("The snapshot of positions is damaged: its checksum differs.")
     state = _read(payload, rows, origin_ms)
     _check(state)
-    return Heads.of(state)
+    return state
 
 
 def _read(payload: bytes | bytearray, rows: int, origin_ms: int) -> HeadsState:

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 from lagmon.answers import Answers
 from lagmon.cluster import ClusterLag
 from lagmon.mirror_answers import MirrorAnswers
-from lagmon.mirror_flow import MirrorFlow
 from lagmon.mirror_ids import MirrorIds
-from lagmon.mirror_offsets import MirrorOffsets
+from lagmon.mirror_sources import mirrors
 from lagmon.orders import Orders, read_orders
+from lagmon.snapshots import Snapshots
+from lagmon.sync_answers import SyncAnswers
+from lagmon.sync_reader import SyncReader
 from lagmon.watching import ClusterWatch
 from runtime import channel, logs
 from runtime.clock import SystemClock
@@ -29,12 +31,13 @@ from runtime.logs import Redactor
 from runtime.supervision import State, supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
 
+    from lagmon.mirror_sources import Source
     from runtime.channel import Answer
-    from runtime.clock import WaitingClock
     from runtime.logs import Logger
 
+LINGER_S = 8.0
 NICER = 5  # than the service, whose taps time the canary
 
 
@@ -46,19 +49,21 @@ async def serve(orders: Orders) -> None:
     use_enough_threads()
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+    # It may be for the service too, which asks what we know before it ends us.
+    loop.add_signal_handler(signal.SIGTERM, lambda: loop.call_later(LINGER_S, stopping.set))
     loop.add_signal_handler(signal.SIGINT, lambda: None)  # the service tells when to stop
     watches = [
         ClusterWatch(
             alias,
             settings,
-            ClusterLag(wanted=partial(orders.wanted, alias)),
+            ClusterLag(wanted=partial(orders.wanted, alias), hidden=orders.hidden),
             clock=clock,
             random=random.SystemRandom().random,
+            commits_from=orders.commits,
         )
         for alias, settings in orders.clients.items()
     ]
-    flows, readers = _mirrors(orders, watches, clock)
+    flows, readers = mirrors(orders, watches, clock)
     locks = [*(watch.lock for watch in watches), *(reader.turn for reader in readers)]
     askers = [
         MirrorIds(
@@ -72,8 +77,12 @@ async def serve(orders: Orders) -> None:
         )
         for watch in (watches if flows else ())
     ]
-    mirrors = MirrorAnswers(flows, locks, clock=clock)
-    answers = Answers(orders, watches, clock=clock, mirrors=mirrors)
+    told = MirrorAnswers(flows, locks, clock=clock)
+    syncs = SyncAnswers((one for one in readers if isinstance(one, SyncReader)), clock=clock)
+    answers = Answers(orders, watches, clock=clock, mirrors=told, syncs=syncs)
+    answers.snapshots = Snapshots(watches, told, clock=clock, log=log)
+    if orders.snapshot is not None:
+        answers.snapshots.load(orders.snapshot)
 
     async def answer(question: dict[str, Any]) -> Answer:
         return await answers.answer(question)
@@ -104,34 +113,11 @@ async def serve(orders: Orders) -> None:
     server.close()
 
 
-def _mirrors(
-    orders: Orders, watches: Sequence[ClusterWatch], clock: WaitingClock
-) -> tuple[list[MirrorFlow], list[MirrorOffsets]]:
-    """Make a flow for each order, and one reader for each offsets topic that they are in."""
-    watched = {watch.alias: watch for watch in watches}
-    flows = [
-        MirrorFlow(order, watched[order.flow.source].lag, watched[order.flow.target].lag)
-        for order in orders.mirrors
-    ]
-    topics: dict[tuple[str, str], list[MirrorFlow]] = {}
-    for flow in flows:
-        if not flow.order.offsets_topic:
-            continue  # its verdict says so
-        topics.setdefault((flow.order.offsets_cluster, flow.order.offsets_topic), []).append(flow)
-    readers = [
-        MirrorOffsets(
-            orders.clients[alias], found, host=watched[alias].lag, lock=watched[alias].lock, clock=clock
-        )
-        for (alias, _), found in topics.items()
-    ]
-    return flows, readers
-
-
 def _leave_untold(_state: State) -> None:
     """Say nothing: the same cluster's watch says it."""
 
 
-def _tell_of_offsets(reader: MirrorOffsets, log: Logger, state: State) -> None:
+def _tell_of_offsets(reader: Source, log: Logger, state: State) -> None:
     reader.tell(state.sentence)
     if state.sentence:
         log.warning(state.sentence, kafka_cluster=reader.cluster, topic=reader.topic)

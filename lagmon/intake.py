@@ -26,7 +26,8 @@ from fleet.wire_commits import (
     decode_commit_record,
     decode_key,
 )
-from lagmon.columns import read_values
+from lagmon.columns import read_values, usual_key
+from lagmon.trail import Trail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _NEW = -2
 _PASSED_OVER = -1  # a group or topic that is not wanted
 MAX_PASSED_OVER = 200_000  # keys that are remembered as not wanted
+MAX_PARTITION = 100_000  # brokers take commits for partitions that no topic has; places are made up to it
 _SAMPLE_BYTES = 200
 
 
@@ -53,7 +55,7 @@ class Taken:
     members: int = 0  # descriptions of groups and their members
     passed_over: int = 0  # of groups and topics that are not wanted
     other: int = 0  # known, and nothing about positions
-    absurd: int = 0  # a negative offset
+    absurd: int = 0  # a negative offset, a partition beyond MAX_PARTITION
     malformed: int = 0
     sample: str = ""  # of what was malformed, the first
 
@@ -74,11 +76,14 @@ class Intake:
     membership: Membership
     wanted: Callable[[str, str], bool]
     ends: Callable[[NDArray[np.int32]], NDArray[np.int64]]  # the newest sampled end of places, -1 unknown
+    trail: Trail = field(default_factory=Trail)
     taken: Taken = field(default_factory=Taken)
     seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
     _slot_of: dict[bytes, int] = field(default_factory=dict)
     _keys: list[bytes | None] = field(default_factory=list)  # by slot
     _passed_over: int = 0  # keys that are remembered as not wanted
+    _asked: tuple[str, str] = ("", "")  # group and topic of the newest key: the next is often of the same
+    _is_wanted: bool | None = None  # what was said of these
 
     def take(
         self, keys: Sequence[bytes | None], values: Sequence[bytes | None], *, read_ms: int, live: bool
@@ -106,6 +111,10 @@ class Intake:
         ends = self.ends(self.slots.place[slots])
         lag = np.where(ends >= 0, np.maximum(ends - offset, 0), -1)
         committed_ms = np.maximum(columns.committed_ms[good], 0)
+        # In order once, for both: what is in order is put in order again in no time.
+        order = np.argsort(slots, kind="stable")
+        slots, offset, committed_ms, lag = slots[order], offset[order], committed_ms[order], lag[order]
+        self.trail.take(self.rings, slots, offset, committed_ms, lag, live=live)
         self.rings.append(slots, offset, committed_ms, lag, live=live)
         # When it was made, by our clock: of what was there before us the broker's word has to do.
         self.seen_ms[slots] = read_ms if live else np.minimum(committed_ms, read_ms)
@@ -144,10 +153,14 @@ class Intake:
 
     def _meet(self, key: bytes | None, value: bytes | None) -> int:
         """Read a record whose key is new; return its slot, or _NEW where it is dealt with."""
+        if key is not None and value is not None:
+            usual = usual_key(key)
+            if usual is not None:
+                return self._begin(key, *usual)  # its value is read with the others
         try:
             about = decode_key(key)
             if isinstance(about, CommitKey) and value is not None:
-                return self._begin(key or b"", about)  # its value is read with the others
+                return self._begin(key or b"", about.group, about.topic, about.partition)
             record = decode_commit_record(key, value)
         except MalformedError as error:
             self._count_malformed(key, value, str(error))
@@ -162,15 +175,21 @@ class Intake:
                 self.taken.other += 1
         return _NEW
 
-    def _begin(self, key: bytes, about: CommitKey) -> int:
-        if not self.wanted(about.group, about.topic):
+    def _begin(self, key: bytes, group: str, topic: str, partition: int) -> int:
+        if partition > MAX_PARTITION:
+            self.taken.absurd += 1
+            return _NEW
+        if self._is_wanted is None or self._asked != (group, topic):
+            self._asked, self._is_wanted = (group, topic), self.wanted(group, topic)
+        if not self._is_wanted:
             if self._passed_over < MAX_PASSED_OVER:
                 self._passed_over += 1
                 self._slot_of[key] = _PASSED_OVER
             return _PASSED_OVER
-        slot = self.slots.take(about.group, self.places.take(about.topic, about.partition))
-        self.rings.hold(slot + 1)
+        slot = self.slots.take(group, self.places.take(topic, partition))
         if slot >= len(self.seen_ms):
+            self.rings.hold(slot + 1)
+            self.trail.hold(len(self.rings.filled))
             more = np.full(len(self.rings.filled) - len(self.seen_ms), -1, np.int64)
             self.seen_ms = np.concatenate((self.seen_ms, more))
         self._slot_of[key] = slot
@@ -196,16 +215,20 @@ class Intake:
             if of_it[-1] == place:
                 self._drop(slot)
             else:
-                self.rings.clear(np.array([slot], np.int32))
+                self._clear(slot)
         return kept
 
     def _drop(self, slot: int) -> None:
         key, self._keys[slot] = self._keys[slot], None
         if key is not None:
             del self._slot_of[key]
-        self.rings.clear(np.array([slot], np.int32))
+        self._clear(slot)
         self.seen_ms[slot] = -1
         self.slots.drop(slot)
+
+    def _clear(self, slot: int) -> None:
+        self.rings.clear(np.array([slot], np.int32))
+        self.trail.clear(np.array([slot], np.int32))
 
     def _read_singly(self, columns: Columns, place: int, key: bytes | None, value: bytes) -> None:
         """Read what does not have the usual shape, such as metadata of more than 126 bytes."""

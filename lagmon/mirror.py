@@ -70,13 +70,12 @@ class MirrorWindows:
 
     def take(self, topic: str, partition: int, offset: int, at_ms: int, *, live: bool) -> None:
         """Take in that the record at this offset is mirrored; `live` where that is read as it came."""
-        slot = self._slots.get((topic, partition))
-        if slot is None:
-            slot = self._begin(topic, partition)
+        slot = self.begin(topic, partition)
         self._put_back(slot)
         if slot in self._anew:
             self._anew.remove(slot)
-            self.rings.clear(np.array([slot], np.int32))
+            if offset + 1 < self.next_offset[slot]:  # else it went on in the new log where it was in the old
+                self.rings.clear(np.array([slot], np.int32))
         if offset + 1 != self.next_offset[slot]:
             self.moved_ms[slot] = at_ms
             self.rest[slot] = -1
@@ -92,6 +91,32 @@ class MirrorWindows:
         if self.rest[slot] >= 0:
             self._lift(slot)
 
+    def begin(self, topic: str, partition: int) -> int:
+        """Return the slot of a partition, a new one where it has none."""
+        slot = self._slots.get((topic, partition))
+        return self._begin(topic, partition) if slot is None else slot
+
+    def take_looks(self, slots: NDArray[np.intp], next_offsets: Longs, at_ms: Longs) -> None:
+        """Take in, as `take` does live, the next offset of many slots at once, of each once."""
+        special = self.rest[slots] >= 0
+        if self._anew:
+            special |= np.isin(slots, list(self._anew))
+        for one in np.flatnonzero(special).tolist():
+            self.take(*self.name(int(slots[one])), int(next_offsets[one]) - 1, int(at_ms[one]), live=True)
+        slots, next_offsets, at_ms = slots[~special], next_offsets[~special], at_ms[~special]
+        moved = next_offsets != self.next_offset[slots]
+        self.moved_ms[slots[moved]] = at_ms[moved]
+        self.next_offset[slots], self.committed_ms[slots] = next_offsets, at_ms
+        rings = self.rings
+        near = (rings.filled[slots] > 1) & (at_ms - rings.committed_ms[slots, -2] < NEAR_MS)
+        near &= rings.offset[slots, -1] <= next_offsets
+        same = slots[near]
+        rings.offset[same, -1], rings.committed_ms[same, -1] = next_offsets[near], at_ms[near]
+        rings.lag[same, -1] = -1
+        others = slots[~near].astype(np.int32)
+        unknown = np.full(len(others), -1, np.int64)
+        rings.append(others, next_offsets[~near], at_ms[~near], unknown, live=True)
+
     def reset(self, topic: str, partition: int) -> None:
         """Take in that the mirror's offset was taken away: it begins anew."""
         slot = self._slots.pop((topic, partition), None)
@@ -105,14 +130,28 @@ class MirrorWindows:
     def drop_topic(self, topic: str) -> None:
         """Forget a topic that the source does not have any more."""
         for name in [name for name in self._slots if name[0] == topic]:
-            self.reset(*name)
-            self.resets -= 1
+            self.forget(*name)
+
+    def forget(self, topic: str, partition: int) -> None:
+        """Forget an offset that says nothing any more; none was taken away."""
+        resets = self.resets
+        self.reset(topic, partition)
+        self.resets = resets
 
     def begin_anew(self, topic: str) -> None:
         """Take in that the topic was made anew: the next offset of a partition belongs to another log."""
         for (name, _), slot in self._slots.items():
             if name == topic:
                 self._anew.add(slot)
+
+    def keep_newest(self, slot: int, columns: int) -> None:
+        """Forget all but so many of a slot's newest offsets: those before are of another log."""
+        self._anew.discard(slot)
+        rings, first = self.rings, self.rings.length - columns
+        for array in (rings.offset, rings.committed_ms, rings.lag):
+            array[slot, :first] = -1
+        rings.filled[slot] = min(int(rings.filled[slot]), columns)
+        rings.live[slot] = min(int(rings.live[slot]), columns)
 
     def settle(self, slots: NDArray[np.integer], ends: Longs) -> None:
         """Count all up to these ends as read: a quiet tail, which N passes only when more is written."""

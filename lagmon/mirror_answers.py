@@ -6,7 +6,10 @@ import json
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from lagmon.mirror_rows import flow_document, partition_documents
+from fleet.vocabulary import Verdict
+from lagmon.mirror_movement import movement_document
+from lagmon.mirror_pages import partition_page
+from lagmon.mirror_rows import flow_document
 from lagmon.mirror_telling import MirrorTelling
 from lagmon.mirror_verdict import judge_flow
 from runtime.channel import Answer
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
 
 SIGHT_S = 0.9  # verdicts that are younger are not made again
+BACK_AFTER_MS = 600_000  # what is told again later than this after a restart is told anew
 
 
 class MirrorAnswers:
@@ -34,6 +38,8 @@ class MirrorAnswers:
         self._seen: dict[str, tuple[FlowSight, MirrorVerdict]] = {}
         self._seen_at: float | None = None
         self._since: dict[str, tuple[tuple[str, str | None], int]] = {}
+        self._former: dict[str, tuple[tuple[str, str | None], int]] = {}  # before a restart
+        self._begun_ms = int(clock.wall_s() * 1000)
 
     def sights(self) -> dict[str, tuple[FlowSight, MirrorVerdict]]:
         """Return every flow as it is seen, by name."""
@@ -46,20 +52,47 @@ class MirrorAnswers:
                     self._seen[name] = found, judge_flow(flow, found)
             for name, (_, told) in self._seen.items():
                 words = str(told.verdict), None if told.cause is None else str(told.cause)
-                if self._since.get(name, (None, 0))[0] != words:
-                    self._since[name] = words, now_ms
+                self._follow(name, words, now_ms)
             self._seen_at = now_s
         return self._seen
 
-    def answer_flows(self, _question: dict[str, Any]) -> Answer:
-        """Answer with every flow in short."""
-        sights = self.sights()
+    def told_since(self, flow: str) -> tuple[tuple[str, str | None], int] | None:
+        """Return verdict and cause of a flow and since when it has them, None where it was not judged yet."""
+        return self._former.get(flow) or self._since.get(flow)
+
+    def take_up_since(self, flow: str, words: tuple[str, str | None], since_ms: int) -> None:
+        """Know again what was told of a flow, and since when: it counts on if it is told again soon."""
+        self._former[flow] = words, since_ms
+
+    def _follow(self, flow: str, words: tuple[str, str | None], now_ms: int) -> None:
+        """Note since when a flow is told so; that nothing is known yet, after a restart, is no end of it."""
+        if self._since.get(flow, (None, 0))[0] == words:
+            return
+        former = self._former.get(flow)
+        if former is not None and former[0] == words:
+            self._since[flow] = former
+        else:
+            self._since[flow] = words, now_ms
+        if former is None or words[0] != Verdict.UNKNOWN or now_ms - self._begun_ms > BACK_AFTER_MS:
+            self._former.pop(flow, None)
+
+    def answer_flows(self, question: dict[str, Any]) -> Answer:
+        """Answer with every flow in short, as evidence for a verdict: each second, so rows have no windows.
+
+        `canary_topic` is the topic that the service's canary judges.
+        """
+        sights, topic = self.sights(), str(question.get("canary_topic", ""))
         with self.held():
-            told = [self._document(name, sights) for name in self.flows]
+            told = [
+                self._document(name, sights) | movement_document(flow, sights[name][0], canary_topic=topic)
+                for name, flow in self.flows.items()
+            ]
+        for row in (row for document in told for row in document["worst"]):
+            row.pop("commits", None)
         return Answer({"status": 200}, [json.dumps({"flows": told}).encode()])
 
     def answer_flow(self, question: dict[str, Any]) -> Answer:
-        """Answer with one flow and every partition of it."""
+        """Answer with one flow and a page of its partitions, the worst first."""
         name = question["flow"]
         if name not in self.flows:
             known = ", ".join(sorted(self.flows)) or "none"
@@ -68,7 +101,9 @@ class MirrorAnswers:
         sights = self.sights()
         with self.held():
             told = self._document(name, sights)
-            told["rows"] = partition_documents(self.flows[name], sights[name][0])
+            first, found = question.get("first", 0), sights[name][0]
+            rows, count = partition_page(self.flows[name], found, first=first, most=question.get("most"))
+            told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
         return Answer({"status": 200}, [json.dumps(told).encode()])
 
     def _document(self, name: str, sights: dict[str, tuple[FlowSight, MirrorVerdict]]) -> dict[str, Any]:

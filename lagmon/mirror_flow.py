@@ -11,38 +11,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon import mirror_overtaken, mirror_tails
 from lagmon.mirror import MirrorWindows
-from lagmon.mirror_sight import MirrorPace, MirrorSight, Sides, see
+from lagmon.mirror_behind import LeftBehind
+from lagmon.mirror_filtered import Filtered
+from lagmon.mirror_losses import MirrorLosses
+from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP, OFFSET_SYNCS
+from lagmon.mirror_settings import MirrorSettings, retention_of
+from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
+from lagmon.mirror_starts import StartLooks
+from lagmon.mirror_states import MirrorStates
 from lagmon.mirror_topics import MirrorTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from lagmon.cluster import ClusterLag
+    from lagmon.mirror_findings import MirrorFinding
     from lagmon.mirror_orders import MirrorOrder
+    from lagmon.mirror_overtaken import Overtaken, Passing
+    from lagmon.mirror_remade import Remade
     from lagmon.mirror_topics import Missing
 
 DEFAULT_REFRESH_S = 600.0
 MOST_KEPT = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Overtaken:
-    """Records of a partition that the source deleted before the mirror had copied them."""
-
-    topic: str
-    partition: int
-    next_offset: int  # where the mirror stood
-    start: int  # where the log began then
-    first_at_ms: int
-    at_ms: int
-
-    @property
-    def records(self) -> int:
-        """Return how many."""
-        return self.start - self.next_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +48,8 @@ class FlowSight:
     sight: MirrorSight
     missing: tuple[Missing, ...]
     overtaken: tuple[Overtaken, ...]
+    findings: tuple[MirrorFinding, ...] = ()
+    undecided: tuple[Remade, ...] = ()  # source topics made anew of which it may still show what was copied
 
 
 @dataclass(slots=True)
@@ -67,40 +63,96 @@ class MirrorFlow:
     overtaken_total: Counter[str] = field(default_factory=Counter)  # records, by topic
     retention_ms: dict[str, int] = field(default_factory=dict)  # of source topics, -1 for no limit
     topics: MirrorTopics = field(init=False)
+    settings: MirrorSettings = field(default_factory=MirrorSettings)
+    losses: MirrorLosses = field(default_factory=MirrorLosses)
+    starts: StartLooks = field(default_factory=StartLooks)
+    states: MirrorStates = field(init=False)  # of its tasks, as its worker tells
     read_to_ms: int = -1  # up to when the offsets topic is read, -1 not yet
     problem: str = ""  # why it is not read
-    _open: dict[tuple[str, int], Overtaken] = field(default_factory=dict)  # the mirror has not passed it yet
-    _settled: deque[Overtaken] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    when_read: Callable[[MirrorFlow], None] | None = None  # called once, as soon as it is read
+    groups: tuple[str, ...] = ()  # whose commits tell it, where it is groups
+    note: str = ""  # what else is to be known of what tells it
+    estimated: set[tuple[str, int]] = field(default_factory=set)  # partitions whose newest offset is that
+    open_overtaken: dict[tuple[str, int], Overtaken] = field(default_factory=dict)  # not passed yet
+    settled_overtaken: deque[Overtaken] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    _passing: dict[tuple[str, int], Passing] = field(default_factory=dict)  # of those that are open
+    _filtered: Filtered = field(default_factory=Filtered)
+    _behind: LeftBehind = field(default_factory=LeftBehind)
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
     def __post_init__(self) -> None:
         self.topics = MirrorTopics(self.order.flow)
+        self.states = MirrorStates(self.order.connector or self.order.flow.connector)
 
     def see(self, now_ms: int) -> FlowSight:
         """Judge every partition."""
         self._follow_topics()
+        if self.when_read is not None and self.read_to_ms >= 0:
+            self.when_read(self)
+            self.when_read = None
         flow = self.order.flow
         places, target_places = self._find_places()
         sight = see(
             self.windows,
-            Sides(self.source.heads, self.target.heads, places, target_places, self._recreated(len(places))),
-            MirrorPace(
-                int(flow.offset_flush_interval_s * 1000),
-                self.read_to_ms,
-                flow.isolation_level == "read_committed",
+            Sides(
+                self.source.heads,
+                self.target.heads,
+                places,
+                target_places,
+                self._recreated(len(places)),
+                mirror_tails.readable_from(self, places, self._pace(), now_ms),
             ),
+            self._pace(),
             now_ms=now_ms,
         )
-        self._note_overtaken(sight)
-        refresh_s = flow.refresh_topics_interval_s or DEFAULT_REFRESH_S
+        self.starts.note(self.windows, sight, self.source.heads.start)
+        mirror_overtaken.follow(self, sight, self._passing)
+        refresh_ms = int((flow.refresh_topics_interval_s or DEFAULT_REFRESH_S) * 1000)
         missing = (
-            self._missing(now_ms, int(refresh_s * 1000) + 2 * sight.stopped_after_ms)
+            self._missing(now_ms, refresh_ms + 2 * sight.stopped_after_ms)
             if self.read_to_ms >= 0 and self.source.topics and self.target.topics
             else []
         )
-        recent = (*self._settled, *self._open.values())
-        return FlowSight(now_ms, self.read_to_ms, sight, tuple(missing), recent)
+        findings = self._findings(sight, now_ms, refresh_ms)
+        overtaken = mirror_overtaken.surely_lost(self, sight, self._passing)
+        left_out = {one.topic for one in findings if one.proved and one.code == "filtered"}
+        return FlowSight(
+            now_ms,
+            self.read_to_ms,
+            sight,
+            tuple(one for one in missing if (one.code, one.topic in left_out) != ("not_mirrored", True)),
+            tuple(overtaken),
+            tuple(findings),
+            tuple(self.losses.undecided(sight)),
+        )
+
+    def _findings(self, sight: MirrorSight, now_ms: int, refresh_ms: int) -> list[MirrorFinding]:
+        self.losses.look(self, now_ms)
+        return [
+            *mirror_overtaken.findings(self, sight, self._passing),
+            *self.losses.findings(),
+            *self._filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
+            *(self._behind.look(self, sight) if self.order.lag_from == CONNECT_OFFSETS else ()),
+            *self.settings.look(self.topics.remote, self.target, now_ms),
+        ]
+
+    def _pace(self) -> MirrorPace:
+        flow, lag_from = self.order.flow, self.order.lag_from
+        looks = lag_from == EQUAL_OFFSETS  # there nothing is written: the target's end is looked at
+        return MirrorPace(
+            LOOK_MS if looks else int(flow.offset_flush_interval_s * 1000),
+            self.read_to_ms,
+            flow.isolation_level == "read_committed" and not looks,
+            tails=lag_from in (CONNECT_OFFSETS, OFFSET_SYNCS),
+            commits=not looks,
+            least_ms=self.source.policy.stopped_after_ms if self.asks_groups else 0,
+        )
+
+    @property
+    def asks_groups(self) -> bool:
+        """Tell whether its groups' offsets come from the Admin API, which tells no times of commits."""
+        return self.order.lag_from == GROUP and self.source.asking
 
     def partitions_without(self) -> list[tuple[str, int, int]]:
         """Return topic, partition and records of each partition to be mirrored that has no offset."""
@@ -117,28 +169,45 @@ class MirrorFlow:
         return found
 
     def note_ids(self, alias: str, ids: Mapping[str, str], now_ms: int) -> None:
-        """Take note of ids of topics of one cluster, by their names there."""
+        """Take note of ids of topics of one cluster, by their names there.
+
+        Before the cluster's own logs hear of them: these forget what was known of a topic made anew.
+        """
         for topic, remote in self.topics.remote.items():
-            here = alias == self.order.flow.source and topic in ids
-            if here and self.topics.note_id(topic, "source", ids[topic], now_ms) is not None:
-                self.windows.begin_anew(topic)
+            if alias == self.order.flow.source and topic in ids:
+                known_ms = self.topics.ids_at_ms.get((topic, "source"), -1)
+                if self.topics.note_id(topic, "source", ids[topic], now_ms) is not None:
+                    self.windows.begin_anew(topic)
+                    self._behind.begin_anew(topic)
+                    self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
             if alias == self.order.flow.target and remote in ids:
-                self.topics.note_id(topic, "target", ids[remote], now_ms)
+                known_ms = self.topics.ids_at_ms.get((topic, "target"), -1)
+                if self.topics.note_id(topic, "target", ids[remote], now_ms) is not None:
+                    self._behind.begin_anew(topic)
+                    self.losses.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
+
+    def note_settings(self, alias: str, name: str, settings: Mapping[str, str]) -> None:
+        """Take note of the settings of a topic of one cluster, by its name there."""
+        if alias == self.order.flow.source and name in self.topics.remote:
+            self.note_retention(name, settings)
+            self.settings.note(name, "source", settings)
+        if alias == self.order.flow.target:
+            for topic in (topic for topic, remote in self.topics.remote.items() if remote == name):
+                self.settings.note(topic, "target", settings)
 
     def note_retention(self, topic: str, settings: Mapping[str, str]) -> None:
-        """Take note of a source topic's settings: how long it keeps its records, where it deletes them."""
-        text = settings.get("retention.ms", "")
-        deletes = "delete" in settings.get("cleanup.policy", "delete")
-        if not deletes:
-            self.retention_ms[topic] = -1
-        elif text.lstrip("-").isdigit():
-            self.retention_ms[topic] = int(text)
+        """Take note of how long a source topic keeps its records, where it deletes them."""
+        retention_ms = retention_of(settings)
+        if retention_ms is not None:
+            self.retention_ms[topic] = retention_ms
 
     def _follow_topics(self) -> None:
         if not self.source.topics:
             return
         self.topics.note_source(self.source.topics)
+        self.source.mirrored[self.order.name] = self.topics.remote.keys()
         for topic in {topic for topic, _, _ in self.windows.slots()} - self.source.topics.keys():
+            self.losses.note_gone(self, topic)
             self.windows.drop_topic(topic)
 
     def _find_places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -175,25 +244,3 @@ class MirrorFlow:
             now_ms=now_ms,
             patience_ms=patience_ms,
         )
-
-    def _note_overtaken(self, sight: MirrorSight) -> None:
-        """Keep what was deleted unread, and count it once the mirror has passed it.
-
-        A mirror that is overtaken may have copied more than its last offsets say. When it goes on it writes
-        those first: then the loss is smaller than it seemed, and only then it is known exactly.
-        """
-        gone = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
-        for slot in gone:
-            topic, partition = self.windows.name(slot)
-            offset = int(sight.known_to[slot])
-            start = offset + int(sight.deleted[slot])
-            before = self._open.get((topic, partition))
-            first_at_ms = before.first_at_ms if before is not None else sight.now_ms
-            if before is None or (before.next_offset, before.start) != (offset, start):
-                found = Overtaken(topic, partition, offset, start, first_at_ms, sight.now_ms)
-                self._open[topic, partition] = found
-        still = {self.windows.name(slot) for slot in gone}
-        for name in self._open.keys() - still:
-            settled = self._open.pop(name)
-            self._settled.append(settled)
-            self.overtaken_total[settled.topic] += settled.records

@@ -1,4 +1,4 @@
-"""A flow as the ingest process is told of it: what it carries, and where its mirror keeps its offsets. Pure.
+"""A flow as the ingest process is told of it: what it carries, and what tells how far its mirror is. Pure.
 
 The flow goes over whole and not as a list of topics: topics appear while the process runs, and the one that
 reads the list of topics is the one that has to decide.
@@ -6,16 +6,23 @@ reads the list of topics is the one that has to decide.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleet.filters import TopicFilter
+from fleet.filters import PatternList, TopicFilter
 from fleet.flow import Flow
 from fleet.replication import PolicyKind, ReplicationPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+CONNECT_OFFSETS, GROUP, EQUAL_OFFSETS, OFFSET_SYNCS = KINDS = (
+    "connect-offsets",
+    "group",
+    "equal-offsets",
+    "offset-syncs",
+)
+COMMITS_TOPIC = "__consumer_offsets"
 _PLAIN = (
     "source",
     "target",
@@ -24,33 +31,70 @@ _PLAIN = (
     "refresh_topics_interval_s",
     "offset_flush_interval_s",
     "isolation_level",
+    "status_storage_topic",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorOrder:
-    """One flow whose mirror keeps its offsets in a topic of Connect's.
+    """One flow, and from what it is known how far its mirror has come: `lag_from`, one of KINDS.
 
-    `offsets_topic` is "" where nothing tells its name; `connector` is "" where any will do.
+    `offsets_cluster` and `offsets_topic` are where that stands: for connect-offsets the topic of the Connect
+    worker ("" where nothing tells its name), for group the commits of the source, for offset-syncs their
+    topic; equal-offsets are no records, so there the topic is "" and the cluster the target. `connector` is
+    for connect-offsets, "" where any will do; `group` is for group: names or patterns, as a PatternList.
     """
 
     flow: Flow
     offsets_cluster: str
     offsets_topic: str
     connector: str = ""
+    lag_from: str = CONNECT_OFFSETS
+    group: str = ""
+    _groups: PatternList = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_groups", PatternList(self.group))
 
     @property
     def name(self) -> str:
         """Return the flow's name."""
         return self.flow.name
 
+    @property
+    def status_topic(self) -> str:
+        """Return where the worker writes the states of its tasks, beside its offsets; "" where not known."""
+        if self.lag_from != CONNECT_OFFSETS:
+            return ""
+        dedicated = "" if self.connector else f"mm2-status.{self.flow.source}.internal"
+        return self.flow.status_storage_topic or dedicated
 
-def order_of(flow: Flow, *, cluster: str | None = None, topic: str | None = None) -> MirrorOrder:
+    def follows(self, group: str) -> bool:
+        """Tell whether the commits of a group, by its name, tell how far the mirror is."""
+        return self._groups.matches(group)
+
+
+def order_of(
+    flow: Flow,
+    *,
+    cluster: str | None = None,
+    topic: str | None = None,
+    lag_from: str = CONNECT_OFFSETS,
+    group: str | None = None,
+) -> MirrorOrder:
     """Return the order for a flow; `cluster` and `topic` are where an operator says its offsets are.
 
     Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. A
     worker of Connect may hold the offsets of several connectors, so there the name counts.
     """
+    match lag_from:
+        case "group":
+            return MirrorOrder(flow, flow.source, COMMITS_TOPIC, lag_from=GROUP, group=group or "")
+        case "equal-offsets":
+            return MirrorOrder(flow, flow.target, "", lag_from=EQUAL_OFFSETS)
+        case "offset-syncs":
+            there = flow.source if flow.offset_syncs_location == "source" else flow.target
+            return MirrorOrder(flow, there, flow.offset_syncs_topic, lag_from=OFFSET_SYNCS)
     dedicated = "" if flow.on_connect else f"mm2-offsets.{flow.source}.internal"
     return MirrorOrder(
         flow,
@@ -71,6 +115,8 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "offsets_cluster": order.offsets_cluster,
         "offsets_topic": order.offsets_topic,
         "connector": order.connector,
+        "lag_from": order.lag_from,
+        "group": order.group,
     }
 
 
@@ -82,4 +128,11 @@ def read_mirror(told: Mapping[str, Any]) -> MirrorOrder:
         policy=ReplicationPolicy(**policy),
         topic_filter=TopicFilter(*told["topics"]),
     )
-    return MirrorOrder(flow, told["offsets_cluster"], told["offsets_topic"], told["connector"])
+    return MirrorOrder(
+        flow,
+        told["offsets_cluster"],
+        told["offsets_topic"],
+        told["connector"],
+        told["lag_from"],
+        told["group"],
+    )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lagmon.headroom import replication_headroom
+from lagmon.mirror_findings import listed
+from lagmon.mirror_starts import room_of
 from lagmon.mirror_verdict import row_sentence
 from lagmon.time_lag import LagKind
 from lagmon.words import STATUS_OF, Reason
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from lagmon.mirror_verdict import MirrorVerdict
 
 WORST = 10
-LISTED = 100  # of what is missing, made anew or overtaken
+LISTED = 100  # of groups, and of what is missing, made anew or overtaken
 
 
 def flow_document(
@@ -30,6 +31,8 @@ def flow_document(
         "source_cluster": flow.order.flow.source,
         "target_cluster": flow.order.flow.target,
         "offsets": {"kafka_cluster": flow.order.offsets_cluster, "topic": flow.order.offsets_topic},
+        "lag_from": flow.order.lag_from,
+        "groups": list(flow.groups[:LISTED]),
         "status": told.status.name,
         "verdict": str(told.verdict),
         "cause": None if told.cause is None else str(told.cause),
@@ -58,39 +61,13 @@ def flow_document(
             {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}
             for one in found.missing[:LISTED]
         ],
+        "findings": [one.document() for one in listed(found.findings, most=LISTED)],
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
             for one in flow.topics.recreations
         ],
         "worst": [row_document(flow, found, int(slot)) for slot in told.worst[:WORST].tolist()],
     }
-
-
-def partition_documents(flow: MirrorFlow, found: FlowSight) -> list[dict[str, Any]]:
-    """Return a row for each partition, those without an offset included, by topic and partition."""
-    slots = sorted((topic, partition, slot) for topic, partition, slot in flow.windows.slots())
-    rows = [
-        row_document(flow, found, slot)
-        for _, _, slot in slots
-        if slot < len(found.sight.used) and found.sight.used[slot]
-    ]
-    rows += [
-        {
-            "topic": topic,
-            "target_topic": flow.topics.remote.get(topic),
-            "partition": partition,
-            "status": "UNKNOWN" if records else "OK",
-            "reason": "no_offset",
-            "sentence": (
-                "The mirror has written no offset for it, and there are records."
-                if records
-                else "There has been nothing to copy."
-            ),
-            "next_offset": None,
-        }
-        for topic, partition, records in flow.partitions_without()
-    ]
-    return sorted(rows, key=lambda row: (row["topic"], row["partition"]))
 
 
 def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any]:
@@ -102,24 +79,17 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
     rings, filled = windows.rings, int(windows.rings.filled[slot])
     columns = slice(rings.length - filled, rings.length)
     start, known_to = int(source.start[place]), int(sight.known_to[slot])
-    room = None
-    if start >= 0:
-        produced_ms, _ = source.passed_ms(np.array([place], np.int32), np.array([known_to]))
-        room = replication_headroom(
-            start=start,
-            next_offset=known_to,
-            now_ms=found.now_ms,
-            produced_ms=int(produced_ms[0]),
-            retention_ms=flow.retention_ms.get(topic),
-        )
+    produced_ms, _ = source.passed_ms(np.array([place], np.int32), np.array([known_to]))
+    room = room_of(flow, found, slot, int(produced_ms[0]))
     return {
         "topic": topic,
         "target_topic": flow.topics.remote.get(topic),
         "partition": partition,
         "status": STATUS_OF[Reason(int(sight.rows.reason[slot]))].name,
         "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
-        "sentence": row_sentence(found, slot),
+        "sentence": row_sentence(flow, found, slot),
         "next_offset": int(windows.next_offset[slot]),
+        "next_offset_estimated": (topic, partition) in flow.estimated,
         "committed_at_ms": int(windows.committed_ms[slot]),
         "end_offset": _known(int(source.end[place])),
         "start_offset": _known(start),

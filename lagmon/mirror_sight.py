@@ -9,7 +9,7 @@ Pure. The windows are those of groups' and so are the rules; what differs is thi
 - A quiet tail is no lag. Of a partition that stands while its log does not grow, and whose mirror has
   written offsets of others since, what is left are markers of transactions or records that a filter left
   out - or, this once, records that it did not copy: as soon as more is written behind them they count as
-  lag, unless the mirror passes them.
+  lag, unless the mirror passes them. Where the log was read and holds none there, that is proved.
 - An offset that stands while the target's end advances is not being committed: no stall.
 """
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 LOOK_MS = 12_000  # between two looks at a log's end, at most
+STALE_MS = 60_000  # what was read longer ago counts as not known
 LEAST_MS = 30_000  # what stands for less is never called stopped
 LONGEST_CADENCE_MS = 600_000  # beyond this it is the traffic that is rare, not the commits
 STOPPED = (Reason.STOPPED, Reason.STOPPED_EMPTY, Reason.STALLED)
@@ -71,6 +72,7 @@ class Sides:
     places: Int32s
     target_places: Int32s
     recreated_ms: Longs  # when the source's topic was seen to be made anew, -1 never
+    readable_from: Longs | None = None  # where there may be a record again, -1 not known (readable.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,18 @@ class MirrorPace:
     """How one mirror goes about it.
 
     `configured_ms` is how often its worker is said to write offsets, for as long as too few are seen;
-    `read_to_ms` up to when they are read, -1 not yet; `committed_only` whether it leaves open transactions.
+    `read_to_ms` up to when they are read, -1 not yet; `committed_only` whether it leaves open transactions;
+    `tails` whether its offsets stop short of a quiet tail; `commits` whether they are written apart from
+    the copying, so that one may go on without the other; `least_ms` is for how long nothing counts as
+    stopped, or as not known, because it is asked for no more often.
     """
 
     configured_ms: int
     read_to_ms: int
     committed_only: bool
+    tails: bool = True
+    commits: bool = True
+    least_ms: int = 0
 
 
 def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> MirrorSight:
@@ -142,12 +150,13 @@ class _Look:
 
     def sight(self, pace: MirrorPace) -> MirrorSight:
         windows, sides, count, used = self.windows, self.sides, self.count, self.used
-        stopped_ms = max(LEAST_MS, 2 * self.cadence_ms + 2 * LOOK_MS)
+        stopped_ms = max(LEAST_MS, pace.least_ms, 2 * self.cadence_ms + 2 * LOOK_MS)
         self._measure()
-        self._settle_tails()
+        if pace.tails:
+            self._settle_tails()
         known_to = np.maximum(windows.next_offset[:count], windows.rest[:count])
         start = np.where(used, _of(sides.source.start, self.at), -1)
-        rows = self._judge(pace.read_to_ms, stopped_ms)
+        rows = self._judge(pace, stopped_ms)
         lag, seconds, kinds = self._lags(rows)
         return MirrorSight(
             now_ms=self.now_ms,
@@ -159,7 +168,7 @@ class _Look:
             lag_kind=kinds,
             places=sides.places,
             target_places=sides.target_places,
-            not_committing=self._not_committing(rows) & used,
+            not_committing=self._not_committing(rows) & used & pace.commits,
             known_to=known_to,
             deleted=np.where(used & (start >= 0), np.maximum(start - known_to, 0), 0),
             cadence_ms=self.cadence_ms,
@@ -187,16 +196,23 @@ class _Look:
         # Some partition's offset was written when this one's had been copied long enough ago.
         lives_ms = int(committed_ms[used].max())
         lives = lives_ms > np.maximum(written_ms, committed_ms) + 2 * self.cadence_ms
-        slots = np.flatnonzero(behind & (written_ms >= 0) & lives)
+        quiet = (written_ms >= 0) & lives
+        if self.sides.readable_from is not None:
+            quiet |= self.sides.readable_from >= head  # the log was read: nothing stands there
+        slots = np.flatnonzero(behind & quiet)
         if len(slots):
             windows.settle(slots, head[slots])
 
-    def _judge(self, read_to_ms: int, stopped_ms: int) -> Sweep:
+    def _judge(self, pace: MirrorPace, stopped_ms: int) -> Sweep:
         count, rings, source = self.count, self.windows.rings, self.sides.source
         end, start, sampled = (_of(one, self.at) for one in (source.end, source.start, source.sampled_ms))
         passed_ms, exact = source.passed_ms(self.at, rings.offset[:count, -1])
         absent = self.sides.places < 0
         seen_ms = self.windows.committed_ms[:count]
+        # A mirror that moves has copied more than it has written offsets for: that the log starts behind its
+        # newest is no loss yet.
+        fresh = self.now_ms - seen_ms <= 2 * self.cadence_ms + LOOK_MS
+        start = np.where(fresh, np.minimum(start, rings.offset[:count, -1]), start)
         return sweep(
             Windows(
                 rings.offset[:count],
@@ -213,12 +229,21 @@ class _Look:
                 passed_ms=passed_ms,
                 passed_exact=exact,
                 seen_ms=seen_ms,
-                commits_read_to_ms=np.full(count, read_to_ms, np.int64),
+                # Where nothing is written but looked at, each is known up to its own look.
+                commits_read_to_ms=np.full(count, pace.read_to_ms, np.int64) if pace.commits else seen_ms,
                 recreated=self.sides.recreated_ms > seen_ms,
                 members=np.full(count, -1, np.int64),
+                readable_from=np.full(count, -1, np.int64),  # a quiet tail lifts the windows' newest offset
             ),
             now_ms=self.now_ms,
-            policy=Policy(stopped_after_ms=stopped_ms, usual_gaps=0),
+            policy=Policy(
+                # What was read longer ago than a mirror may stand does not tell that it stands.
+                stale_after_ms=max(pace.least_ms, min(STALE_MS, stopped_ms)),
+                stopped_after_ms=stopped_ms,
+                usual_gaps=0,
+                grown_lags=3,
+                grown_rises=1,
+            ),
         )
 
     def _lags(self, rows: Sweep) -> tuple[Longs, NDArray[np.float64], NDArray[np.uint8]]:

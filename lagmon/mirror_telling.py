@@ -12,6 +12,8 @@ import numpy as np
 
 from fleet import series_lag as series
 from lagmon.exposition_family import Family
+from lagmon.headroom import LONGEST_S
+from lagmon.mirror_starts import room_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -148,11 +150,13 @@ def _topics(flow: MirrorFlow, found: FlowSight) -> dict[str, tuple[float, ...]]:
 
 def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
     """Return in how many seconds retention overtakes the mirror at the soonest, by topic."""
-    sight = found.sight
+    sight, moving = found.sight, flow.starts.moving
     slots = [
         (topic, slot)
-        for topic, _, slot in flow.windows.slots()
-        if slot < len(sight.used) and sight.used[slot] and flow.retention_ms.get(topic, -1) >= 0
+        for topic, partition, slot in flow.windows.slots()
+        if slot < len(sight.used)
+        and sight.used[slot]
+        and (flow.retention_ms.get(topic, -1) >= 0 or (topic, partition) in moving)
     ]
     if not slots:
         return {}
@@ -160,12 +164,15 @@ def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
     produced_ms, _ = flow.source.heads.passed_ms(sight.places[at], sight.known_to[at])
     soonest: dict[str, float] = {}
     for (topic, slot), written_ms in zip(slots, produced_ms.tolist(), strict=True):
-        left_ms = flow.retention_ms[topic] - max(0, found.now_ms - written_ms)
-        if sight.deleted[slot]:
-            left_ms = 0
-        elif written_ms < 0:
+        if written_ms < 0 and not sight.deleted[slot]:
             continue  # there is nothing to copy: nothing can be overtaken
-        soonest[topic] = min(soonest.get(topic, 1e12), max(0, left_ms) / 1000)
+        if flow.windows.name(slot) in moving or sight.deleted[slot]:
+            room = room_of(flow, found, slot, written_ms)
+            seconds = None if room is None else room.seconds
+        else:
+            seconds = max(0, flow.retention_ms[topic] - max(0, found.now_ms - written_ms)) / 1000
+        if seconds is not None:
+            soonest[topic] = min(soonest.get(topic, LONGEST_S), seconds)
     return soonest
 
 

@@ -48,8 +48,9 @@ class MirrorTopics:
     recreations: list[Recreation] = field(default_factory=list)  # the newest last
     recreated_total: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and side
     ids: dict[tuple[str, str], str] = field(default_factory=dict)  # by the source's name and side
+    ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
     _known: Mapping[str, int] | None = None
-    _since: dict[tuple[str, str], int] = field(default_factory=dict)
+    missing_since: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def note_source(self, topics: Mapping[str, int]) -> None:
         """Decide which of the source's topics are replicated; `topics` are all, with their partitions."""
@@ -70,6 +71,7 @@ class MirrorTopics:
         """Take note of a topic's id; return what that tells where it is another one than before."""
         before = self.ids.get((topic, side))
         self.ids[topic, side] = topic_id
+        self.ids_at_ms[topic, side] = now_ms
         if before in (None, topic_id):
             return None
         found = Recreation(topic, side, now_ms, str(before), topic_id)
@@ -97,23 +99,26 @@ class MirrorTopics:
         for topic, remote in self.remote.items():
             there = target.get(remote)
             if there is None:
-                said = f"{topic} has no topic {remote} on {self.flow.target}"
+                said = f"There is no topic {remote} on {self.flow.target}, the copy of {topic}"
                 found.append(("topic_missing", topic, said))
             elif source.get(topic, 0) > there:
-                said = f"{topic} has {source[topic]} partitions, {remote} on {self.flow.target} only {there}"
+                said = (
+                    f"There are {source[topic]} partitions of {topic}, of {remote} on {self.flow.target} only"
+                )
+                said = f"{said} {there}"
                 found.append(("partition_missing", topic, said))
             if with_records.get(topic):
                 count = with_records[topic]
                 where = "any partition" if not with_offset.get(topic) else f"{count} of its partitions"
-                said = f"the mirror has written no offset for {where} of {topic}, where there are records"
+                said = f"The mirror has written no offset for {where} of {topic}, where there are records"
                 found.append(("not_mirrored", topic, said.replace("of its partitions of", "partitions of")))
-        since = {(code, topic): self._since.get((code, topic), now_ms) for code, topic, _ in found}
-        self._since = since
+        since = {(code, topic): self.missing_since.get((code, topic), now_ms) for code, topic, _ in found}
+        self.missing_since = since
         return [
             Missing(
                 code,
                 topic,
-                f"{said[0].upper()}{said[1:]}, for {duration_text((now_ms - since[code, topic]) / 1000)}.",
+                f"{said}, for {duration_text((now_ms - since[code, topic]) / 1000)}.",
                 since[code, topic],
                 now_ms - since[code, topic] > patience_ms,
             )

@@ -1,9 +1,11 @@
 """The verdict on a flow from its offsets, its cause where the evidence gives one, and the sentence. Pure.
 
 Words map as in interface.md: OK healthy, WARN late, STOP, STALL and ERR stalled, REWIND repeating, no data
-unknown. Rules in order, the first that holds: records deleted unread (overtaken); a partition stands
-(topic_missing, partition_missing, mirror_down where none moves, else task_stuck); a topic is not mirrored
-though it was waited for (not_mirrored); it went back (duplicating); a topic was made anew; it falls behind;
+unknown. It is of this moment: what was lost or altered stands beside it as findings, and the sentence ends
+with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
+(overtaken); a partition stands (task_failed, topic_missing, partition_missing, mirror_down where none moves,
+else task_stuck); a task has just failed; a topic is not mirrored though it was waited for; it went back
+(duplicating); a topic was made anew and it is not known yet where the mirror went on; it falls behind;
 offsets are not committed; nothing known; healthy.
 """
 
@@ -16,7 +18,10 @@ import numpy as np
 
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
-from lagmon.mirror_sight import STOPPED
+from lagmon import mirror_facts, mirror_words
+from lagmon.mirror_findings import HELD_MS
+from lagmon.mirror_sight import LOOK_MS, STOPPED
+from lagmon.mirror_states import FAILED, UNASSIGNED
 from lagmon.rules_sentences import instant_text
 from lagmon.words import RANK, Reason, Status
 
@@ -24,10 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
-    from lagmon.mirror_topics import Recreation
+    from lagmon.mirror_topics import Missing
 
 _RANKS = np.array([RANK[status] for status in Status], np.int8)
-REMADE_FOR_MS = 900_000  # how long a topic that was made anew is told
+_AFTER_FAILURE = "What it carries does not move until it is started again."
+_IDS_WITHIN_MS = 60_000  # where a topic's id is not read for so long, a step back is believed without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +58,12 @@ def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
     order = np.lexsort((used, -sight.lag[used], -_RANKS[status[used]]))
     known = sight.lag[used] >= 0
     status_told, verdict, cause, sentence = _decide(flow, found, used, used[order])
+    beside = mirror_facts.beside(flow, found)
     return MirrorVerdict(
         status_told,
         verdict,
         cause,
-        sentence,
+        f"{sentence} {beside}" if beside else sentence,
         int(sight.lag[used][known].sum()) if known.any() else -1,
         float(sight.lag_s[used].max(initial=-1.0)),
         int(np.count_nonzero(~known)),
@@ -72,19 +79,54 @@ def _decide(
 ) -> _Told:
     sight = found.sight
     if found.read_to_ms < 0:
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, flow.problem or _reading(flow)
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, flow.problem or mirror_words.reading(flow)
     reason = sight.rows.reason
+    lost = {(one.topic, one.partition) for one in found.findings if one.code is Cause.OVERTAKEN}
     gone = used[(reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)]
+    gone = np.array([slot for slot in gone.tolist() if flow.windows.name(slot) in lost], np.intp)
     if len(gone):
         return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, _overtaken_sentence(flow, found, gone)
-    stands = used[np.isin(reason[used], STOPPED) & ~sight.not_committing[used]]
+    stands = used[np.isin(reason[used], STOPPED) & ~sight.not_committing[used] | _left(flow, found, used)]
     if len(stands):
         worst = Status.STALL if (reason[stands] == Reason.STALLED).all() else Status.STOP
         return worst, Verdict.STALLED, *_standing(flow, found, used, stands)
-    for one in found.missing:
-        if one.due and one.code in ("not_mirrored", "topic_missing"):
-            return Status.STOP, Verdict.STALLED, Cause(one.code), one.sentence
+    failed = flow.states.in_state(FAILED)
+    if failed and found.now_ms - failed[0].at_ms <= sight.stopped_after_ms:
+        told = f"{flow.states.sentence(FAILED)} {_AFTER_FAILURE}"
+        return Status.STOP, Verdict.STALLED, Cause.TASK_FAILED, told
+    waiting = _waiting(found)
+    if waiting is not None:
+        return Status.STOP, Verdict.STALLED, Cause(waiting.code), waiting.sentence
     return _decide_milder(flow, found, used, worst_first)
+
+
+def _left(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Tell which partitions have a new log with records, and a mirror that has had its time to read them."""
+    left: NDArray[np.bool_] = found.sight.rows.reason[used] == Reason.RECREATED
+    for at in np.flatnonzero(left).tolist():
+        since_ms, records = _since_and_records(flow, found, int(used[at]))
+        left[at] = records > 0 and found.now_ms - since_ms > found.sight.stopped_after_ms
+    return left
+
+
+def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[int, int]:
+    """Return since when a partition stands and with how many records to copy: of a new log with all of it."""
+    sight, heads = found.sight, flow.source.heads
+    if sight.rows.reason[slot] != Reason.RECREATED:
+        return int(sight.rows.since_ms[slot]), int(sight.lag[slot])
+    topic, place = flow.windows.name(slot)[0], int(sight.places[slot])
+    remade = [one.at_ms for one in flow.topics.recreations if (one.topic, one.side) == (topic, "source")]
+    return max(remade, default=found.now_ms), int(heads.end[place]) - max(0, int(heads.start[place]))
+
+
+def _waiting(found: FlowSight) -> Missing | None:
+    """Return what keeps records from being copied for longer than the mirror takes to look for topics.
+
+    A topic or partition that is not there yet and has no record waits for nothing.
+    """
+    records = {one.topic: one for one in found.missing if one.code == "not_mirrored" and one.due}
+    reasons = {one.topic: one for one in found.missing if one.code != "not_mirrored" and one.due}
+    return next((reasons.get(topic, one) for topic, one in records.items()), None)
 
 
 def _decide_milder(
@@ -93,13 +135,13 @@ def _decide_milder(
     sight, reason = found.sight, found.sight.rows.reason
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
-    idle = used[sight.not_committing[used]]
-    remade = {one.topic: one for one in flow.topics.recreations if found.now_ms - one.at_ms <= REMADE_FOR_MS}
-    really_back = [slot for slot in back.tolist() if flow.windows.name(slot)[0] not in remade]
+    idle = used[sight.not_committing[used] | _passed_unsaid(flow, found, used)]
+    remade = {one.topic for one in flow.topics.recreations if found.now_ms - one.at_ms <= HELD_MS}
+    really_back = [slot for slot in back.tolist() if _is_same_topic(flow, found, slot, remade)]
     if really_back:
         return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, really_back[0])
-    if remade:
-        told = _remade(flow, list(remade.values())[-1])
+    if found.undecided:
+        told = mirror_facts.may_lose(flow, found)
         return Status.UNKNOWN, Verdict.UNKNOWN, Cause.TOPIC_RECREATED, told
     if len(behind):
         slot = behind[np.argmax(sight.lag[behind])]
@@ -113,31 +155,35 @@ def _decide_rest(
     flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Told:
     if not len(used):
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, _nothing(flow)
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
     if found.sight.rows.status[worst_first[0]] == Status.UNKNOWN:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, int(worst_first[0]))
-    return Status.OK, Verdict.HEALTHY, None, _well(found, used)
+    return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
-def _remade(flow: MirrorFlow, one: Recreation) -> str:
-    seen = f"seen at {instant_text(one.at_ms)}"
-    if one.side == "source":
-        return (
-            f"{one.topic}: the topic on {flow.order.flow.source} was made anew, {seen}: what the mirror had "
-            "not copied of the old one is lost, and it may pass over the beginning of the new one."
-        )
-    return (
-        f"{one.topic}: its copy on {flow.order.flow.target} was made anew, {seen}: what was mirrored before "
-        "is not sent again."
-    )
+def _passed_unsaid(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
+    sight = found.sight
+    stands = found.now_ms - flow.windows.committed_ms[used] > 2 * sight.cadence_ms + LOOK_MS
+    passed: NDArray[np.bool_] = stands & (sight.rows.reason[used] == Reason.DELETED_UNREAD)
+    return passed
+
+
+def _is_same_topic(flow: MirrorFlow, found: FlowSight, slot: int, remade: set[str]) -> bool:
+    """Tell whether an offset that fell is surely of the log that the one before was of."""
+    topic = flow.windows.name(slot)[0]
+    fell_ms = int(flow.windows.committed_ms[slot])
+    read_ms = flow.topics.ids_at_ms.get((topic, "source"), found.now_ms)
+    return topic not in remade and (read_ms >= fell_ms or found.now_ms - fell_ms > _IDS_WITHIN_MS)
 
 
 def _standing(
     flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], stands: NDArray[np.intp]
 ) -> tuple[Cause, str]:
     sight = found.sight
-    since_ms = int(sight.rows.since_ms[stands].min())
-    lag, count = int(sight.lag[stands].sum()), len(stands)
+    each = [_since_and_records(flow, found, slot) for slot in stands.tolist()]
+    since_ms = min(since_ms for since_ms, _ in each)
+    lag, count = sum(records for _, records in each), len(stands)
     topics = {flow.windows.name(slot)[0] for slot in stands.tolist()}
     said = (
         f"{_partitions(count)} of {_topics(topics)} stood since {instant_text(since_ms)}, "
@@ -145,16 +191,18 @@ def _standing(
     )
     newest_ms = int(flow.windows.moved_ms[used].max())
     moved_since = newest_ms > since_ms + sight.cadence_ms
+    if flow.states.in_state(FAILED):
+        return Cause.TASK_FAILED, f"{said}. {flow.states.sentence(FAILED)} {_AFTER_FAILURE}"
+    left = flow.states.sentence(UNASSIGNED)
     missing = {one.code: one for one in found.missing if one.topic in topics}
     for code in ("topic_missing", "partition_missing"):
         if code in missing:
             return Cause(code), f"{said}. {missing[code].sentence} The whole task waits for that."
     if not moved_since:
-        return (
-            Cause.MIRROR_DOWN,
-            f"No partition moves: {said}. The mirror's newest offset is of {instant_text(newest_ms)}.",
-        )
-    return Cause.TASK_STUCK, f"{said}, while other partitions of the flow move."
+        told = f"No partition moves: {said}. The mirror's newest offset is of {instant_text(newest_ms)}."
+        return Cause.MIRROR_DOWN, f"{told} {left}" if left else told
+    told = f"{said}, while other partitions of the flow move."
+    return (Cause.TASK_FAILED, f"{told} {left}") if left else (Cause.TASK_STUCK, told)
 
 
 def _overtaken_sentence(flow: MirrorFlow, found: FlowSight, gone: NDArray[np.intp]) -> str:
@@ -165,7 +213,7 @@ def _overtaken_sentence(flow: MirrorFlow, found: FlowSight, gone: NDArray[np.int
     more = f" and {len(parts) - 5} more partitions" if len(parts) > 5 else ""
     return (
         f"Retention has overtaken the mirror: {flow.order.flow.source} deleted {_records(total)} before "
-        f"they were copied ({shown}{more}), by the offsets that the mirror has written so far."
+        f"they were copied ({shown}{more}), {mirror_words.known_by(flow.order)}."
     )
 
 
@@ -181,14 +229,13 @@ def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
 
 def _row(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     topic, partition = flow.windows.name(slot)
-    return f"{topic}-{partition}: {row_sentence(found, slot)}"
+    return f"{topic}-{partition}: {row_sentence(flow, found, slot)}"
 
 
-def row_sentence(found: FlowSight, slot: int) -> str:
-    """Return why a partition's verdict was given; what reads here is the mirror, not a group."""
+def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+    """Return why a partition's verdict was given."""
     sight = found.sight
-    told = sight.rows.sentence(slot).replace("The group's", "The mirror's").replace("The group", "The mirror")
-    told = told.replace("the group", "the mirror")
+    told = mirror_words.row(flow, found, slot)
     if sight.tail[slot]:
         told += (
             f" The {_records(int(sight.tail[slot]))} before that are passed when more is written: markers of "
@@ -197,37 +244,6 @@ def row_sentence(found: FlowSight, slot: int) -> str:
     if sight.not_committing[slot]:
         told += " The topic's end on the target advances meanwhile."
     return told
-
-
-def _well(found: FlowSight, used: NDArray[np.intp]) -> str:
-    sight = found.sight
-    lag = sight.lag[used]
-    known = lag[lag >= 0]
-    age_s = max(0, found.now_ms - found.read_to_ms) / 1000
-    return (
-        f"{_partitions(len(used))} move or have nothing to copy: {_records(int(known.sum()))} behind when "
-        f"the mirror last wrote its offsets (every {duration_text(sight.cadence_ms / 1000)}, "
-        f"read {duration_text(age_s)} ago)."
-    )
-
-
-def _reading(flow: MirrorFlow) -> str:
-    order = flow.order
-    if not order.offsets_topic:
-        return (
-            "Nothing tells in which topic the worker of this mirror keeps its offsets (its "
-            f"offset.storage.topic): write it under flows.{order.name}.offsets."
-        )
-    return f"The mirror's offsets, {order.offsets_topic} on {order.offsets_cluster}, are not read yet."
-
-
-def _nothing(flow: MirrorFlow) -> str:
-    order = flow.order
-    named = f" of the connector {order.connector}" if order.connector else ""
-    return (
-        f"{order.offsets_topic} on {order.offsets_cluster} holds no offset{named} for {order.flow.source}: "
-        "the mirror has copied nothing yet, or keeps its offsets in another topic."
-    )
 
 
 def _partitions(count: int) -> str:

@@ -54,6 +54,12 @@ class Places:
         """Return topic and partition of a place."""
         return self._topics[place], self._partitions[place]
 
+    def topics_of(self, places: NDArray[np.int32]) -> set[str]:
+        """Return the topics of these places, among which -1 is none and any may stand several times."""
+        there = np.flatnonzero(np.bincount(places + 1)[1:]) if len(places) else places
+        topics = self._topics
+        return {topics[place] for place in there.tolist()}
+
     def drop(self, topic: str) -> list[int]:
         """Forget a topic; return its places, which will be given out again."""
         gone = self._of_topic.pop(topic, [])
@@ -75,9 +81,12 @@ class Places:
 
 
 class Slots:
-    """The positions of groups, by number: `group` and `place` of each, -1 where none is there."""
+    """The positions of groups, by number: `group` and `place` of each, -1 where none is there.
 
-    def __init__(self) -> None:
+    A group of which `hidden` tells so is kept for others' sake: it has slots and is not found by its name.
+    """
+
+    def __init__(self, hidden: Callable[[str], bool] | None = None) -> None:
         self.group = np.full(_FIRST, -1, np.int32)
         self.place = np.full(_FIRST, -1, np.int32)
         self.turns = np.zeros(_FIRST, np.int32)  # of each, how often it was given out and back
@@ -87,6 +96,8 @@ class Slots:
         self._number: dict[str, int] = {}
         self._free_groups: list[int] = []
         self._held: list[int] = []  # by group, how many slots
+        self._is_hidden = hidden
+        self._hidden: set[int] = set()  # numbers of groups
 
     def __len__(self) -> int:
         """Return one more than the largest slot that was ever given out."""
@@ -98,8 +109,16 @@ class Slots:
         return self._count - len(self._free)
 
     def groups(self) -> Iterator[tuple[int, str]]:
+        """Yield number and name of every group that has a position, without the hidden ones."""
+        return ((number, name) for name, number in self._number.items() if number not in self._hidden)
+
+    def every_group(self) -> Iterator[tuple[int, str]]:
         """Yield number and name of every group that has a position."""
         return ((number, name) for name, number in self._number.items())
+
+    def shows(self, number: int) -> bool:
+        """Tell whether a group, by its number, is not a hidden one."""
+        return number not in self._hidden
 
     @property
     def group_numbers(self) -> int:
@@ -112,16 +131,17 @@ class Slots:
         return self._groups
 
     def number(self, group: str) -> int | None:
-        """Return the number of a group, None where it has no position."""
-        return self._number.get(group)
+        """Return the number of a group, None where it has no position or is hidden."""
+        number = self._number.get(group)
+        return number if number not in self._hidden else None
 
     def group_name(self, number: int) -> str:
         """Return the name of a group by its number."""
         return self._groups[number]
 
     def of(self, group: str) -> NDArray[np.int32]:
-        """Return the slots of a group."""
-        number = self._number.get(group)
+        """Return the slots of a group, none of a hidden one."""
+        number = self.number(group)
         if number is None:
             return np.zeros(0, np.int32)
         return np.flatnonzero(self.group[: self._count] == number).astype(np.int32)
@@ -162,6 +182,9 @@ class Slots:
             self._groups.append(group)
             self._held.append(0)
         self._number[group] = number
+        self._hidden.discard(number)
+        if self._is_hidden is not None and self._is_hidden(group):
+            self._hidden.add(number)
         return number
 
     def _grow(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fleet.filters import PatternList
 from lagmon.mirror_orders import MirrorOrder, read_mirror, write_mirror
+from lagmon.sync_orders import SyncOrder, read_sync, write_sync
 from runtime.kafka.translation import ClientSettings
 
 if TYPE_CHECKING:
@@ -28,11 +29,20 @@ class Orders:
     log_level: str
     log_format: Literal["text", "json"]
     mirrors: tuple[MirrorOrder, ...] = ()
+    syncs: tuple[SyncOrder, ...] = ()
+    commits: Literal["topic", "admin"] = "topic"
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    snapshot: Path | None = None  # what an earlier process knew, to be taken up and away
 
-    def wanted(self, _alias: str, group: str, _topic: str) -> bool:
-        """Tell whether to keep the offsets of a group."""
-        return self.groups.matches(group) and not self.groups_exclude.matches(group)
+    def wanted(self, alias: str, group: str, _topic: str) -> bool:
+        """Tell whether to keep the offsets of a group: one that is told of, or a mirror's."""
+        return not self.hidden(group) or any(
+            one.flow.source == alias and one.follows(group) for one in self.mirrors
+        )
+
+    def hidden(self, group: str) -> bool:
+        """Tell whether a group is not told of."""
+        return not self.groups.matches(group) or self.groups_exclude.matches(group)
 
 
 def write_orders(
@@ -47,6 +57,9 @@ def write_orders(
     log_format: str,
     secrets: frozenset[str],
     mirrors: Iterable[MirrorOrder] = (),
+    syncs: Iterable[SyncOrder] = (),
+    snapshot: str = "",
+    commits: str = "topic",
 ) -> dict[str, Any]:
     """Return the orders as JSON has them; the worker adds its socket."""
     return {
@@ -59,7 +72,10 @@ def write_orders(
         "log_level": log_level,
         "log_format": log_format,
         "mirrors": [write_mirror(one) for one in mirrors],
+        "syncs": [write_sync(one) for one in syncs],
+        "commits": commits,
         "secrets": sorted(secrets),
+        "snapshot": snapshot,
     }
 
 
@@ -76,5 +92,8 @@ def read_orders(told: Mapping[str, Any]) -> Orders:
         log_level=told["log_level"],
         log_format=told["log_format"],
         mirrors=tuple(read_mirror(one) for one in told.get("mirrors", ())),
+        syncs=tuple(read_sync(one) for one in told.get("syncs", ())),
+        commits=told.get("commits", "topic"),
         secrets=tuple(told["secrets"]),
+        snapshot=Path(told["snapshot"]) if told.get("snapshot") else None,
     )

@@ -26,6 +26,21 @@ def not_ready(state: State | None, progress: Progress | None) -> dict[str, Any] 
     return None
 
 
+def share_read(progress: Progress | None) -> float:
+    """Return how much of what was there at the beginning is read, or how many groups were asked, as a share.
+
+    It is 1 only where all groups are known.
+    """
+    if progress is None or not progress.began_at:
+        return 0.0
+    if progress.ready_after_s is not None:
+        return 1.0
+    total, done = progress.total_groups, progress.asked_groups
+    if total is None:
+        total, done = progress.total_records, progress.read_records
+    return min(done / total, 0.999) if total else 0.0
+
+
 def _told(phase: str, sentence: str, progress: Progress | None) -> dict[str, Any]:
     return {
         "phase": phase,
@@ -36,11 +51,20 @@ def _told(phase: str, sentence: str, progress: Progress | None) -> dict[str, Any
 
 
 def _reading(progress: Progress) -> str:
+    said = _so_far(progress)
+    return f"{said} {_whole(progress.problem)}" if progress.problem else said
+
+
+def _so_far(progress: Progress) -> str:
+    if progress.total_groups is not None:
+        if not progress.total_groups:
+            return "The Admin API is being asked which groups there are."
+        asked, total = progress.asked_groups, progress.total_groups
+        return f"The Admin API is being asked where the groups stand: {asked:,} of {total:,} groups."
     total = progress.total_records
     read = min(progress.read_records, total)
     share = f", {100 * read // total} %" if total else ""
-    said = f"What the groups have committed is being read: {read:,} of {total:,} records{share}."
-    return f"{said} {_whole(progress.problem)}" if progress.problem else said
+    return f"What the groups have committed is being read: {read:,} of {total:,} records{share}."
 
 
 def _whole(text: str) -> str:

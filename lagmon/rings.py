@@ -6,7 +6,7 @@ missing is -1. Pure: no clock, no I/O, and no lock either, which is the owner's 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,19 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Slots = NDArray[np.int32]
 
+_Number = TypeVar("_Number", np.int64, np.int32, np.int8)
+
 LENGTH = 10
 """How many commits a window holds, as many as Burrow's by default."""
 
 _FIRST_ROWS = 1024
+
+
+def more_rows(array: NDArray[_Number], rows: int, filling: int) -> NDArray[_Number]:
+    """Return a copy with so many rows, the further ones filled."""
+    new = np.empty((rows, *array.shape[1:]), array.dtype)
+    new[: len(array)], new[len(array) :] = array, filling
+    return new
 
 
 class Rings:
@@ -41,13 +50,13 @@ class Rings:
         """Have room for slots up to, but not including, this one."""
         if slots <= len(self.filled):
             return
-        missing = max(slots - len(self.filled), len(self.filled) // 4)
-        more = np.full((missing, self.length), -1, np.int64)
-        self.offset = np.concatenate((self.offset, more))
-        self.committed_ms = np.concatenate((self.committed_ms, more))
-        self.lag = np.concatenate((self.lag, more))
-        self.filled = np.concatenate((self.filled, np.zeros(missing, np.int8)))
-        self.live = np.concatenate((self.live, np.zeros(missing, np.int8)))
+        capacity = max(slots, len(self.filled) * 9 // 8)
+        # One after the other, so that only one is there twice.
+        self.offset = more_rows(self.offset, capacity, -1)
+        self.committed_ms = more_rows(self.committed_ms, capacity, -1)
+        self.lag = more_rows(self.lag, capacity, -1)
+        self.filled = more_rows(self.filled, capacity, 0)
+        self.live = more_rows(self.live, capacity, 0)
 
     def clear(self, slots: Slots) -> None:
         """Forget what these slots hold."""

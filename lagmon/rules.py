@@ -3,7 +3,8 @@
 Order, first match wins; a verdict is never made from stale or missing data:
 1. nothing known, or known too long ago, or belonging to another log: UNKNOWN;
 2. records were deleted before they were read: ERR;
-3. nothing more to read than is allowed: OK, whatever happened before;
+3. nothing more to read than is allowed: OK, whatever happened before; what is known to hold no record that
+   a consumer sees (markers of transactions, aborted and compacted records) is nothing to read;
 4. the rest needs the whole window and its times: absurd ones make UNKNOWN;
 5. the group stands, with something to read, for longer than its own pace allows: STALL where commits still
    come, else STOP;
@@ -41,6 +42,8 @@ class Policy:
     stopped_after_ms: int = 60_000
     usual_gaps: int = 3
     grown_for_ms: int = 60_000
+    grown_lags: int = 9  # so many at least tell that a lag grows: of fewer, chance makes a row too often
+    grown_rises: int = 5  # and so many times it rose: once is no trend
     far_ms: int = 600_000  # a time further ahead of ours than this is no time
 
 
@@ -80,7 +83,17 @@ class _Case:
         return self.position.head if self.position.end < 0 else self.position.end
 
     @property
+    def next_record(self) -> int:
+        """Return the first offset that may hold a record to read, whether or not it is still there."""
+        return max(self.offset, self.position.readable_from)
+
+    @property
     def lag(self) -> int:
+        return max(0, self.position.head - max(self.next_record, self.position.start))
+
+    @property
+    def offsets_left(self) -> int:
+        """Return how many offsets there are up to the head, with or without a record."""
         return max(0, self.position.head - max(self.offset, self.position.start))
 
     @property
@@ -125,9 +138,17 @@ class _Case:
 
     @property
     def usual_gap_ms(self) -> int:
-        """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap."""
-        times = self.window.committed_ms
-        gaps = sorted(max(0, later - earlier) for earlier, later in pairwise(times))
+        """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap.
+
+        Between two commits of the same offset others may have been left out, but for the last two (trail.py).
+        """
+        times, offsets = self.window.committed_ms, self.window.offsets
+        last = len(times) - 1
+        gaps = sorted(
+            max(0, times[one] - times[one - 1])
+            for one in range(1, len(times))
+            if one == last or offsets[one] != offsets[one - 1]
+        )
         return gaps[len(gaps) // 2] if gaps else 0
 
     @property
@@ -186,11 +207,12 @@ def _history_short(case: _Case) -> bool:
 def _growing(case: _Case) -> bool:
     known = case.known_lags
     moves = case.offset > case.window.offsets[0]
-    if len(known) < 3 or not moves or min(known)[0] <= case.policy.allowed_lag:
+    if len(known) < case.policy.grown_lags or not moves or min(known)[0] <= case.policy.allowed_lag:
         return False
-    (first, first_ms), (last, last_ms) = known[0], known[-1]
-    falls = any(later[0] < earlier[0] for earlier, later in pairwise(known))
-    return not falls and last > first and last_ms - first_ms >= case.policy.grown_for_ms
+    steps = [later[0] - earlier[0] for earlier, later in pairwise(known)]
+    rises = sum(step > 0 for step in steps)
+    lasts = known[-1][1] - known[0][1] >= case.policy.grown_for_ms
+    return min(steps) >= 0 and rises >= case.policy.grown_rises and lasts
 
 
 _RULES: tuple[tuple[Callable[[_Case], bool], Reason], ...] = (
@@ -201,8 +223,9 @@ _RULES: tuple[tuple[Callable[[_Case], bool], Reason], ...] = (
     (lambda case: case.position.recreated, Reason.RECREATED),
     (lambda case: case.offset < 0, Reason.NEGATIVE_OFFSET),
     (_beyond_end, Reason.BEYOND_END),
-    (lambda case: case.position.start > case.offset, Reason.DELETED_UNREAD),
-    (lambda case: case.lag <= case.policy.allowed_lag, Reason.CAUGHT_UP),
+    (lambda case: case.position.start > case.next_record, Reason.DELETED_UNREAD),
+    (lambda case: case.offsets_left <= case.policy.allowed_lag, Reason.CAUGHT_UP),
+    (lambda case: case.lag <= case.policy.allowed_lag, Reason.NOTHING_READABLE),
     (lambda case: min(case.window.offsets) < 0, Reason.NEGATIVE_OFFSET),
     (lambda case: case.absurd_ms is not None, Reason.TIME_ABSURD),
     (_stalled, Reason.STALLED),
@@ -277,8 +300,9 @@ _NUMBERS: dict[Reason, Callable[[_Case], tuple[int, int, int, int]]] = {
     Reason.RECREATED: lambda _: (-1, -1, -1, -1),
     Reason.NEGATIVE_OFFSET: lambda case: (-1, -1, min(case.offset, 0) or min(case.window.offsets), -1),
     Reason.BEYOND_END: lambda case: (-1, -1, case.end, -1),
-    Reason.DELETED_UNREAD: lambda case: (-1, -1, case.offset, case.position.start),
+    Reason.DELETED_UNREAD: lambda case: (-1, -1, case.next_record, case.position.start),
     Reason.CAUGHT_UP: lambda case: (-1, -1, -1, case.policy.allowed_lag),
+    Reason.NOTHING_READABLE: lambda case: (-1, -1, case.position.readable_from, case.policy.allowed_lag),
     Reason.TIME_ABSURD: lambda case: (-1 if case.absurd_ms is None else case.absurd_ms, -1, -1, -1),
     Reason.REWOUND: _numbers_of_step_back,
     Reason.HISTORY_SHORT: _numbers_of_history,

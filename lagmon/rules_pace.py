@@ -71,7 +71,7 @@ class Pace:
         same_since_standing = np.zeros(len(filled), np.int64)
         for column in range(length):
             same_since_standing += run[column] & (seen[column] > standing_since_ms)
-        usual_gap_ms = _median_gap(times, here_from, filled)
+        usual_gap_ms = _median_gap(offset, times, here_from)
         peak = offset.max(axis=0)
         back_to, back_ms = np.full((2, len(filled)), -1, np.int64)
         for column in range(1, length):
@@ -125,11 +125,16 @@ def _same_offset_seen(
     return seen, run[::-1]
 
 
-def _median_gap(times: Longs, here_from: list[Flags], filled: NDArray[np.integer]) -> Longs:
+def _median_gap(offset: Longs, times: Longs, here_from: list[Flags]) -> Longs:
     """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap."""
     gaps = np.maximum(0, times[1:] - times[:-1])
+    counts = np.zeros(times.shape[1], np.intp)
     for column in range(len(gaps)):
-        np.copyto(gaps[column], _NONE, where=~here_from[column])
-    ordered = np.sort(gaps, axis=0)
-    found = np.take_along_axis(ordered, (np.maximum(filled - 1, 0) // 2).astype(np.intp)[None], axis=0)[0]
-    return np.where(filled > 1, found, 0)
+        tells = here_from[column]
+        if column < len(gaps) - 1:
+            tells = tells & (offset[column] != offset[column + 1])
+        np.copyto(gaps[column], _NONE, where=~tells)
+        counts += tells
+    gaps.sort(axis=0)
+    found = np.take_along_axis(gaps, np.minimum(counts // 2, len(gaps) - 1)[None], axis=0)[0]
+    return np.where(counts > 0, found, 0)

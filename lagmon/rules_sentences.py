@@ -84,7 +84,7 @@ def _deleted_unread(facts: Facts) -> str:
     verb = "was" if facts.after - facts.before == 1 else "were"
     return (
         f"{_records(facts.after - facts.before)} before offset {facts.after} {verb} deleted before the group "
-        f"got there: the log now starts there, and the group stands at {facts.before}. "
+        f"got there: the log now starts there, and the group stands at {facts.offset}. "
         f"Left to read: {facts.lag}."
     )
 
@@ -93,6 +93,15 @@ def _caught_up(facts: Facts) -> str:
     if facts.lag == 0:
         return f"The group has read all there is: it stands at offset {facts.offset}."
     return f"{_records(facts.lag)} to read, which is within the allowed {facts.after}."
+
+
+def _nothing_readable(facts: Facts) -> str:
+    skipped = min(facts.before, facts.head) - facts.offset
+    where = "the offset behind it holds" if skipped == 1 else f"the {skipped} offsets behind it hold"
+    return (
+        f"{_caught_up(facts)} Up to {min(facts.before, facts.head)} {where} no record that a consumer sees: "
+        "markers of transactions, aborted or compacted records."
+    )
 
 
 def _standing(facts: Facts) -> str:
@@ -106,7 +115,8 @@ def _usual(facts: Facts) -> str:
 
 
 def _stalled(facts: Facts) -> str:
-    return f"{_standing(facts)}, while {facts.after} commits of the same offset came: {_usual(facts)}."
+    again = f"at least {facts.after} commits of the same offset came"
+    return f"{_standing(facts)}, while {again}: {_usual(facts)}."
 
 
 def _stopped(facts: Facts) -> str:
@@ -141,7 +151,7 @@ def _history_short(facts: Facts) -> str:
 def _growing(facts: Facts) -> str:
     return (
         f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
-        f"to {facts.after} at its last commit, never less in between; {facts.lag} now."
+        f"to {facts.after}, never less in between; {facts.lag} now."
     )
 
 
@@ -176,6 +186,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.BEYOND_END: _beyond_end,
     Reason.DELETED_UNREAD: _deleted_unread,
     Reason.CAUGHT_UP: _caught_up,
+    Reason.NOTHING_READABLE: _nothing_readable,
     Reason.TIME_ABSURD: lambda facts: (
         f"{_records(facts.lag)} to read, but a time needed to judge that is {instant_text(facts.since_ms)}: "
         "see to the clocks of brokers and of this host."

@@ -10,7 +10,7 @@ the left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Longs = NDArray[np.int64]
     Flags = NDArray[np.bool_]
+
+Kind = TypeVar("Kind", bound=np.integer)
 
 _BY_NUMBER = {int(reason): status for reason, status in STATUS_OF.items()}
 _STATUSES = np.array(
@@ -43,7 +45,7 @@ class Position:
 
     `head` is the end that can be read by every consumer, `end` the high watermark. They differ while a
     transaction is open, and a consumer that reads uncommitted records stands between them. `passed_ms` is
-    when the head, not the high watermark, passed the newest committed offset.
+    when the head, not the high watermark, passed the newest committed offset, or `readable_from`.
     """
 
     head: int = -1
@@ -56,6 +58,7 @@ class Position:
     commits_read_to_ms: int = -1  # every commit up to this instant is known
     recreated: bool = False  # the topic was made anew since the newest commit
     members: int = -1  # how many members of the group are active
+    readable_from: int = -1  # behind the committed offset, where nothing is to be read before (readable.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Windows:
 
     offset: Longs
     committed_ms: Longs
-    lag: Longs
+    lag: NDArray[np.integer]
     filled: NDArray[np.integer]
     live: NDArray[np.integer]
 
@@ -101,6 +104,7 @@ class Positions:
     commits_read_to_ms: Longs
     recreated: Flags
     members: NDArray[np.integer]
+    readable_from: Longs
 
     def row(self, index: int) -> Position:
         """Return the position of one row."""
@@ -115,10 +119,11 @@ class Positions:
             commits_read_to_ms=int(self.commits_read_to_ms[index]),
             recreated=bool(self.recreated[index]),
             members=int(self.members[index]),
+            readable_from=int(self.readable_from[index]),
         )
 
 
-def columns(array: Longs, rows: NDArray[np.integer] | slice) -> Longs:
+def columns(array: NDArray[Kind], rows: NDArray[np.integer] | slice) -> NDArray[Kind]:
     """Return some rows with columns first, so that each column lies together in memory."""
     return np.ascontiguousarray(array[rows].T)
 

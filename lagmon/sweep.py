@@ -90,12 +90,14 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
     offset = windows.offset[part, -1].copy()
     end = np.where(here.end < 0, here.head, here.end)
     reason = np.full(len(offset), Reason.MOVING, np.int8)
-    lag = np.maximum(0, here.head - np.maximum(offset, here.start))
+    next_record = np.maximum(offset, here.readable_from)
+    lag = np.maximum(0, here.head - np.maximum(next_record, here.start))
+    offsets_left = np.maximum(0, here.head - np.maximum(offset, here.start))
     untold = np.zeros(len(offset), np.bool_)
 
-    caught_up, deleted = lag <= policy.allowed_lag, here.start > offset
-    reason[caught_up] = Reason.CAUGHT_UP
-    reason[deleted] = Reason.DELETED_UNREAD
+    reason[lag <= policy.allowed_lag] = Reason.NOTHING_READABLE
+    reason[offsets_left <= policy.allowed_lag] = Reason.CAUGHT_UP
+    reason[here.start > next_record] = Reason.DELETED_UNREAD
     head_age, commits_age = found.now_ms - here.head_at_ms, found.now_ms - here.commits_read_to_ms
     for unknown, why in (
         ((offset > end) & (here.head_at_ms >= here.seen_ms), Reason.BEYOND_END),
@@ -118,9 +120,11 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         (Reason.COMMITS_STALE, found.limit_ms, policy.stale_after_ms),
         (Reason.NEGATIVE_OFFSET, found.before, offset),
         (Reason.BEYOND_END, found.before, end),
-        (Reason.DELETED_UNREAD, found.before, offset),
+        (Reason.DELETED_UNREAD, found.before, next_record),
         (Reason.DELETED_UNREAD, found.after, here.start),
         (Reason.CAUGHT_UP, found.after, policy.allowed_lag),
+        (Reason.NOTHING_READABLE, found.before, here.readable_from),
+        (Reason.NOTHING_READABLE, found.after, policy.allowed_lag),
     )
     for why, array, value in numbers:
         np.copyto(array[part], value, where=reason == why)
@@ -133,7 +137,8 @@ def _judge_windows(
 ) -> None:
     """Judge the rows that have something to read by all their commits."""
     here = _rows_of(positions, rows)
-    offset, times, lag = (columns(one, rows) for one in (windows.offset, windows.committed_ms, windows.lag))
+    offset, times = (columns(one, rows) for one in (windows.offset, windows.committed_ms))
+    lag = columns(windows.lag, rows)
     filled, live = windows.filled[rows], windows.live[rows]
     pace = Pace.of(offset, times, filled, here, now_ms=found.now_ms, policy=policy)
     growth = _Growth.of(times, lag, np.minimum(filled, live), policy)
@@ -188,20 +193,21 @@ class _Growth:
     last_lag: Longs
 
     @classmethod
-    def of(cls, times: Longs, lag: Longs, live: NDArray[np.integer], policy: Policy) -> _Growth:
+    def of(cls, times: Longs, lag: NDArray[np.integer], live: NDArray[np.integer], policy: Policy) -> _Growth:
         width = lag.shape[1]
         first_lag, first_ms, last_lag, last_ms = np.full((4, width), -1, np.int64)
-        known_lags = np.zeros(width, np.int8)
+        known_lags, rises = np.zeros((2, width), np.int8)
         falls = np.zeros(width, np.bool_)
         for column in range(len(lag)):
             known = (lag[column] >= 0) & (live >= len(lag) - column)
             np.copyto(first_lag, lag[column], where=known & (known_lags == 0))
             np.copyto(first_ms, times[column], where=known & (known_lags == 0))
             falls |= known & (lag[column] < last_lag)
+            rises += known & (known_lags > 0) & (lag[column] > last_lag)
             np.copyto(last_lag, lag[column], where=known)
             np.copyto(last_ms, times[column], where=known)
             known_lags += known
-        grown = (known_lags >= 3) & ~falls & (last_lag > first_lag)
+        grown = (known_lags >= policy.grown_lags) & ~falls & (rises >= policy.grown_rises)
         # Where lags never fall, the first is the smallest.
         grown &= (first_lag > policy.allowed_lag) & (last_ms - first_ms >= policy.grown_for_ms)
         return cls(grown, first_lag, first_ms, last_lag)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.cluster import ClusterLag, GroupSight
+    from lagmon.commits_telling import CommitsTelling
     from lagmon.exposition_format import Form
     from lagmon.mirror_telling import MirrorTelling, Sights
 
@@ -31,9 +32,11 @@ class Telling:
         per_partition: bool,
         max_series: int,
         mirrors: MirrorTelling | None = None,
+        commits: CommitsTelling | None = None,
     ) -> None:
         self._clusters = dict(clusters)
         self._mirrors = mirrors
+        self._commits = commits
         group = (
             series.GROUP_STATUS,
             series.GROUP_LAG_RECORDS,
@@ -49,6 +52,8 @@ class Telling:
             for family in self._counts:
                 family.put(row, [alias])
         families = [*self._groups, *self._slots.families, *self._counts]
+        if commits is not None:
+            families += commits.families
         if mirrors is not None:
             families += mirrors.families
         self._exposition = Exposition(families)
@@ -68,6 +73,8 @@ class Telling:
         values |= self._slots.values(sights)
         values[self._counts[0]] = np.array([one.commits for one in taken], np.int64)
         values[self._counts[1]] = np.array([one.malformed for one in taken], np.int64)
+        if self._commits is not None:
+            values |= self._commits.values()
         if self._mirrors is not None:
             values |= self._mirrors.values(flows or {})
         return self._exposition.render(values, form)

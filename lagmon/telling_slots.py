@@ -78,7 +78,7 @@ class SlotSeries:
         for slot in changed:
             self._leave(alias, slot)
         for slot in changed:
-            if slots.place[slot] >= 0:
+            if slots.place[slot] >= 0 and slots.shows(int(slots.group[slot])):
                 self._join(alias, slot)
         turns[:count] = slots.turns[:count]
 

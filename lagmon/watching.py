@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.errors import RefusedError, UnavailableError
+from lagmon.admin_fallback import RETRY_S, commits_readable, refusal_sentence
+from lagmon.admin_rounds import AdminRounds
 from lagmon.commits import TOPIC, CommitsReader, Progress
+from lagmon.tail_looks import TailLooks
 from runtime import logs
-from runtime.kafka.positions import Positions, Which
+from runtime.kafka.positions import Partitions, Positions, Which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from lagmon.cluster import ClusterLag
     from runtime.clock import WaitingClock
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 10.0  # between two looks at the ends
 TOPICS_EVERY = 6  # looks: at the list of topics, and at log starts
+STARTS_AT_ONCE = 5_000  # partitions, of those that mirrors read; asking for 1,000 takes about 10 ms of CPU
 END_S = 15.0
 
 
@@ -37,14 +41,20 @@ class ClusterWatch:
         *,
         clock: WaitingClock,
         random: Callable[[], float],
+        commits_from: str = "topic",
+        retry_s: float = RETRY_S,
     ) -> None:
         self.alias = alias
         self.lag = lag
+        self.commits_from = commits_from  # topic | admin: what they are taken from at present
+        self.refusal = ""  # why they are not taken from the topic, although they should be
         self.lock = threading.Lock()
         self.looked_at: float | None = None  # when all ends were read last, epoch s
         self.look_took_s = 0.0
-        self.reader: CommitsReader | None = None
+        self.reader: CommitsReader | AdminRounds | None = None
         self.problem = ""  # why the last look failed
+        # Called with the cluster's id and its topics as soon as they are listed first, before any look.
+        self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
         self._nothing_there: Progress | None = None  # where there are no commits to read
         self._settings = settings
         self._clock = clock
@@ -52,24 +62,53 @@ class ClusterWatch:
         self._log = logs.get("ingest")
         self._looks = 0
         self._listed: dict[str, Listed] = {}
+        self._places = np.zeros(0, np.int32)  # of the partitions with a leader
+        self._partitions = Partitions()  # and their names, in the same order
         self._unanswered = False  # whether a partition did not answer at the last look
+        self._retry_s = retry_s  # between two tries to read the topic after all
+        self._retry_at_ns = 0
+        self._began_at: float | None = None  # epoch s
+        self._ready_s: float | None = None
+        self.tails = TailLooks(alias, settings, lag, self.lock, clock=clock)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Watch until told to stop; raises our own error where the cluster is away or refuses."""
         positions = Positions(
             self._settings, cluster=self.alias, name=f"{self.alias}-positions", clock=self._clock
         )
+        self._began_at = self._began_at or self._clock.wall_s()
         await asyncio.to_thread(positions.open)
         try:
             await asyncio.to_thread(self._look, positions)
             await self._follow(positions, stopping)
         finally:
             positions.close()
+            await asyncio.to_thread(self.tails.close)
 
     @property
     def progress(self) -> Progress | None:
         """Return how far the commits are read; None while that has not begun."""
         return self._nothing_there if self.reader is None else self.reader.progress
+
+    @property
+    def ready_s(self) -> float | None:
+        """Return how long after the start of the process all groups were known first; None until then."""
+        progress = self.progress
+        if self._ready_s is None and self._began_at is not None and progress is not None:
+            after_s = progress.ready_after_s
+            if after_s is not None:
+                self._ready_s = max(0.0, progress.began_at + after_s - self._began_at)
+        return self._ready_s
+
+    @property
+    def cycle_s(self) -> float | None:
+        """Return how long it takes to ask every group once; None where commits are read."""
+        return self.reader.cycle_s if isinstance(self.reader, AdminRounds) else None
+
+    @property
+    def other_groups(self) -> int | None:
+        """Return how many groups of other kinds there are, such as share groups, where that is counted."""
+        return self.reader.others if isinstance(self.reader, AdminRounds) else None
 
     async def _follow(self, positions: Positions, stopping: asyncio.Event) -> None:
         """Look again and again, and read commits as soon as there are any, until told to stop.
@@ -88,6 +127,9 @@ class ClusterWatch:
                 )
                 if reading is not None and reading.done():
                     stop.cancel()
+                    if self._falls_back(reading):
+                        reading = None
+                        continue
                     await reading
                     break
                 if stopping.is_set():
@@ -98,11 +140,44 @@ class ClusterWatch:
                     self._note_problem(str(error))
                 else:
                     self._note_problem("")
+                if await self._may_read_again():
+                    await self._end(reading)
+                    reading = None
         finally:
-            if reading is not None and self.reader is not None:
-                self.reader.stop()
-                await asyncio.wait((reading,), timeout=END_S)
-                self.reader = None
+            await self._end(reading)
+
+    async def _end(self, reading: asyncio.Task[None] | None) -> None:
+        if reading is not None and self.reader is not None:
+            self.reader.stop()
+            await asyncio.wait((reading,), timeout=END_S)
+            self.reader = None
+
+    def _falls_back(self, reading: asyncio.Task[None]) -> bool:
+        """Tell whether the reading ended because it is refused, and go over to the Admin API then."""
+        if self.commits_from != "topic" or not isinstance(reading.exception(), RefusedError):
+            return False
+        self._fall_back()
+        return True
+
+    def _fall_back(self) -> None:
+        self.commits_from, self.reader = "admin", None
+        said, self.refusal = self.refusal, refusal_sentence(self.alias, self._retry_s)
+        self._retry_at_ns = self._clock.monotonic_ns() + int(self._retry_s * 1e9)
+        if not said:
+            self._log.warning(self.refusal, kafka_cluster=self.alias)
+
+    async def _may_read_again(self) -> bool:
+        """Tell whether the commits were refused and may be read now, and go back to them then."""
+        if not self.refusal or self._clock.monotonic_ns() < self._retry_at_ns:
+            return False
+        self._retry_at_ns = self._clock.monotonic_ns() + int(self._retry_s * 1e9)
+        may = TOPIC in self._listed and await asyncio.to_thread(
+            commits_readable, self._settings, cluster=self.alias, clock=self._clock
+        )
+        if may:
+            self.commits_from, self.refusal = "topic", ""
+            self._log.info("the commits of groups may be read now, and are", kafka_cluster=self.alias)
+        return may
 
     def _note_problem(self, sentence: str) -> None:
         if sentence and sentence != self.problem:
@@ -111,7 +186,14 @@ class ClusterWatch:
 
     async def _begin(self, positions: Positions) -> asyncio.Task[None] | None:
         """Begin to read the commits; None where no group has ever committed and there is nothing to read."""
-        count = len(self._listed[TOPIC].led) if TOPIC in self._listed else 0
+        if self.commits_from == "topic" and TOPIC not in self._listed:
+            try:
+                await asyncio.to_thread(positions.ids, [TOPIC])  # or it is only hidden from us
+            except RefusedError:
+                self._fall_back()
+        if self.commits_from == "admin":
+            return self._begin_asking()
+        count = len(self._listed[TOPIC].leaders) if TOPIC in self._listed else 0
         if not count:
             now_s = self._clock.wall_s()
             self._nothing_there = self._nothing_there or Progress(began_at=now_s, ready_after_s=0.0)
@@ -125,33 +207,74 @@ class ClusterWatch:
         from_, to = ({number: max(0, one) for number, one in enumerate(found)} for found in (starts, ends))
         return asyncio.create_task(asyncio.to_thread(self.reader.run, from_, to))
 
+    def _begin_asking(self) -> asyncio.Task[None]:
+        self.reader = AdminRounds(
+            self._settings,
+            self.lag,
+            self.lock,
+            cluster=self.alias,
+            clock=self._clock,
+            random=self._random,
+            tell=lambda sentence: self._log.warning(sentence, kafka_cluster=self.alias),
+        )
+        return asyncio.create_task(asyncio.to_thread(self.reader.run))
+
     def _look(self, positions: Positions) -> None:
         """Read the ends of all partitions; now and then, what topics there are and where logs begin."""
         began_at = self._clock.wall_s()
         rarely = self._looks % TOPICS_EVERY == 0
         if rarely or self._unanswered or TOPIC not in self._listed:
             self._listed = positions.topics()
+            partitions = {name: len(topic.leaders) for name, topic in self._listed.items()}
+            if self.on_reached is not None:
+                self.on_reached(self.alias, positions.cluster_id, partitions)
+                self.on_reached = None
             with self.lock:
-                self.lag.note_topics({name: len(topic.led) for name, topic in self._listed.items()})
-        places, asked = self._asked()
+                self.lag.note_topics(partitions)
+            self._places, self._partitions = self._asked()
+        places, asked = self._places, self._partitions
         # What does not answer has another leader, or the client still knows it under an old epoch: it learns
         # that from metadata alone, which it asks for by itself every five minutes.
         self._unanswered = True
+        # Before, not after: what is committed while ends are read may be past an end, and no contradiction.
+        at_ms = int(self._clock.wall_s() * 1000)
         ends = np.array(positions.read(asked, Which.END), np.int64)
         self._unanswered = bool((ends < 0).any())
-        at_ms = int(self._clock.wall_s() * 1000)
         stables = np.array(positions.read(asked, Which.STABLE), np.int64)
         with self.lock:
             self.lag.note_looked(places, ends, stables, at_ms)
-        if rarely:
-            starts = np.array(positions.read(asked, Which.START), np.int64)
-            with self.lock:
-                self.lag.heads.note_starts(places, starts)
+        self._look_at_starts(positions, places, asked, everywhere=rarely)
         self._look_at_ids(positions, at_ms, everywhere=rarely)
         self._expect(asked, stables.tolist(), at_ms)
         self._looks += 1
         self.looked_at = self._clock.wall_s()
         self.look_took_s = self.looked_at - began_at
+        self.tails.look()
+
+    def _look_at_starts(
+        self,
+        positions: Positions,
+        places: np.ndarray[tuple[int], np.dtype[np.int32]],
+        asked: Sequence[tuple[str, int]],
+        *,
+        everywhere: bool,
+    ) -> None:
+        """Read where logs begin: everywhere, or those that mirrors read, which retention may overtake.
+
+        Of more than STARTS_AT_ONCE of these, some at each look in turn.
+        """
+        if not everywhere:
+            with self.lock:
+                mirrored = {topic for topics in self.lag.mirrored.values() for topic in topics}
+            near = [row for row, (topic, _) in enumerate(asked) if topic in mirrored]
+            if len(near) > STARTS_AT_ONCE:
+                turns = -(-len(near) // STARTS_AT_ONCE)
+                near = near[self._looks % turns :: turns]
+            places, asked = places[near], [asked[row] for row in near]
+        if asked:
+            starts = np.array(positions.read(asked, Which.START), np.int64)
+            with self.lock:
+                self.lag.heads.note_starts(places, starts)
 
     def _look_at_ids(self, positions: Positions, at_ms: int, *, everywhere: bool) -> None:
         """Read the ids of topics that groups read: of all, or of those of which none is known yet."""
@@ -164,20 +287,21 @@ class ClusterWatch:
                     self.lag.note_id(topic, topic_id, at_ms)
                 self.lag.membership.name_topics({one: topic for topic, one in self.lag.ids.items()})
 
-    def _asked(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], list[tuple[str, int]]]:
-        """Return the partitions with a leader, and their places."""
-        asked = [
+    def _asked(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], Partitions]:
+        """Return the places of the partitions with a leader, and their names."""
+        asked = Partitions(
             (name, number)
             for name, topic in self._listed.items()
-            for number, led in enumerate(topic.led)
-            if led
-        ]
+            for number, leader in enumerate(topic.leaders)
+            if leader is not None
+        )
         with self.lock:
             of = {name: self.lag.places.of(name) for name in self._listed}
-        return np.array([of[name][number] for name, number in asked], np.int32), asked
+        places = (of[name][number] for name, number in asked)
+        return np.fromiter(places, np.int32, len(asked)), asked
 
-    def _expect(self, asked: list[tuple[str, int]], stables: list[int], at_ms: int) -> None:
-        if self.reader is not None:
+    def _expect(self, asked: Partitions, stables: list[int], at_ms: int) -> None:
+        if isinstance(self.reader, CommitsReader):
             ends = {
                 number: end
                 for (name, number), end in zip(asked, stables, strict=True)

@@ -49,16 +49,17 @@ class Reason(IntEnum):
     BEYOND_END = 6
     DELETED_UNREAD = 7
     CAUGHT_UP = 8
-    TIME_ABSURD = 9
-    STALLED = 10
-    STOPPED_EMPTY = 11
-    STOPPED = 12
-    REWOUND = 13
-    ONE_COMMIT = 14
-    HISTORY_SHORT = 15
-    GROWING = 16
-    PAUSING = 17
-    MOVING = 18
+    NOTHING_READABLE = 9
+    TIME_ABSURD = 10
+    STALLED = 11
+    STOPPED_EMPTY = 12
+    STOPPED = 13
+    REWOUND = 14
+    ONE_COMMIT = 15
+    HISTORY_SHORT = 16
+    GROWING = 17
+    PAUSING = 18
+    MOVING = 19
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -88,6 +89,7 @@ STATUS_OF = {
     Reason.BEYOND_END: Status.UNKNOWN,
     Reason.DELETED_UNREAD: Status.ERR,
     Reason.CAUGHT_UP: Status.OK,
+    Reason.NOTHING_READABLE: Status.OK,
     Reason.TIME_ABSURD: Status.UNKNOWN,
     Reason.STALLED: Status.STALL,
     Reason.STOPPED_EMPTY: Status.STOP,

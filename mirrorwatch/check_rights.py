@@ -25,12 +25,13 @@ ORDER = ("Describe", "Read", "Write", "Create", "Alter", "DescribeConfigs")
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """What the principal may do with one topic of one cluster, and what for."""
+    """What the principal may do with one topic of one cluster, or with one group, and what for."""
 
     cluster: str
-    topic: str
+    name: str  # `*` for all
     operations: tuple[str, ...]
     purpose: str
+    resource: str = "topic"  # or group
 
 
 def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Right, ...]:
@@ -78,6 +79,6 @@ def acl_command(bootstrap: str, principal: str, right: Right) -> tuple[str, ...]
         f"kafka-acls.sh --bootstrap-server {shlex.quote(bootstrap)} \\",
         "  --command-config admin.properties \\",
         f"  --add --allow-principal {shlex.quote(principal)} \\",
-        f"  --topic {shlex.quote(right.topic)} \\",
+        f"  --{right.resource} {shlex.quote(right.name)} \\",
         " " + "".join(f" --operation {operation}" for operation in right.operations),
     )

@@ -6,30 +6,35 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
+from lagmon.config import CommitsFrom
 from mirrorwatch.check_rights import Right, acl_command, rights, wished_rights
+from mirrorwatch.check_rights_lag import EVERY, lag_rights, wished_lag_rights
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mirrorwatch.check_sheet import Sheet
     from mirrorwatch.configuration import Configuration
 
 
 def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: str) -> None:
     """Write which rights `run` needs where, and how they are granted."""
-    needed = rights(config.clients, config.canary_flows, config.canary)
+    needed = _in_turn(
+        config, (*rights(config.clients, config.canary_flows, config.canary), *lag_rights(config))
+    )
     sheet.heading("Rights that run needs")
     if not needed:
         sheet.say("None: nothing is written and nothing is read.")
         return
-    rows = [(right.cluster, right.topic, ", ".join(right.operations), right.purpose) for right in needed]
+    rows = [(right.cluster, _resource(right), ", ".join(right.operations), right.purpose) for right in needed]
     sheet.table((" cluster", "topic", "operations", "for"), [(f" {row[0]}", *row[1:]) for row in rows])
     created = config.canary.mode is not CanaryMode.PRECREATED
     making = " Create is needed only until the topics are there." if created else ""
     sheet.say(
-        "Read and Write bring Describe with them. No right on a consumer group or on the cluster is needed"
+        f"Read and Write bring Describe with them. No right on {_no_right(config)} is needed"
         f" (brokers before 3.0 also want IdempotentWrite on the cluster of a source).{making} Without"
         " DescribeConfigs all else works, but nothing tells what is wrong with a topic, nor ever the cause"
-        f" record_rejected.{_beating(config)} To see every topic, check also wants Describe on all"
-        " topics; without it, it shows those that it may see."
+        f" record_rejected.{_beating(config)}{_seeing(config)}"
     )
     if wished_rights(config.canary_flows, config.canary):
         sheet.say(
@@ -37,10 +42,41 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
             " dedicated mirror that stands. It keeps the numbers of partitions from there and nothing else;"
             " but that topic holds passwords of the mirror, so the right is worth a thought."
         )
+    if config.lag.on:
+        sheet.say(
+            "Where the lag monitor may also describe the settings of topics, it tells how soon retention"
+            " overtakes a mirror, and copies that get another timestamp; where it may read them, it finds out"
+            " whether a log ends in records that nobody can read, which are no lag. Without Describe on a"
+            " topic, groups and mirrors are not judged there."
+        )
     if acls:
         _print_acls(sheet, config, needed, principal)
     else:
         sheet.say("check --acls prints the commands that grant them.")
+
+
+def _in_turn(config: Configuration, found: Iterable[Right]) -> tuple[Right, ...]:
+    """Return rights by cluster, in the configuration's order."""
+    order = list(config.clients)
+    return tuple(sorted(found, key=lambda right: order.index(right.cluster)))
+
+
+def _resource(right: Right) -> str:
+    return right.name if right.resource == "topic" else f"{right.resource} {right.name}"
+
+
+def _no_right(config: Configuration) -> str:
+    by_admin = config.lag.commits is CommitsFrom.ADMIN
+    return "the cluster" if by_admin else "a consumer group or on the cluster"
+
+
+def _seeing(config: Configuration) -> str:
+    if config.lag.on:
+        return ""
+    return (
+        " To see every topic, check also wants Describe on all topics; without it, it shows those that it may"
+        " see."
+    )
 
 
 def _beating(config: Configuration) -> str:
@@ -60,8 +96,13 @@ def _print_acls(sheet: Sheet, config: Configuration, needed: tuple[Right, ...], 
         sheet.verbatim(f"# cluster {cluster}")
         for right in granted:
             _print_command(sheet, acl_command(bootstrap, principal, right))
-        sheet.verbatim("# for the list of topics in check, if wanted:")
-        _print_wished(sheet, acl_command(bootstrap, principal, Right(cluster, "*", ("Describe",), "")))
+        if not config.lag.on:
+            sheet.verbatim("# for the list of topics in check, if wanted:")
+            _print_wished(sheet, acl_command(bootstrap, principal, Right(cluster, EVERY, ("Describe",), "")))
+        for right in wished_lag_rights(config):
+            if right.cluster == cluster:
+                sheet.verbatim(f"# to know {right.purpose}, if wanted:")
+                _print_wished(sheet, acl_command(bootstrap, principal, right))
         for right in wished_rights(config.canary_flows, config.canary):
             if right.cluster == cluster:
                 sheet.verbatim(f"# to name {right.purpose} that stand, if wanted; it holds passwords too:")

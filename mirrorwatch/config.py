@@ -19,9 +19,8 @@ from runtime.config import HttpConfig, Section, SiblingError, StoreConfig
 # Names that stand in the documentation for parts that this version does not have. They are taken, so that
 # one file serves several versions, and the user is told that they do nothing.
 LATER_SECTIONS = ("checksum", "objectives", "links")
-LATER_FLOW_KEYS = ("lag_from", "group")
 # The same of keys in sections that there are; these have defaults, so it is told where the user wrote one.
-LATER_KEYS = (("http", "external_url"), ("store", "keep", "syncs"))
+LATER_KEYS = (("http", "external_url"),)
 
 BURROW_NAME = "burrow_name"
 """The one key of a cluster that is ours, among those of its Kafka client."""

@@ -12,7 +12,7 @@ from fleet.flow import Flow
 from fleet.mm2 import ByHand
 from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
-from mirrorwatch.config import LATER_FLOW_KEYS, LATER_KEYS, LATER_SECTIONS, FlowSection, RootSection
+from mirrorwatch.config import LATER_KEYS, LATER_SECTIONS, FlowSection, RootSection
 from mirrorwatch.config_burrow_names import names_for_burrow
 from mirrorwatch.config_connect import ConnectAddress
 from mirrorwatch.config_connect_files import refuse_mirror
@@ -328,12 +328,6 @@ class _Reading:
         for name in LATER_SECTIONS:
             if getattr(self._root, name) is not None:
                 self._warnings.append(self._problem((name,), sentence))
-        for flow, said in self._root.flows.items():
-            self._warnings += [
-                self._problem(("flows", flow, key), sentence)
-                for key in LATER_FLOW_KEYS
-                if getattr(said, key) is not None
-            ]
         for key in LATER_KEYS:
             section: Any = self._root
             for part in key[:-1]:

@@ -45,6 +45,12 @@ MEANINGS = {
     "OK": "the group has nothing to read, or moves",
 }
 
+# Of one group, where the Admin API is asked: the pictures and words are about looks then.
+ASKED = (
+    "Its offsets are asked for by the Admin API. A dot is when an offset was seen to have moved, not when "
+    "it was committed; STALL says that the group stands and has members, STOP that it stands and has none."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupsView:
@@ -98,7 +104,12 @@ def look_of(counts: Mapping[str, int]) -> Verdict:
 
 def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Say of each cluster whose groups are not all known why, and how far the reading has come."""
-    return tuple(f"{alias}: {why['sentence']}" for alias, why in document["not_ready"].items())
+    told = tuple(f"{alias}: {why['sentence']}" for alias, why in document["not_ready"].items())
+    source = document.get("commits_from", {})
+    if isinstance(source, str):
+        return told + ((ASKED,) if source == "admin" else ())
+    asked = [alias for alias, one in source.items() if one == "admin"]
+    return told + tuple(f"{alias}: where its groups stand is asked for by the Admin API." for alias in asked)
 
 
 def group_address(kafka_cluster: str, group: str, *, under: str = "/groups") -> str:
@@ -129,7 +140,7 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
         "search": search,
         "kafka_cluster": kafka_cluster,
         "kafka_clusters": document["kafka_clusters"],
-        "place": _place(first, len(document["groups"]), total, lambda offset: list_address(asked, offset)),
+        "place": page_of(first, len(document["groups"]), total, lambda offset: list_address(asked, offset)),
         "address": list_address(asked, first),
         "json_address": "/api/v1" + list_address(asked, first),
         "searched": bool(search or kafka_cluster),
@@ -168,7 +179,7 @@ def group_names(document: Mapping[str, Any]) -> dict[str, Any]:
             for row in document["rows"]
         ),
         "pictured": (bad or document["rows"])[: 6 if bad else 2],
-        "place": _place(document["offset"], len(document["rows"]), document["count"], page_address),
+        "place": page_of(document["offset"], len(document["rows"]), document["count"], page_address),
         "address": page_address(document["offset"]),
         "json_address": "/api/v1" + page_address(document["offset"]),
     }
@@ -212,7 +223,7 @@ def _why(line: Mapping[str, Any]) -> str:
     return f"{topic} {line['worst']['partition']}: {line['sentence']}"
 
 
-def _place(first: int, here: int, total: int, address: Callable[[int], str]) -> dict[str, Any]:
+def page_of(first: int, here: int, total: int, address: Callable[[int], str]) -> dict[str, Any]:
     """Say which rows of how many are shown, with the addresses of the pages before and after."""
     if not here:
         text = f"No rows from {first + 1:,} on: there are {total:,}" if first else ""

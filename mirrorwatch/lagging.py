@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import UnavailableError
-from lagmon.mirror_orders import order_of
 from lagmon.orders import write_orders
+from lagmon.sync_orders import sync_orders
+from mirrorwatch.lag_book import LagBook
+from mirrorwatch.lag_orders import mirror_orders
 from runtime.supervision import Phase, State, supervise
 from runtime.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from canary.report import Reporter
-    from fleet.vocabulary import FlowVerdict
-    from lagmon.mirror_orders import MirrorOrder
+    from fleet.evidence import LagEvidence
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.lag_keeping import LagKeeping
     from runtime.clock import WaitingClock
 
 WHAT = "the lag monitor"
@@ -38,13 +39,23 @@ class Lagging:
         reporter: Reporter,
         log_format: str,
         log_level: str,
+        keeping: LagKeeping,
+        on_offsets: Callable[[str, str, Mapping[int, int], float], None] = lambda *_told: None,
     ) -> None:
+        """Make it; nothing runs before `keep`.
+
+        `on_offsets` is told with each answer, for each flow whose mirror has any, the id of the canary's
+        topic, its next offset of each partition there, and within what time such an offset settles (s).
+        """
         self._clock = clock
         self._reporter = reporter
-        mirrors = _mirrors(config)
+        mirrors = mirror_orders(config)
+        syncs = sync_orders(
+            config.topology.flows, {name: one.lag_from for name, one in config.lag_sources.items()}
+        )
         orders = write_orders(
             config.clients,
-            burrow_names={alias: alias for alias in config.clients},
+            burrow_names=config.burrow_names,
             groups=config.lag.groups,
             groups_exclude=config.lag.groups_exclude,
             per_partition=config.lag.per_partition,
@@ -53,19 +64,34 @@ class Lagging:
             log_format=log_format,
             secrets=config.secrets,
             mirrors=mirrors,
+            snapshot=str(keeping.path),
+            syncs=syncs,
+            commits=config.lag.commits.value,
         )
-        self._watched = {one.name for one in mirrors}
+        self._keeping = keeping
+        self._watched = [one.name for one in mirrors]
+        self.synced = tuple(one.flow for one in syncs)  # flows whose offset syncs are read
         self._worker = Worker("lagmon", what=WHAT, orders=orders, clock=clock)
-        self.flows: dict[str, dict[str, Any]] = {}  # what it last said of each flow, by name
-        self._silence = "The lag monitor has not answered yet."  # why there is nothing to tell, "" else
+        self._book = LagBook(self._watched)
+        self._canary_topic = config.canary.topic
+        self._on_offsets = on_offsets
 
     async def keep(self, stopping: asyncio.Event) -> None:
         """Keep the process at work until told to stop."""
+        ending = asyncio.Event()  # later than `stopping` by what it takes to tell what it knows
 
         async def work() -> None:
-            await self._worker.run(stopping)
+            await self._keeping.hand_over()
+            await self._worker.run(ending)
+
+        async def keep_it() -> None:
+            try:
+                await self._keeping.keep(self.ask, stopping)
+            finally:
+                ending.set()
 
         following = asyncio.create_task(self._follow(stopping))
+        keeping = asyncio.create_task(keep_it())
         try:
             await supervise(
                 WHAT,
@@ -75,32 +101,53 @@ class Lagging:
                 on_state=self._tell,
                 stopping=stopping,
             )
+            if keeping.done():
+                await keeping  # what went wrong there is our bug
         finally:
             following.cancel()
+            keeping.cancel()
             self._worker.close()
+            self._keeping.close()
 
-    def with_parts(self, verdicts: Mapping[str, FlowVerdict]) -> dict[str, FlowVerdict]:
-        """Return the verdicts with what offsets say as one more part of each that is watched by them."""
-        return {
-            name: replace(verdict, parts=(*verdict.parts, ("lag", self._sentence(name))))
-            if name in self._watched
-            else verdict
-            for name, verdict in verdicts.items()
-        }
+    def evidence(self, flow: str) -> LagEvidence | None:
+        """Return what offsets say of a flow right now; None of one that is not watched by them."""
+        return self._book.evidence(flow, now_ns=self._clock.monotonic_ns())
 
-    def _sentence(self, flow: str) -> str:
-        told = self.flows.get(flow)
-        return str(told["sentence"]) if told is not None and not self._silence else self._silence
+    def lag_s(self) -> dict[str, float]:
+        """Return how far behind (s) the worst partition of each flow is, of those of which it is known."""
+        found = {name: self.evidence(name) for name in self._watched}
+        return {name: one.lag_s for name, one in found.items() if one is not None and one.lag_s is not None}
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self._book.move_instants(by_s)
 
     async def _follow(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
             try:
-                _, body = await self.ask("flows")
-                self.flows = {one["flow"]: one for one in json.loads(body)["flows"]}
-                self._silence = ""
+                await self._look()
             except UnavailableError as error:
-                self._silence = f"{str(error)[:1].upper()}{str(error)[1:]}."
+                self._book.fall_silent(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            except (KeyError, TypeError, ValueError) as error:  # the canary goes on without it
+                sentence = f"its answer about flows cannot be read ({error!r}); please report that"
+                self._book.fall_silent(f"The lag monitor says nothing: {sentence}.")
+                self._reporter.problem(f"{WHAT}: flows", sentence)
+            else:
+                self._reporter.settled(f"{WHAT}: flows")
             await self._clock.wait(stopping, timeout_s=ASK_S)
+
+    async def _look(self) -> None:
+        _, body = await self.ask("flows", canary_topic=self._canary_topic)
+        self._book.take(
+            json.loads(body)["flows"],
+            incarnation=self._worker.starts,
+            now_at=self._clock.wall_s(),
+            now_ns=self._clock.monotonic_ns(),
+        )
+        for name in self._watched:
+            told = self._book.canary_offsets(name)
+            if told is not None:
+                self._on_offsets(name, *told)
 
     async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
         """Return its answer; raises UnavailableError with a sentence where it gives none."""
@@ -116,14 +163,3 @@ class Lagging:
             self._reporter.problem(WHAT, state.sentence)
         elif state.phase is Phase.RUNNING and not state.failures:
             self._reporter.settled(WHAT)
-
-
-def _mirrors(config: Configuration) -> list[MirrorOrder]:
-    """Return an order for each flow that is followed by its worker's offsets."""
-    found = []
-    for flow in config.topology.flows:
-        source = config.lag_sources.get(flow.name)
-        if source is None or source.lag_from == "connect-offsets":
-            told = (None, None) if source is None else (source.kafka_cluster, source.topic)
-            found.append(order_of(flow, cluster=told[0], topic=told[1]))
-    return found

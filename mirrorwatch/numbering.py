@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from canary.watch import Instant
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
 from mirrorwatch.unreached import counted_by_side, unreached_of
-from mirrorwatch.viewing import cluster_state
+from mirrorwatch.viewing import cluster_state, recovery_point_age_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +33,12 @@ def service_numbers(
     verdicts: Mapping[str, FlowVerdict],
     states: Mapping[str, tuple[State, float]],
     store_errors: Mapping[str, int],
+    lag_s: Mapping[str, float] | None = None,
 ) -> ServiceNumbers:
-    """Return everything at this instant; a flow that was not judged yet is left out."""
+    """Return everything at this instant; a flow that was not judged yet is left out.
+
+    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known.
+    """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     return ServiceNumbers(
         version,
@@ -42,7 +46,7 @@ def service_numbers(
         dict(store_errors),
         tuple(_cluster(site, states.get(alias), now.at) for alias, site in prober.sites.items()),
         tuple(
-            _flow(config, prober, held, verdicts[name], now)
+            _flow(config, prober, held, verdicts[name], now, lag_s=(lag_s or {}).get(name))
             for name, held in prober.flows.items()
             if name in verdicts
         ),
@@ -63,7 +67,13 @@ def _cluster(site: Site, told: tuple[State, float] | None, now_at: float) -> Clu
 
 
 def _flow(
-    config: Configuration, prober: Prober, held: WatchedFlow, verdict: FlowVerdict, now: Instant
+    config: Configuration,
+    prober: Prober,
+    held: WatchedFlow,
+    verdict: FlowVerdict,
+    now: Instant,
+    *,
+    lag_s: float | None,
 ) -> FlowNumbers:
     flow, watch = held.flow, held.watch
     glance = watch.glance(now.ns)
@@ -77,7 +87,7 @@ def _flow(
         histograms={stage.value: one.copy() for stage, one in watch.histograms.items()},
         threshold_s=flow.threshold_s,
         interval_s=watch.interval_s,
-        recovery_point_age_s=glance.recovery_point_age_s,
+        recovery_point_age_s=recovery_point_age_s(glance.recovery_point_age_s, lag_s),
         last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
         heartbeat_age_s=prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at),
         unreached=counted_by_side(unreached_of(prober, flow.name)),

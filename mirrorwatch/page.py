@@ -22,6 +22,7 @@ from mirrorwatch import words
 from mirrorwatch.charts import latency_chart, newest_measured
 from mirrorwatch.group_page import LOOKS, MEANINGS, ShownName, behind_text, lag_text, offset_text
 from mirrorwatch.group_page_picture import offsets_picture
+from mirrorwatch.mirror_page import flow_address
 from mirrorwatch.picture import picture_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Page:
             "arrow": arrow,
             "behind": behind_text,
             "duration": duration_text,
+            "flow_address": flow_address,
             "heartbeat": words.heartbeat_text,
             "lag": lag_text,
             "latency": words.latency_text,

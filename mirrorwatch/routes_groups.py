@@ -65,7 +65,7 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
         try:
             head, body = await lagging.ask(question, **asked)
         except UnavailableError as error:
-            return _html(page.away(sentence_of(error), now_at=clock.wall_s()), status=503)
+            return html_answer(page.away(sentence_of(error), now_at=clock.wall_s()), status=503)
 
         def draw() -> str:
             document = json.loads(body)
@@ -73,7 +73,7 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
                 return page.away(document["error"], now_at=clock.wall_s())
             return page.draw(template, names(document), now_at=document["now_ms"] / 1000)
 
-        return _html(await asyncio.to_thread(draw), status=head["status"])
+        return html_answer(await asyncio.to_thread(draw), status=head["status"])
 
     return [web.get("/groups", show_list), web.get("/groups/{cluster}/{group:.*}", show_group)]
 
@@ -108,7 +108,8 @@ class GroupCounts:
         return groups_view(json.loads(body))
 
 
-def _html(text: str, *, status: int) -> web.Response:
+def html_answer(text: str, *, status: int) -> web.Response:
+    """Return a page that nobody keeps, compressed where the browser takes that."""
     response = web.Response(text=text, status=status, content_type="text/html", headers=_HEADERS)
     response.enable_compression()
     return response

@@ -28,10 +28,10 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         return web.Response(body=body, status=head["status"], content_type=head["content_type"])
 
     async def show_groups(request: web.Request) -> web.Response:
-        return await _passed_on(lagging, "groups", **list_asked(request, most=100))
+        return await passed_on(lagging, "groups", **list_asked(request, most=100))
 
     async def show_group(request: web.Request) -> web.Response:
-        return await _passed_on(lagging, "group", **group_asked(request, most=MAX_AT_ONCE))
+        return await passed_on(lagging, "group", **group_asked(request, most=MAX_AT_ONCE))
 
     return [
         web.get("/v3/{path:.*}", show_burrow),
@@ -43,7 +43,7 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
 
 def list_asked(request: web.Request, *, most: int) -> dict[str, object]:
     """Return what of the list a request asks for; raises HTTPBadRequest with a sentence."""
-    return _page_asked(request, most) | {
+    return page_asked(request, most) | {
         "search": request.query.get("search", "")[:MAX_SEARCH],
         "kafka_cluster": request.query.get("cluster", ""),
     }
@@ -59,7 +59,7 @@ def group_asked(request: web.Request, *, most: int) -> dict[str, object]:
     called = {"group": unquote(group, errors="surrogatepass")}
     if not group and request.query.get("id"):
         called = {"group_id": request.query["id"]}
-    return _page_asked(request, most) | {"kafka_cluster": unquote(cluster), **called}
+    return page_asked(request, most) | {"kafka_cluster": unquote(cluster), **called}
 
 
 def sentence_of(error: UnavailableError) -> str:
@@ -67,7 +67,8 @@ def sentence_of(error: UnavailableError) -> str:
     return f"{str(error)[:1].upper()}{str(error)[1:]}."
 
 
-def _page_asked(request: web.Request, most: int) -> dict[str, object]:
+def page_asked(request: web.Request, most: int) -> dict[str, object]:
+    """Return from which row on a request wants how many; raises HTTPBadRequest with a sentence."""
     asked = request.query
     try:
         first, most = int(asked.get("offset", "0")), int(asked.get("limit", str(most)))
@@ -78,7 +79,8 @@ def _page_asked(request: web.Request, most: int) -> dict[str, object]:
     return {"first": first, "most": most}
 
 
-async def _passed_on(lagging: Lagging, question: str, **details: Any) -> web.Response:
+async def passed_on(lagging: Lagging, question: str, **details: Any) -> web.Response:
+    """Answer a request for JSON with what the lag monitor says, or with why it says nothing."""
     try:
         head, body = await lagging.ask(question, **details)
     except UnavailableError as error:

@@ -14,10 +14,12 @@ from canary import latches
 from canary.bookkeeper import MIGRATIONS, Bookkeeper
 from canary.leases import incarnations
 from canary.prober import Prober
-from fleet.judgement import follow, follow_calm
 from fleet.series import STORE_OPERATIONS
+from lagmon import snapshot_store, sync_id_tables, sync_tables
 from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.judging import Judging
 from mirrorwatch.keeping import SiteKeeper
+from mirrorwatch.lag_keeping import LagKeeping
 from mirrorwatch.lagging import Lagging
 from mirrorwatch.latching import Latching
 from mirrorwatch.namesakes import of_one_name
@@ -27,9 +29,11 @@ from mirrorwatch.reloading import Reloading
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_groups import GroupCounts, group_routes
 from mirrorwatch.routes_lag import lag_routes
+from mirrorwatch.routes_mirrors import mirror_routes
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_upkeep import upkeep_routes
-from mirrorwatch.verdict_lines import lines_of
+from mirrorwatch.stale_complaints import of_cluster, of_what_is_left
+from mirrorwatch.sync_keeping import SyncKeeper
 from mirrorwatch.viewing import service_view
 from runtime import logs
 from runtime.clock import SystemClock
@@ -39,13 +43,12 @@ from runtime.limits import allow_many_files, use_enough_threads
 from runtime.store import Store, installation_id
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from aiohttp import web
 
     from canary.config import CanaryConfig
     from canary.latches import Latch
-    from fleet.vocabulary import FlowVerdict
     from mirrorwatch.changes import Changes
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.group_page import GroupsView
@@ -81,11 +84,16 @@ class Service:
         self._started_at = self._clock.wall_s()
         self._complaints = Complaints(logs.get("problems"))
         self._store_errors: Counter[str] = Counter(dict.fromkeys(STORE_OPERATIONS, 0))
-        self._verdicts: dict[str, FlowVerdict] = {}
         self._keeper = SiteKeeper(clock=self._clock, reporter=self)
         self._store = Store(
             config.store.database_url(config.directory),
-            migrations=(*MIGRATIONS, *latches.MIGRATIONS),
+            migrations=(
+                *MIGRATIONS,
+                *latches.MIGRATIONS,
+                *sync_tables.MIGRATIONS,
+                *sync_id_tables.MIGRATIONS,
+                *snapshot_store.MIGRATIONS,
+            ),
             on_error=self._note_store_error,
             clock=self._clock,
         )
@@ -103,8 +111,20 @@ class Service:
         if config.lag.on:
             form, level = logged
             self._lagging = Lagging(
-                config, clock=self._clock, reporter=self, log_format=form, log_level=level
+                config,
+                clock=self._clock,
+                reporter=self,
+                log_format=form,
+                log_level=level,
+                keeping=LagKeeping(
+                    self._store, replica=config.store.replica, clock=self._clock, reporter=self
+                ),
+                on_offsets=self._note_offsets,
             )
+        self._judging = Judging(
+            lag_of=self._lagging.evidence if self._lagging is not None else lambda _flow: None,
+            tell=lambda line: getattr(self._log, line.level)(line.sentence, **line.facts),
+        )
         self._server = HttpServer()
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
@@ -166,6 +186,7 @@ class Service:
             reloading = group.create_task(reloads.keep(prober, group))
             if self._lagging is not None:
                 group.create_task(self._lagging.keep(shutdown.stopping))
+                endless.append(group.create_task(self._sync_keeper(self._lagging).keep()))
             sending = group.create_task(prober.send(shutdown.stopping))
             await shutdown.stopping.wait()
             await reloads.end()
@@ -182,6 +203,16 @@ class Service:
         await self._latching.look(prober)
         for name, held in prober.flows.items():
             self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
+
+    def _sync_keeper(self, lagging: Lagging) -> SyncKeeper:
+        return SyncKeeper(
+            self._store,
+            lagging,
+            lagging.synced,
+            keep_s=self._config.store.keep.syncs,
+            clock=self._clock,
+            reporter=self,
+        )
 
     async def _warn_of_namesakes(self) -> None:
         warning = of_one_name(
@@ -206,11 +237,9 @@ class Service:
             self._server.use_tokens(config.http)
             if config.web_config.users != former.web_config.users:  # else the passwords stay known
                 self._server.use_users(config.web_config)
-            for name in changes.ended:
-                self._verdicts.pop(name, None)
-            for complaint in self._complaints.active():
-                if _is_over(complaint.where, prober):
-                    self.settled(complaint.where)
+            self._judging.forget(changes.ended)
+            for where in of_what_is_left(self._complaints.active(), prober):
+                self.settled(where)
             self._judge(prober)
 
         return Reloading(
@@ -226,9 +255,8 @@ class Service:
 
     def _forget(self, alias: str) -> None:
         """Complain no more of a cluster that was left."""
-        for complaint in self._complaints.active():
-            if complaint.where == alias or complaint.where.startswith(f"{alias}: "):
-                self.settled(complaint.where)
+        for where in of_cluster(self._complaints.active(), alias):
+            self.settled(where)
 
     # --- what an operator may order
 
@@ -256,27 +284,29 @@ class Service:
 
     def _judge(self, prober: Prober) -> None:
         prober.doubts.notice()  # before the time is read: it may find that the clock was set
-        now_at = self._clock.wall_s()
-        for name in prober.flows:
-            before = self._verdicts.get(name)
-            calm = prober.calm(name)
-            if calm is not None:
-                verdict = follow_calm(before, calm, now_at=now_at)
-            else:
-                verdict = follow(before, prober.evidence(name), now_at=now_at)
-            self._verdicts[name] = verdict
-            for line in lines_of(before, verdict):
-                getattr(self._log, line.level)(line.sentence, **line.facts)
+        self._judging.judge(prober, now_at=self._clock.wall_s())
         for alias, site in prober.sites.items():
             if site.reached:
                 self._keeper.note_reached(alias)
 
+    def _note_offsets(
+        self, flow: str, topic_id: str, next_offsets: Mapping[int, int], settles_s: float
+    ) -> None:
+        """Hand on how far a mirror itself says that it is with the canary's topic."""
+        if self._prober is not None:
+            self._prober.note_positions(flow, topic_id, next_offsets, settles_s=settles_s)
+
+    def _lag_s(self) -> dict[str, float]:
+        return {} if self._lagging is None else self._lagging.lag_s()
+
     def _move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""
+        if self._lagging is not None:
+            self._lagging.move_instants(by_s)
         self._keeper.move_instants(by_s)
         self._complaints.move_instants(by_s)
         self._started_at += by_s
-        self._verdicts = {name: one.moved(by_s) for name, one in self._verdicts.items()}
+        self._judging.move_instants(by_s)
 
     # --- the reporter of the canary's loops
 
@@ -321,7 +351,11 @@ class Service:
     def _lag_routes(self, page: Page) -> list[web.RouteDef]:
         if self._lagging is None:
             return []
-        return [*lag_routes(self._lagging), *group_routes(self._lagging, page=page, clock=self._clock)]
+        return [
+            *lag_routes(self._lagging),
+            *group_routes(self._lagging, page=page, clock=self._clock),
+            *mirror_routes(self._lagging, page=page, clock=self._clock),
+        ]
 
     def _group_counts(self) -> Callable[[], Awaitable[GroupsView]] | None:
         return None if self._lagging is None else GroupCounts(self._lagging, clock=self._clock).view
@@ -335,7 +369,8 @@ class Service:
             version=self._version,
             clock=self._clock,
             started_at=self._started_at,
-            verdicts=self._verdicts if self._lagging is None else self._lagging.with_parts(self._verdicts),
+            verdicts=self._judging.verdicts,
+            lag_s=self._lag_s(),
             states=self._keeper.states,
             complaints=self._complaints.active(),
         )
@@ -348,16 +383,8 @@ class Service:
             self._prober,
             version=self._version,
             clock=self._clock,
-            verdicts=self._verdicts,
+            verdicts=self._judging.verdicts,
+            lag_s=self._lag_s(),
             states=self._keeper.states,
             store_errors=self._store_errors,
         )
-
-
-def _is_over(where: str, prober: Prober) -> bool:
-    """Tell whether a complaint is about a topic that is not read, or not written, any more."""
-    alias, _, what = where.partition(": ")
-    deed, _, topic = what.partition(" ")
-    if deed == "reading" and topic and alias in prober.sites:
-        return topic not in prober.sites[alias].wanted
-    return deed == "writing" and alias not in prober.probings

@@ -35,11 +35,15 @@ def service_view(
     verdicts: Mapping[str, FlowVerdict],
     states: Mapping[str, tuple[State, float]],
     complaints: Iterable[Complaint],
+    lag_s: Mapping[str, float] | None = None,
 ) -> ServiceView:
-    """Return everything at this instant, flows worst first."""
+    """Return everything at this instant, flows worst first.
+
+    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known.
+    """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
-        _flow_view(prober, held, verdicts[name], config, now)
+        _flow_view(prober, held, verdicts[name], config, now, lag_s=(lag_s or {}).get(name))
         for name, held in prober.flows.items()
         if name in verdicts
     ]
@@ -99,8 +103,22 @@ def cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) -
             return "down", seen_at, control.sentence
 
 
+def recovery_point_age_s(canary_s: float | None, lag_s: float | None) -> float | None:
+    """Return the larger of the age of the newest probe downstream and the worst partition's lag.
+
+    A canary that is fresh may hide a topic that is hours behind.
+    """
+    return max((one for one in (canary_s, lag_s) if one is not None), default=None)
+
+
 def _flow_view(
-    prober: Prober, held: WatchedFlow, verdict: FlowVerdict, config: Configuration, now: Instant
+    prober: Prober,
+    held: WatchedFlow,
+    verdict: FlowVerdict,
+    config: Configuration,
+    now: Instant,
+    *,
+    lag_s: float | None,
 ) -> FlowView:
     flow, watch = held.flow, held.watch
     state, sentence = prober.state(flow.name)
@@ -120,7 +138,7 @@ def _flow_view(
         interval_s=watch.interval_s,
         partitions=len(glance.partitions),
         books=watch.books.as_dict(),
-        recovery_point_age_s=glance.recovery_point_age_s,
+        recovery_point_age_s=recovery_point_age_s(glance.recovery_point_age_s, lag_s),
         unreached=unreached_of(prober, flow.name),
         heartbeat_age_s=prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at),
         last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),

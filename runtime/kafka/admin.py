@@ -13,10 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec
+from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
-from runtime.kafka.failures import Symptoms, explain, listening_logger
+from runtime.kafka.admin_client import make_admin_client
+from runtime.kafka.failures import Symptoms, explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,19 +78,13 @@ class ClusterAdmin:
 
         Raises ConfigurationError where the client does not accept its settings.
         """
-        config: dict[str, Any] = {
-            **self._settings.librdkafka,
-            "client.id": f"mirrorwatch-{self._cluster}-admin",
-            "reconnect.backoff.ms": 100,
-            "reconnect.backoff.max.ms": 1000,
-            "error_cb": self._symptoms.hear_error,
-        }
-        try:
-            self._client = await asyncio.to_thread(
-                AdminClient, config, logger=listening_logger(self._symptoms)
-            )
-        except KafkaException as error:
-            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
+        self._client = await asyncio.to_thread(
+            make_admin_client,
+            self._settings,
+            cluster=self._cluster,
+            name=f"{self._cluster}-admin",
+            symptoms=self._symptoms,
+        )
 
     async def close(self) -> None:
         """Let the client go; closing it waits for its threads, so not on the event loop."""

@@ -39,18 +39,21 @@ class Batch:
     """What came at once, in the order of each partition.
 
     `ends` are the partitions that were read to their end, which was at this offset. `times_ms` are the
-    records' own timestamps, -1 where one has none; nothing where they were not asked for.
+    records' own timestamps, -1 where one has none, and `offsets` their offsets; nothing where they were not
+    asked for.
     """
 
     keys: list[bytes | None]
     values: list[bytes | None]
     times_ms: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
     faults: list[MirrorwatchError] = field(default_factory=list)
+    refused: MirrorwatchError | None = None  # why nothing will come: the topic may not be read
 
 
 class Bulk:
-    """Reads whole partitions of one topic of one cluster; `timed` asks for the records' timestamps."""
+    """Reads whole partitions of one topic of one cluster; `timed` asks for their timestamps and offsets."""
 
     def __init__(
         self, settings: ClientSettings, *, cluster: str, topic: str, name: str, timed: bool = False
@@ -97,11 +100,14 @@ class Bulk:
                 if self._timed:
                     kind, at_ms = message.timestamp()
                     batch.times_ms.append(-1 if kind == TIMESTAMP_NOT_AVAILABLE else at_ms)
+                    batch.offsets.append(message.offset())
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
                 batch.ends[message.partition()] = message.offset()
             else:
                 failure = explain(error, cluster=self._cluster, doing=self._doing, symptoms=self._symptoms)
                 batch.faults.append(failure)
+                if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                    batch.refused = failure
         if batch.keys:
             self._symptoms.clear()
         return batch

@@ -1,30 +1,35 @@
-"""Where the logs of a cluster's partitions begin and end: thousands of them at a time, over one admin client.
+"""Where the logs of a cluster's partitions begin and end: thousands of them at a time.
 
-It blocks, and belongs on a thread. A partition whose leader is away is not asked: the client would try to
-reach it thousands of times a second meanwhile, and give -1001 without an error in the end.
+It blocks, and belongs on a thread. A question is for partitions of one leader (`quick_offsets` says why it
+is cheap that way); where it fails, each partition is asked about by itself, over an admin client. A partition
+whose leader is away, or did not answer lately, is not asked (`leaders` says why).
 """
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from concurrent.futures import TimeoutError as LateError
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import OffsetSpec
 
-from fleet.errors import UnavailableError
-from runtime.kafka.failures import Symptoms, explain, listening_logger
+from fleet.errors import MirrorwatchError, UnavailableError
+from runtime.kafka.admin_client import make_admin_client
+from runtime.kafka.failures import Symptoms, explain
+from runtime.kafka.leaders import Leaders
+from runtime.kafka.quick_offsets import AT_ONCE, FIRST, NEXT, QuickOffsets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
     from runtime.clock import Clock
     from runtime.kafka.translation import ClientSettings
 
-CHUNK = 500  # partitions in one request
-TOPICS_AT_ONCE = 500
+TOPICS_AT_ONCE = 50  # whose ids are asked for: an answer makes several objects of each partition
 MAX_TOPICS = 100_000
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 
@@ -39,10 +44,47 @@ class Which(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A topic as metadata shows it: of each partition whether its leader is there, by number."""
+    """A topic as metadata shows it: of each partition the leader, by number; None where none is there."""
 
     name: str
-    led: tuple[bool, ...]
+    leaders: tuple[int | None, ...]
+
+
+class Partitions(Sequence[tuple[str, int]]):
+    """Topics and numbers of many partitions, in a fifth of the room that a list of pairs takes."""
+
+    def __init__(self, partitions: Iterable[tuple[str, int]] = ()) -> None:
+        self._topics: list[str] = []
+        self._numbers = array("i")
+        for topic, number in partitions:
+            self._topics.append(topic)
+            self._numbers.append(number)
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, int]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[str, int]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[str, int] | list[tuple[str, int]]:
+        if isinstance(index, slice):
+            return list(zip(self._topics[index], self._numbers[index], strict=True))
+        return self._topics[index], self._numbers[index]
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return zip(self._topics, self._numbers, strict=True)
+
+
+@dataclass(slots=True)
+class _Question:
+    """Partitions of one leader that are asked about together; None: the leader is not known."""
+
+    leader: int | None
+    rows: array[int]  # where each stands in what was asked for
+    places: list[TopicPartition]
 
 
 class Positions:
@@ -58,24 +100,32 @@ class Positions:
         self._timeout_s = timeout_s
         self._symptoms = Symptoms()
         self._client: Any = None
+        self._quick: dict[bool, QuickOffsets] = {}  # by whether ends are of what is committed
+        self._leaders = Leaders()
+        self._leaders_of: dict[str, tuple[int | None, ...]] = {}  # by topic, as listed last
+        self._asked: Partitions | None = None
+        self._questions: list[_Question] = []  # for what was asked last: it is asked again and again
+        self.cluster_id = ""  # as the cluster itself tells it, "" until its topics are read
 
     def open(self) -> None:
-        """Make the client; it connects when the first question is asked."""
-        config: dict[str, Any] = {
-            **self._settings.librdkafka,
-            "client.id": f"mirrorwatch-{self._name}",
-            "reconnect.backoff.ms": 100,
-            "reconnect.backoff.max.ms": 1000,
-            "error_cb": self._symptoms.hear_error,
-        }
-        try:
-            self._client = AdminClient(config, logger=listening_logger(self._symptoms))
-        except KafkaException as error:
-            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
+        """Make the clients; they connect when the first question is asked."""
+        self._client = make_admin_client(
+            self._settings, cluster=self._cluster, name=self._name, symptoms=self._symptoms
+        )
+        for committed in (False, True):
+            self._quick[committed] = QuickOffsets(
+                self._settings,
+                cluster=self._cluster,
+                name=self._name,
+                committed=committed,
+                symptoms=self._symptoms,
+            )
 
     def close(self) -> None:
-        """Let the client go."""
+        """Let the clients go."""
         self._client = None
+        while self._quick:
+            self._quick.popitem()[1].close()
 
     def topics(self) -> dict[str, Listed]:
         """Return every topic that may be seen, by name; raises UnavailableError or RefusedError."""
@@ -88,18 +138,24 @@ class Positions:
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
         self._symptoms.clear()
+        self.cluster_id = str(found.cluster_id or "")
         brokers = found.brokers
-        return {
+        listed = {
             name: Listed(
                 name,
                 tuple(
-                    topic.partitions[number].leader in brokers if number in topic.partitions else False
+                    topic.partitions[number].leader
+                    if number in topic.partitions and topic.partitions[number].leader in brokers
+                    else None
                     for number in range(max(topic.partitions, default=-1) + 1)
                 ),
             )
             for name, topic in sorted(found.topics.items())[:MAX_TOPICS]
             if topic.error is None
         }
+        self._leaders_of = {name: topic.leaders for name, topic in listed.items()}
+        self._asked = None  # what is asked next may have other leaders
+        return listed
 
     def ids(self, topics: Sequence[str]) -> dict[str, str]:
         """Return the ids of those of these topics that are there; raises as `topics` where none comes."""
@@ -123,29 +179,95 @@ class Positions:
     def read(self, partitions: Sequence[tuple[str, int]], which: Which) -> list[int]:
         """Return the offset asked for of each, -1 where it did not come.
 
-        Raises UnavailableError or RefusedError with the reason of one where none came at all.
+        Raises UnavailableError or RefusedError with the reason of one where none came at all. Of `Partitions`
+        the newest are kept in mind: to ask for the same ones again is cheaper.
         """
-        spec, isolation = _spec(which)
+        if partitions is self._asked:
+            questions = self._questions
+        else:
+            questions = self._grouped(partitions)
+            if isinstance(partitions, Partitions):
+                self._asked, self._questions = partitions, questions
         found = [-1] * len(partitions)
         failure: Exception | None = None
-        for start in range(0, len(partitions), CHUNK):
-            chunk = partitions[start : start + CHUNK]
-            asked = {TopicPartition(topic, number): spec for topic, number in chunk}
-            until_ns = self._clock.monotonic_ns() + int((self._timeout_s + _GRACE_S) * 1e9)
-            futures = self._client.list_offsets(
-                asked, isolation_level=isolation, request_timeout=self._timeout_s
-            )
-            for place, future in enumerate(futures.values(), start):
-                try:
-                    offset = int(
-                        future.result(max(0.0, (until_ns - self._clock.monotonic_ns()) / 1e9)).offset
-                    )
-                    found[place] = max(offset, -1)
-                except (KafkaException, LateError) as error:
-                    failure = error
+        for question in questions:
+            now_ns = self._clock.monotonic_ns()
+            if question.leader is not None and self._leaders.is_silent(question.leader, now_ns):
+                failure = failure or self._silent(question.leader)
+                continue
+            offsets, why = self._ask(question, which)
+            failure = why or failure
+            for row, offset in zip(question.rows, offsets, strict=True):
+                found[row] = offset
+            if question.leader is not None:
+                answered = max(offsets) >= 0 or why is None
+                self._leaders.note_one(question.leader, answered=answered, now_ns=self._clock.monotonic_ns())
+        for quick in self._quick.values():
+            quick.listen()
+        if isinstance(failure, MirrorwatchError) and max(found, default=-1) < 0:
+            raise failure
         if failure is not None and max(found, default=-1) < 0:
             raise self._told(failure, "reading where partitions begin and end") from failure
         return found
+
+    def _grouped(self, partitions: Sequence[tuple[str, int]]) -> list[_Question]:
+        """Return the questions that these partitions are asked about in."""
+        open_ones: dict[int | None, _Question] = {}
+        found = []
+        for row, (topic, number) in enumerate(partitions):
+            leaders = self._leaders_of.get(topic, ())
+            leader = leaders[number] if number < len(leaders) else None
+            question = open_ones.get(leader)
+            if question is None or len(question.rows) == AT_ONCE:
+                question = open_ones[leader] = _Question(leader, array("i"), [])
+                found.append(question)
+            question.rows.append(row)
+            question.places.append(TopicPartition(topic, number))
+        return found
+
+    def _ask(self, question: _Question, which: Which) -> tuple[list[int], Exception | None]:
+        """Return the offsets of a question's partitions, -1 where none came, and a reason for that."""
+        quick = self._quick[which is Which.STABLE]
+        places = question.places
+        try:
+            what = FIRST if which is Which.START else NEXT
+            found = quick.ask(places, what, timeout_s=self._timeout_s / 2)
+        except KafkaException as error:
+            found = [-1] * len(places)
+            if _code(error) == KafkaError._TIMED_OUT:  # noqa: SLF001 - the client's name for it
+                return found, error
+        missing = [place for place, offset in enumerate(found) if offset < 0]
+        if not missing:
+            return found, None
+        # The partition is new or has another leader, which this client does not know yet; or it is gone.
+        quick.learn({places[one].topic for one in missing})
+        singly, failure = self._ask_singly([places[one] for one in missing], which)
+        for one, offset in zip(missing, singly, strict=True):
+            found[one] = offset
+        return found, failure
+
+    def _ask_singly(
+        self, places: Sequence[TopicPartition], which: Which
+    ) -> tuple[list[int], Exception | None]:
+        spec, isolation = _spec(which)
+        failure: Exception | None = None
+        until_ns = self._clock.monotonic_ns() + int((self._timeout_s + _GRACE_S) * 1e9)
+        futures = self._client.list_offsets(
+            dict.fromkeys(places, spec), isolation_level=isolation, request_timeout=self._timeout_s
+        )
+        found = [-1] * len(places)
+        for place, future in enumerate(futures.values()):
+            try:
+                left_s = max(0.0, (until_ns - self._clock.monotonic_ns()) / 1e9)
+                found[place] = max(int(future.result(left_s).offset), -1)
+            except (KafkaException, LateError) as error:
+                failure = error
+        return found, failure
+
+    def _silent(self, leader: int) -> UnavailableError:
+        return UnavailableError(
+            f"cluster {self._cluster}: broker {leader} did not answer a moment ago; see whether it is up"
+        )
 
     def _told(self, failure: Exception, doing: str) -> Exception:
         if isinstance(failure, KafkaException):

@@ -27,12 +27,9 @@ REFUSES = "A.mirrorwatch-canary on B takes no more than 200 bytes at once. Raise
 
 # What this version has no evidence for: each belongs to a part that does not exist yet.
 LATER = {
-    Cause.TASK_FAILED: "the status topic of Connect",
-    Cause.RETIMED: "the audit, or the timestamp type in the inventory",
     Cause.ABORTED_TRANSACTION: "the audit",
     Cause.THROTTLED: "quotas of the mirror's clients",
     Cause.PAUSED: "the status topic of Connect",
-    Cause.OFFSETS_NOT_COMMITTING: "the offsets topic of Connect",
 }
 
 
@@ -974,8 +971,9 @@ def test_the_table(row):
 def test_every_verdict_and_every_cause_has_a_row_or_stands_in_the_list_of_later_parts():
     produced = {row.cause for row in ROWS if row.cause is not None}
     assert {row.verdict for row in ROWS} == set(Verdict)
-    assert produced | set(LATER) == set(Cause)
-    assert not produced & set(LATER)
+    by_offsets = {Cause.TASK_FAILED, Cause.RETIMED, Cause.OFFSETS_NOT_COMMITTING}  # test_judgement_offsets
+    assert produced | set(LATER) | by_offsets == set(Cause)
+    assert not produced & (set(LATER) | by_offsets)
 
 
 def test_every_sentence_reads_as_one():

@@ -8,7 +8,7 @@ from fleet.flow import Flow
 from lagmon.cluster import ClusterLag
 from lagmon.mirror_flow import MirrorFlow
 from lagmon.mirror_orders import order_of
-from lagmon.mirror_rows import partition_documents
+from lagmon.mirror_pages import partition_page
 from lagmon.mirror_verdict import judge_flow
 
 NOW = 1_790_000_000_000
@@ -18,13 +18,17 @@ S = 1000
 class Mirrored:
     """A flow whose clock is `now`; `orders` has two partitions unless `topics` says otherwise."""
 
-    def __init__(self, topics=None, *, target=None, flush_s=1.0, **flow):
+    def __init__(
+        self, topics=None, *, target=None, flush_s=1.0, lag_from="connect-offsets", group=None, **flow
+    ):
         topics = topics or {"orders": 2}
         target = {f"A.{name}": count for name, count in topics.items()} if target is None else target
         settings = {"mirror_version": "4.3", "offset_flush_interval_s": flush_s, **flow}
         self.now = NOW
         self.a, self.b = (ClusterLag(wanted=lambda *_: True) for _ in range(2))
-        self.flow = MirrorFlow(order_of(Flow("A", "B", **settings)), self.a, self.b)
+        self.flow = MirrorFlow(
+            order_of(Flow("A", "B", **settings), lag_from=lag_from, group=group), self.a, self.b
+        )
         self.a.note_topics(topics)
         self.b.note_topics(target)
         self.ends, self.target_ends, self.starts = {}, {}, {}
@@ -78,7 +82,8 @@ class Mirrored:
         return judge_flow(self.flow, self.sight())
 
     def flow_rows(self):
-        return partition_documents(self.flow, self.sight())
+        rows, _ = partition_page(self.flow, self.sight())
+        return sorted(rows, key=lambda row: (row["topic"], row["partition"]))
 
     def slot(self, topic="orders", partition=0):
         return self.flow.windows.slot(topic, partition)

@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
+from lagmon.names import Places
 from lagmon.words import Reason, Status
 
 NOW = 1_790_000_000_000
@@ -135,3 +136,12 @@ def test_no_groups_at_all_is_no_trouble():
     desk = Desk()
     sight = desk.lag.see(NOW)
     assert (len(sight.rows.reason), len(sight.groups.status)) == (0, 0)
+
+
+def test_the_topics_that_groups_read_are_told_once_each_and_without_those_of_nobody():
+    claimed = iter(range(1000))
+    places = Places(lambda count: np.array([next(claimed) for _ in range(count)], np.int32), lambda _: None)
+    of = {name: places.take(name, 1) for name in ("t", "u", "v")}
+    assert places.topics_of(np.array([of["v"], -1, of["t"], of["v"]], np.int32)) == {"t", "v"}
+    assert places.topics_of(np.array([-1], np.int32)) == set()
+    assert places.topics_of(np.zeros(0, np.int32)) == set()

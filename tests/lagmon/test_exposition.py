@@ -132,3 +132,16 @@ def test_chunks_are_bounded_and_small_families_share_one():
 
 def test_nothing_is_told_by_a_name_that_is_not_the_catalogues():
     assert {one.name.upper() for one in LAG_CATALOGUE} <= set(vars(series_lag))
+
+
+def test_what_is_told_is_what_stood_when_it_was_asked_for():
+    lags, groups = Family(GROUP_PARTITION_LAG_RECORDS, max_series=1), Family(GROUP_STATUS)
+    exposition = Exposition([groups, lags])
+    groups.put(0, ["A", "g"])
+    lags.put(0, ["A", "g", "t", "0"])
+    values = {groups: np.array([1]), lags: np.array([7])}
+    expected = rendered(exposition, values)
+    late = exposition.render(values, Form.PLAIN)
+    groups.drop(0)
+    lags.put(5, ["A", "g", "t", "5"])  # a row that the values don't reach, and one that the cap leaves out
+    assert b"".join(joined(b"", late, Form.PLAIN)).decode() == expected

@@ -183,3 +183,24 @@ def test_it_says_how_far_the_reading_has_come(state, progress, phase, sentence):
 
 def test_nothing_is_said_once_all_was_read():
     assert not_ready(State("A", Phase.RUNNING), Progress(began_at=1.0, ready_after_s=0.0)) is None
+
+
+def test_groups_that_are_asked_are_told_by_how_many_were():
+    progress = Progress(began_at=1.0, total_groups=5000, asked_groups=1200, problem="one of them refuses")
+    told = not_ready(State("A", Phase.RUNNING), progress)
+    assert told["sentence"] == (
+        "The Admin API is being asked where the groups stand: 1,200 of 5,000 groups. One of them refuses."
+    )
+    told = not_ready(None, Progress(began_at=1.0, total_groups=0))
+    assert told["sentence"] == "The Admin API is being asked which groups there are."
+
+
+async def test_where_offsets_come_from_is_told_of_clusters_and_of_a_group(monitored):
+    monitored.watches["A"].commits_from = "admin"
+    monitored.watches["A"].lag.group_states["billing"] = "stable"
+    _, document = await told(monitored, "groups")
+    assert document["commits_from"] == {"A": "admin", "B": "topic"}
+    _, one = await told(monitored, "group", kafka_cluster="A", group="billing")
+    assert (one["commits_from"], one["state"]) == ("admin", "stable")
+    _, other = await told(monitored, "group", kafka_cluster="B", group="billing")
+    assert (other["commits_from"], other["state"]) == ("topic", None)

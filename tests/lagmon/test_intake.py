@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value, encode_group_key
+from fleet.errors import MalformedError
+from fleet.wire_commits import (
+    CommitKey,
+    decode_key,
+    encode_commit_key,
+    encode_commit_value,
+    encode_group_key,
+)
+from lagmon.columns import usual_key
 from lagmon.heads import Heads
-from lagmon.intake import Intake
+from lagmon.intake import MAX_PARTITION, Intake
 from lagmon.membership import Membership
 from lagmon.names import Places, Slots
 from lagmon.rings import LENGTH, Rings
@@ -171,3 +179,39 @@ def test_what_is_read_anew_is_not_appended_to_what_was_read_before():
     assert intake.taken.commits == 4
     intake.forget_all()
     assert windows(intake) == {}
+
+
+NAMES = st.text(max_size=8).map(lambda text: text.encode("utf-8", "surrogatepass"))
+
+
+@given(st.sampled_from((0, 1, 2, 3, 256)), NAMES, NAMES, st.integers(-2, 2**31 - 1), st.integers(-3, 3))
+def test_the_quick_reading_of_keys_says_what_the_slow_one_says_or_nothing(version, group, topic, number, cut):
+    written = (len(name).to_bytes(2, "big") + name for name in (group, topic))
+    key = version.to_bytes(2, "big") + b"".join(written) + number.to_bytes(4, "big", signed=True)
+    key = key[:cut] if cut < 0 else key + bytes(cut)
+    try:
+        slow = decode_key(key)
+    except MalformedError:
+        slow = None
+    quick = usual_key(key)
+    if isinstance(slow, CommitKey) and not cut:
+        assert quick == (slow.group, slow.topic, slow.partition)
+    else:
+        # Bytes that are too few for the lengths before them, or too many, are left to the slow one.
+        assert quick is None or quick == (slow.group, slow.topic, slow.partition)
+
+
+def test_a_partition_that_no_topic_can_have_makes_no_places():
+    intake = make()
+    keys = [encode_commit_key("g", "t", number) for number in (2**31 - 1, MAX_PARTITION + 1, 1)]
+    intake.take(keys, [encode_commit_value(1, 1)] * 3, read_ms=5, live=True)
+    assert (intake.taken.absurd, intake.taken.commits, intake.taken.records) == (2, 1, 3)
+    assert len(intake.places.of("t")) == 2
+
+
+def test_wanted_is_asked_anew_where_group_or_topic_change():
+    intake = make(wanted=lambda group, topic: (group, topic) != ("g", "t"))
+    keys = [encode_commit_key(*name, 0) for name in (("g", "t"), ("g", "u"), ("h", "t"), ("g", "t"))]
+    intake.take(keys, [encode_commit_value(1, 1)] * 4, read_ms=5, live=True)
+    assert set(windows(intake)) == {("g", "u", 0), ("h", "t", 0)}
+    assert intake.taken.passed_over == 2

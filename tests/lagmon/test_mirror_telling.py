@@ -10,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from fleet import series_lag
 from lagmon.exposition import Exposition
 from lagmon.exposition_format import Form
-from lagmon.mirror_rows import flow_document, partition_documents
+from lagmon.mirror_pages import partition_page
+from lagmon.mirror_rows import flow_document
 from lagmon.mirror_telling import MirrorTelling
 from tests.lagmon.mirrors import Mirrored
 
@@ -103,7 +104,9 @@ def test_documents_hold_what_a_person_checks_by_hand(flow):
     found = flow.sight()
     told = json.loads(json.dumps(flow_document(flow.flow, found, flow.verdict(), since_ms=1)))
     assert (told["flow"], told["lag_records"], told["unknown_partitions"]) == ("A->B", 300, 0)
-    rows = json.loads(json.dumps(partition_documents(flow.flow, found)))
+    page, count = partition_page(flow.flow, found)
+    assert (page[0]["topic"], count) == ("orders", 3)  # the worst first
+    rows = json.loads(json.dumps(sorted(page, key=lambda row: (row["topic"], row["partition"]))))
     assert [(row["topic"], row["partition"], row["next_offset"]) for row in rows] == [
         ("new", 0, None),
         ("orders", 0, 6000),

@@ -19,7 +19,15 @@ NOTHING = window()
 ONE = window((100, 30, 5))
 SLOW = window((100, 3600, 5), (110, 1800, 5), (120, 0, 5))  # every half hour
 BACK = window((100, 20, 5), (150, 10, 5), (40, 5, 90), (60, 0, 90))
-GROWING = window((100, 60, 5), (110, 30, 5), (120, 0, 6))
+
+
+def rising(*lags, over=90):
+    """Return a group that moves by ten records a commit, evenly over so many seconds, with these lags."""
+    gap = over / (len(lags) - 1)
+    return window(*[(100 + 10 * at, over - gap * at, lag) for at, lag in enumerate(lags)])
+
+
+GROWING = rising(5, 5, 6, 6, 7, 8, 8, 9, 9, 10)
 
 
 def standing(offset, first_ago, *, again=()):
@@ -54,6 +62,31 @@ CASES = {
     "all read": (STEADY, position(190, seen_ago=5), Reason.CAUGHT_UP),
     "all read, long ago": (STEADY, position(190, seen_ago=86400), Reason.CAUGHT_UP),
     "all read, back again": (BACK, position(60), Reason.CAUGHT_UP),
+    "nothing to read up to the end": (
+        standing(100, 900),
+        position(102, seen_ago=900, passed_ago=900, readable_from=102),
+        Reason.NOTHING_READABLE,
+    ),
+    "nothing to read up to what the end was": (
+        standing(100, 900),
+        position(103, seen_ago=900, passed_ago=20, readable_from=102),
+        Reason.PAUSING,
+    ),
+    "nothing to read before the offset": (
+        standing(100, 900),
+        position(102, seen_ago=900, passed_ago=900, readable_from=99),
+        Reason.STOPPED,
+    ),
+    "deleted, and it held nothing to read": (
+        standing(100, 900),
+        position(102, seen_ago=900, passed_ago=900, start=102, readable_from=102),
+        Reason.CAUGHT_UP,
+    ),
+    "deleted, and of it only some held nothing to read": (
+        standing(100, 900),
+        position(200, seen_ago=900, passed_ago=900, start=110, readable_from=102),
+        Reason.DELETED_UNREAD,
+    ),
     "ten minutes ahead": (window((1, -590, 5), (2, -600, 5)), position(9, passed_ago=1), Reason.MOVING),
     "further ahead": (window((1, -590, 5), (2, -600.001, 5)), position(9, passed_ago=1), Reason.TIME_ABSURD),
     "one time of zero": (window((1, NOW / S, 5), (2, 0, 5)), position(9, passed_ago=1), Reason.TIME_ABSURD),
@@ -132,6 +165,16 @@ CASES = {
         position(130, seen_ago=10_000, passed_ago=10_000),
         Reason.PAUSING,
     ),
+    "what was left out of plateaus is no gap": (
+        window((1, 400, 5), (1, 315, 5), (2, 300, 5), (2, 215, 5), (3, 200, 5), (3, 110, 5), (4, 90, 5)),
+        position(130, seen_ago=61, passed_ago=61),
+        Reason.STOPPED,
+    ),
+    "the last gap of a plateau is one": (
+        window((1, 90_000, 5), (1, 3660, 5), (1, 60, 5)),
+        position(130, seen_ago=60, passed_ago=3601),
+        Reason.PAUSING,
+    ),
     "a time that runs backwards is a gap of nothing": (
         window((100, 0, 5), (110, 3600, 5)),
         position(130, seen_ago=61, passed_ago=61),
@@ -192,39 +235,32 @@ CASES = {
         Reason.HISTORY_SHORT,
     ),
     "falls behind": (GROWING, position(200, passed_ago=0), Reason.GROWING),
-    "falls behind for less than a minute": (
-        window((100, 59.999, 5), (110, 30, 5), (120, 0, 6)),
-        position(200, passed_ago=0),
-        Reason.MOVING,
-    ),
-    "lag the same": (
-        window((100, 60, 5), (110, 30, 5), (120, 0, 5)),
-        position(200, passed_ago=0),
-        Reason.MOVING,
-    ),
-    "lag fell": (window((100, 60, 5), (110, 30, 4), (120, 0, 6)), position(200, passed_ago=0), Reason.MOVING),
-    "two known lags": (
-        window((100, 60, 5), (110, 30, -1), (120, 0, 6)),
-        position(200, passed_ago=0),
-        Reason.MOVING,
-    ),
-    "three known lags among others": (
-        window((90, 70, -1), (100, 60, 5), (110, 30, 5), (115, 9, -1), (120, 0, 6)),
+    "falls behind for just a minute": (
+        rising(5, 5, 6, 6, 7, 8, 8, 9, 9, 10, over=60),
         position(200, passed_ago=0),
         Reason.GROWING,
     ),
-    "lag was nothing": (
-        window((100, 60, 0), (110, 30, 5), (120, 0, 6)),
+    "falls behind for less than a minute": (
+        rising(5, 5, 6, 6, 7, 8, 8, 9, 9, 10, over=59.994),
         position(200, passed_ago=0),
         Reason.MOVING,
     ),
+    "rose too rarely": (rising(5, 5, 5, 5, 6, 7, 8, 9, 9, 9), position(200, passed_ago=0), Reason.MOVING),
+    "rose once, by much": (
+        rising(5, 5, 5, 5, 5, 5, 5, 5, 5, 80),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "lag fell once": (rising(5, 6, 7, 8, 9, 8, 9, 10, 11, 12), position(200, passed_ago=0), Reason.MOVING),
+    "nine known lags": (rising(-1, 2, 3, 4, 5, 6, 7, 8, 9, 10), position(200, passed_ago=0), Reason.GROWING),
+    "eight known lags": (rising(-1, 2, 3, 4, 5, 6, 7, 8, 9, -1), position(200, passed_ago=0), Reason.MOVING),
     "lag was nothing before all others": (
-        window((100, 90, 0), (100, 60, 5), (110, 30, 5), (120, 0, 6)),
+        rising(0, 2, 3, 4, 5, 6, 7, 8, 9, 10),
         position(200, passed_ago=0),
         Reason.MOVING,
     ),
     "lag grows, and nothing is read": (
-        window((100, 70, 5), (100, 30, 6), (100, 0, 7)),
+        window(*[(100, 90 - 10 * at, 5 + at) for at in range(10)]),
         position(200, seen_ago=0, passed_ago=50),
         Reason.PAUSING,
     ),
@@ -254,7 +290,15 @@ def test_a_lag_that_is_allowed_is_well(allowed, reason):
 
 def test_a_lag_that_was_allowed_is_no_falling_behind():
     where = position(200, passed_ago=0)
+    assert judge(GROWING, where, now_ms=NOW, policy=Policy(allowed_lag=4)).reason is Reason.GROWING
     assert judge(GROWING, where, now_ms=NOW, policy=Policy(allowed_lag=5)).reason is Reason.MOVING
+
+
+@pytest.mark.parametrize(("allowed", "reason"), [(1, Reason.NOTHING_READABLE), (3, Reason.CAUGHT_UP)])
+def test_what_is_allowed_counts_from_where_there_is_something_to_read(allowed, reason):
+    where = position(103, seen_ago=900, passed_ago=900, readable_from=102)
+    verdict = judge(standing(100, 900), where, now_ms=NOW, policy=Policy(allowed_lag=allowed))
+    assert (verdict.reason, verdict.facts.lag) == (reason, 1)
 
 
 SENTENCES = {
@@ -282,13 +326,21 @@ SENTENCES = {
         "group stands at 190. Left to read: 9."
     ),
     "all read": "The group has read all there is: it stands at offset 190.",
+    "nothing to read up to the end": (
+        "The group has read all there is: it stands at offset 100. Up to 102 the 2 offsets behind it hold no "
+        "record that a consumer sees: markers of transactions, aborted or compacted records."
+    ),
+    "deleted, and of it only some held nothing to read": (
+        "8 records before offset 110 were deleted before the group got there: the log now starts there, and the "
+        "group stands at 100. Left to read: 90."
+    ),
     "further ahead": (
         "7 records to read, but a time needed to judge that is 2026-09-21 14:23:20 UTC: see to the clocks of "
         "brokers and of this host."
     ),
     "commits again": (
-        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while 2 commits of the same "
-        "offset came: at its pace up to 1 min is usual."
+        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while at least 2 commits of "
+        "the same offset came: at its pace up to 1 min is usual."
     ),
     "no member": (
         "10 records to read at offset 100, where the group has stood for 1 min 30 s, with the last commit at "
@@ -315,8 +367,8 @@ SENTENCES = {
         "been there is known only for the last 40 s: at its pace up to 1 min is usual."
     ),
     "falls behind": (
-        "The group reads, but falls behind: from 5 records at 2026-09-21 14:12:20 UTC to 6 at its last commit, "
-        "never less in between; 80 now."
+        "The group reads, but falls behind: from 5 records at 2026-09-21 14:11:50 UTC to 10, "
+        "never less in between; 10 now."
     ),
     "stands a minute": (
         "10 records to read at offset 100, where the group has stood for 1 min: within its usual pause of "
@@ -345,7 +397,7 @@ def test_a_lag_is_told_only_where_it_is_known(case):
     untold = reason < Reason.DELETED_UNREAD
     assert (facts.lag == -1) == untold
     if not untold:
-        assert facts.lag == max(0, where.head - max(facts.offset, where.start))
+        assert facts.lag == max(0, where.head - max(facts.offset, where.start, where.readable_from))
 
 
 @pytest.mark.parametrize("at_ms", [-1, 2**63 - 1, 253_402_300_800_000])

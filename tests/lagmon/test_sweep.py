@@ -29,6 +29,8 @@ policies = st.builds(
     allowed_lag=st.sampled_from([0, 0, 2]),
     stopped_after_ms=st.sampled_from([MIN, S]),
     grown_for_ms=st.sampled_from([MIN, 5 * S]),
+    grown_lags=st.sampled_from([10, 3, 2]),
+    grown_rises=st.sampled_from([5, 1]),
 )
 rows = st.lists(st.tuples(any_windows(), any_positions, st.integers(0, LENGTH)), min_size=1, max_size=12)
 

@@ -79,11 +79,31 @@ def test_a_brokers_clock_that_is_ahead_hides_no_stop():
     assert ours(shape, position(120, seen_ago=120, passed_ago=130)).status is Status.STOP
 
 
-@pytest.mark.parametrize("head", [100, 99], ids=["a marker behind it", "an open transaction"])
-def test_what_nobody_can_read_is_no_lag(head):
+@pytest.mark.parametrize(
+    ("head", "others"),
+    [(101, {"readable_from": 101}), (100, {}), (99, {})],
+    ids=["a marker behind it", "an open transaction", "an open transaction, read all the same"],
+)
+def test_what_nobody_can_read_is_no_lag(head, others):
     shape = window(*[(100, 10 * ago, 1) for ago in range(9, -1, -1)])
     assert burrow(shape, [101] * 10).status is Status.STALL
-    assert ours(shape, position(head, end=101, passed_ago=600)).status is Status.OK
+    verdict = ours(shape, position(head, end=101, passed_ago=600, **others))
+    assert (verdict.status, verdict.facts.lag) == (Status.OK, 0)
+
+
+def test_a_group_that_commits_every_second_and_falls_behind_is_told():
+    # Ten commits as they come span nine seconds. Ours are seen over two minutes: one of each 15 s.
+    trail = window(*[(1000 + 150 * at, 15 * (9 - at), 100 + 40 * at) for at in range(10)])
+    shape = window(*[(2341 + at, 9 - at, 450 if at % 3 else 460) for at in range(10)])
+    assert burrow(shape, [2810] * 10).status is Status.OK
+    assert ours(trail, position(2810, passed_ago=30)).status is Status.WARN
+
+
+def test_a_group_that_went_back_and_commits_every_second_is_told_for_minutes():
+    shape = window(*[(500 + 10 * at, 9 - at, 900) for at in range(10)])
+    assert burrow(shape, [1400] * 10).status is Status.WARN  # the step back is older than ten commits
+    trail = window((1390, 60, 10), (350, 45, 1050), (400, 30, 1000), (450, 15, 950), (500, 0, 900))
+    assert ours(trail, position(1400, passed_ago=30)).status is Status.REWIND
 
 
 def test_a_topic_made_anew_is_no_rewind():

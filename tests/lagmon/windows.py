@@ -120,6 +120,7 @@ _wild_positions = st.builds(
     commits_read_to_ms=st.sampled_from([NOW, NOW, NOW - MIN, NOW - MIN - 1, -1]),
     recreated=st.integers(0, 9).map(lambda number: number == 0),
     members=st.sampled_from([-1, 0, 3]),
+    readable_from=st.sampled_from([-1, -1, -1, 3, 19, 20, 21, 30, 40, 2**62]),
 )
 _past = st.sampled_from(_AGES).map(lambda age: NOW - age)
 _sane_positions = st.builds(
@@ -133,5 +134,6 @@ _sane_positions = st.builds(
     seen_ms=_past,
     commits_read_to_ms=st.just(NOW),
     members=st.sampled_from([-1, 0, 3]),
+    readable_from=st.sampled_from([-1, -1, -1, 20, 21, 22, 60]),
 )
 any_positions = st.one_of(_wild_positions, _sane_positions, _sane_positions, _sane_positions)

@@ -31,13 +31,14 @@ def end_at(at_s):
 
 _TIMES = [NOW_S - 95 + 10 * number for number in range(10)]
 _NEAR = [end_at(at) - 20 for at in _TIMES]
+_MINUTES = [NOW_S - 195 + 10 * number for number in range(20)]
 
 # The commits of a group of each kind, as pairs of seconds and offset.
 COMMITS = {
     "moving": list(zip(_TIMES, _NEAR, strict=True)),
     "ahead": [(NOW_S + 1, end_at(NOW_S) + 30)],
     "far behind": [(at, end_at(at) - 800_000) for at in _TIMES],
-    "growing": [(at, end_at(at) - 2000 - 300 * number) for number, at in enumerate(_TIMES)],
+    "growing": [(at, end_at(at) - 2000 - 300 * number) for number, at in enumerate(_MINUTES)],
     "stalled": [(at, end_at(_TIMES[0]) - 700) for at in _TIMES],
     "stopped": [(at - 600, end_at(at - 600) - 20) for at in _TIMES],
     "rewound": [

@@ -18,8 +18,7 @@ CANARY, CONTROL = "mirrorwatch-canary", "__mirrorwatch-control"
 
 def told(flows, clusters="AB", **canary):
     return [
-        (each.cluster, each.topic, each.operations)
-        for each in rights(clusters, flows, CanaryConfig(**canary))
+        (each.cluster, each.name, each.operations) for each in rights(clusters, flows, CanaryConfig(**canary))
     ]
 
 

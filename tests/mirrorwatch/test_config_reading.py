@@ -290,11 +290,11 @@ def test_the_full_example_of_the_documentation_is_read_as_it_stands(tmp_path):
     assert [flow.name for flow in config.canary_flows] == ["A->B"]
     assert all("does nothing" in warning.sentence for warning in config.warnings)
     assert [warning.key for warning in config.warnings] == [
-        "http.external_url", "store.keep.syncs",
+        "http.external_url",
     ]  # fmt: skip
     lines = [int(warning.file.rsplit(":", 1)[1]) for warning in config.warnings]
     assert [example.splitlines()[line - 1].split(":")[0].strip() for line in lines] == [
-        "external_url", "keep",
+        "external_url",
     ]  # fmt: skip
     assert config.web_config.users is not None
     assert list(config.web_config.users) == ["admin"]

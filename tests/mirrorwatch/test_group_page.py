@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from types import SimpleNamespace
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -33,44 +32,12 @@ from mirrorwatch.routes import routes
 from mirrorwatch.routes_groups import GroupCounts, group_routes
 from mirrorwatch.routes_lag import lag_routes
 from tests.mirrorwatch import views
+from tests.mirrorwatch.markup import Markup
 from tests.mirrorwatch.monitored import Monitored
 
 READING = Progress(partitions=50, total_records=2000, read_records=500, began_at=1.0)
 LONG = "x" * 32_000 + views.HOSTILE
 ODD = [views.HOSTILE, "a/b", "..", ".", "", "ü%2F", "a b?c#d", LONG]
-_VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
-
-
-class _Markup(HTMLParser):
-    """Reads a document strictly: every element is closed in order, and what it holds is remembered."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.elements, self.texts = [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    @property
-    def text(self):
-        return " ".join("".join(self.texts).split())
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 @pytest.fixture
@@ -109,7 +76,7 @@ async def client(monitored, page):
 async def drawn(client, address, status=200):
     answer = await client.get(URL(address, encoded=True))
     assert answer.status == status
-    return _Markup(await answer.text())
+    return Markup(await answer.text())
 
 
 @pytest.mark.parametrize(
@@ -265,6 +232,15 @@ async def test_a_group_that_is_past_the_last_look_is_explained(client, monitored
     assert "Where a log ends is read about every ten seconds" in markup.text
 
 
+async def test_a_group_whose_offsets_are_asked_for_says_what_its_dots_and_words_are(client, monitored):
+    said = "Its offsets are asked for by the Admin API."
+    assert said not in (await drawn(client, "/groups/A/billing")).text
+    assert "Admin API" not in (await drawn(client, "/groups")).text
+    monitored.watches["A"].commits_from = "admin"
+    assert said in (await drawn(client, "/groups/A/billing")).text
+    assert "A: where its groups stand is asked for by the Admin API" in (await drawn(client, "/groups")).text
+
+
 async def test_what_is_still_read_says_how_far_it_is(client, monitored):
     monitored.watches["A"].reader = SimpleNamespace(progress=READING)
     said = "A: What the groups have committed is being read: 500 of 2,000 records, 25 %."
@@ -314,7 +290,7 @@ async def test_many_who_look_at_the_main_page_ask_for_the_counts_once(client, mo
 
 
 def test_without_a_lag_monitor_the_main_page_says_nothing_of_groups(page):
-    assert "Consumer groups" not in _Markup(page.page(views.service(views.flow()))).text
+    assert "Consumer groups" not in Markup(page.page(views.service(views.flow()))).text
 
 
 def test_counts_for_the_main_page():

@@ -158,9 +158,10 @@ def test_a_mirror_keeps_up_stands_is_overtaken_and_comes_back(watched, kafka_pai
         return sum(written[number] - copied[number] for number in written)
 
     def agrees():
-        # They were seen to differ by one, either way: a copy made twice would do that, and has not been shown.
-        return abs(metric(service, "overtaken_records_total", topic=topic) - missing()) <= 3
+        # Where the target stood when N was written lies on a line between two looks, with traffic meanwhile.
+        counted = metric(service, "overtaken_records_total", topic=topic)
+        return abs(counted - missing()) <= 3
 
-    eventually(agrees, 60, what="as many counted as are missing", every_s=0.5)
+    eventually(agrees, 150, what="as many counted as are missing", every_s=0.5)
     assert 0 < missing() <= 168
     service.end()

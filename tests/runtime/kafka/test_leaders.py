@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from canary.leaders import PAUSE_S, Leaders
 from runtime.kafka.admin import TopicDescription
+from runtime.kafka.leaders import PAUSE_S, Leaders
 
 S = 1_000_000_000
 TOPIC = TopicDescription("canary", "id", (1, 2, None, 1))

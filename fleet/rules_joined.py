@@ -1,0 +1,77 @@
+"""Each rule with both its kinds of evidence: what the canary sees, and what offsets show.
+
+Where both hold, the verdict is one, with both sentences and both rows. Its cause is the canary's, which is
+timed by us at both ends, except where offsets know more: why the canary's own topic lost records, which task
+has failed, what it waits for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet import rules_content, rules_delay, rules_offset_findings, rules_offsets, rules_quiet
+from fleet.evidence import CanaryState
+from fleet.judgement_words import ended, joined
+from fleet.vocabulary import Cause, Verdict
+
+if TYPE_CHECKING:
+    from fleet.evidence import FlowEvidence
+    from fleet.judgement_words import Judgement
+
+# What says more than that the mirror, or a part of it, stands.
+_MORE_EXACT = (Cause.TASK_FAILED, Cause.TOPIC_MISSING, Cause.PARTITION_MISSING, Cause.PAUSED)
+
+
+def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while probes or other records are lost for good, or stand where they do not belong."""
+    canary = rules_content.losing(flow, now_at)
+    offsets = rules_offset_findings.found(flow, now_at, Verdict.LOSING)
+    if canary is None or offsets is None:
+        return canary or offsets
+    explained = canary.cause is Cause.FILTERED
+    cause = rules_offset_findings.of_canary_topic(flow, now_at, Verdict.LOSING) if explained else None
+    return joined(canary, offsets, cause=cause)
+
+
+def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while copies differ from what was sent, or are stamped anew."""
+    canary = rules_content.altered(flow, now_at)
+    offsets = rules_offset_findings.found(flow, now_at, Verdict.ALTERED)
+    return joined(canary, offsets) if canary is not None and offsets is not None else canary or offsets
+
+
+def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while a probe is past its threshold and nothing newer arrives, or one stands by offsets."""
+    canary, offsets = rules_delay.stalled(flow, now_at), rules_offsets.standing(flow, now_at)
+    if canary is None or offsets is None:
+        return canary or offsets
+    more_exact = offsets.cause in _MORE_EXACT or canary.cause is Cause.UNEXPLAINED
+    down = canary.cause in (Cause.SOURCE_DOWN, Cause.TARGET_DOWN)
+    return joined(canary, offsets, cause=offsets.cause if more_exact and not down else None)
+
+
+def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while copies come back to the source, or come more than once, or the mirror went back."""
+    canary = rules_content.repeating(flow, now_at)
+    offsets = rules_offset_findings.found(flow, now_at, Verdict.REPEATING)
+    return joined(canary, offsets) if canary is not None and offsets is not None else canary or offsets
+
+
+def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while probes arrive past their threshold, or a partition falls behind by offsets."""
+    canary, offsets = rules_delay.late(flow, now_at), rules_offsets.behind(flow, now_at)
+    return joined(canary, offsets) if canary is not None and offsets is not None else canary or offsets
+
+
+def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold where there is nothing to judge by: no data of offsets alone makes a flow unknown."""
+    uncommitted = rules_offsets.not_committing(flow, now_at)
+    if flow.canary.state is CanaryState.OFF:
+        why = ended(flow.canary.sentence or rules_quiet.NO_REASON)
+        return uncommitted or rules_offsets.unknown_without_canary(flow, why)
+    return rules_quiet.unknown(flow, now_at) or uncommitted
+
+
+def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold always: it is the last rule."""
+    return rules_offsets.well_without_canary(flow) or rules_quiet.healthy(flow, now_at)

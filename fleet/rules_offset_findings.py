@@ -1,0 +1,110 @@
+"""The rules about what offsets, topic ids and settings have proved: records lost, altered or repeated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.judgement_words import MAX_ROWS, Judgement, clause, ended, holding, pause_s
+from fleet.quantity import duration_text
+from fleet.vocabulary import Cause, Evidence, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.evidence import FlowEvidence, LagFinding
+
+SHOWN_PARTITIONS = 5
+_WHY = {
+    Cause.OVERTAKEN: "the log on {source} starts after them, so they were deleted before they were read",
+    Cause.TOPIC_RECREATED: "a topic was made anew",
+    Cause.FILTERED: "something on the way drops them",
+}
+_DOES = {
+    Verdict.LOSING: "have not come and will not come to {target}",
+    Verdict.ALTERED: "are not on {target} as they are on {source}",
+    Verdict.REPEATING: "come to {target} again",
+}
+
+
+def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | None:
+    """Hold while what was lost, altered or repeated by offsets holds (verdict says which).
+
+    It keeps nothing from coming, so what is wrong beside it is told as well.
+    """
+    lag = flow.lag
+    if lag is None:
+        return None
+    held = sorted((one for one in holding(lag.findings, now_at) if one.verdict is verdict), key=_when)
+    if held:
+        return Judgement(
+            verdict, held[-1].cause, _found_sentence(flow, held, now_at), _rows(held), ended=True
+        )
+    if lag.verdict is verdict:
+        return Judgement(verdict, lag.cause or Cause.UNEXPLAINED, ended(lag.sentence), lag.rows, ended=True)
+    return None
+
+
+def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Cause | None:
+    """Return the cause of the newest such finding in the canary's own topic."""
+    lag, topic = flow.lag, flow.topic.source_topic
+    held = [] if lag is None else [one for one in holding(lag.findings, now_at) if one.topic == topic]
+    held = sorted((one for one in held if one.verdict is verdict), key=_when)
+    return held[-1].cause if held else None
+
+
+def _when(finding: LagFinding) -> float:
+    return finding.at
+
+
+def _found_sentence(flow: FlowEvidence, held: Sequence[LagFinding], now_at: float) -> str:
+    newest = held[-1]
+    ago_s = now_at - newest.at
+    assert flow.lag is not None
+    pause = max(pause_s(flow.canary.interval_s, flow.canary.horizon_s), flow.lag.settles_s)
+    last = f" The last was found {duration_text(ago_s)} ago." if ago_s > pause else ""
+    if len(held) == 1:
+        return f"{ended(newest.sentence)}{last}"
+    names = {"source": flow.source.alias, "target": flow.target.alias}
+    does = _DOES[newest.verdict].format(**names)
+    why = _WHY[newest.cause].format(**names) if newest.cause in _WHY else clause(newest.sentence)
+    return f"By offsets, {_records_of(held)} {does}: {why}.{last}"
+
+
+def _records_of(held: Sequence[LagFinding]) -> str:
+    """Write how many records there are and where: `168 records (123 of t-0, 45 of t-1)`."""
+    counts: dict[tuple[str, int | None], int | None] = {}
+    for one in held:
+        before = counts.get((one.topic, one.partition), 0)
+        counts[one.topic, one.partition] = (
+            None if one.records is None or before is None else before + one.records
+        )
+    known = [count for count in counts.values() if count is not None]
+    least = "" if len(known) == len(counts) else "at least "
+    total = f"{least}{_records(sum(known))}" if known else "records"
+    where = [
+        (topic if partition is None else f"{topic}-{partition}", count)
+        for (topic, partition), count in sorted(counts.items(), key=lambda item: -(item[1] or 0))
+    ]
+    shown = ", ".join(
+        place if count is None else f"{count} of {place}" for place, count in where[:SHOWN_PARTITIONS]
+    )
+    more = len(where) - SHOWN_PARTITIONS
+    return f"{total} ({shown}{f' and {more} more' if more > 0 else ''})"
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
+
+
+def _rows(held: Sequence[LagFinding]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(
+            part="lag",
+            sentence=one.sentence,
+            at=one.at,
+            topic=one.topic,
+            partition=one.partition,
+            source_offset=one.first_offset,
+        )
+        for one in list(reversed(held))[:MAX_ROWS]
+    )

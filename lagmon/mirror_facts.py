@@ -1,0 +1,54 @@
+"""What is told of a flow beside its verdict: what it lost lately, and which topics were made anew. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lagmon.mirror_findings import HELD_MS, worst_finding
+from lagmon.rules_sentences import instant_text
+
+if TYPE_CHECKING:
+    from lagmon.mirror_flow import FlowSight, MirrorFlow
+    from lagmon.mirror_topics import Recreation
+
+
+def beside(flow: MirrorFlow, found: FlowSight) -> str:
+    """Return sentences, an empty text where there is nothing to tell."""
+    worst = worst_finding(found.findings)
+    told = [] if worst is None else [_finding(found, worst.code, worst.sentence)]
+    lossy = {one.topic for one in found.findings if one.proved} | {one.topic for one in found.undecided}
+    lately = {
+        (one.topic, one.side): one
+        for one in flow.topics.recreations
+        if found.now_ms - one.at_ms <= HELD_MS and one.topic not in lossy
+    }
+    if lately:
+        told.append(_remade(flow, list(lately.values())))
+    return " ".join(told)
+
+
+def may_lose(flow: MirrorFlow, found: FlowSight) -> str:
+    """Return what it means that source topics were made anew while it is not known how the mirror went on."""
+    one = found.undecided[-1]
+    return (
+        f"{one.topic} on {flow.order.flow.source} was made anew, seen at {instant_text(one.at_ms)}: "
+        "if it had grown longer than the old one was before the mirror read it, the mirror passes over "
+        "its beginning. Its next offsets show that."
+    )
+
+
+def _finding(found: FlowSight, code: str, sentence: str) -> str:
+    others = sum(one.proved for one in found.findings) - 1
+    more = f" ({others} more such findings are listed.)" if others else ""
+    return f"Found lately, {code}: {sentence}{more}"
+
+
+def _remade(flow: MirrorFlow, remade: list[Recreation]) -> str:
+    one = remade[-1]
+    side = flow.order.flow.source if one.side == "source" else flow.order.flow.target
+    name = one.topic if one.side == "source" else flow.topics.remote.get(one.topic, one.topic)
+    more = f", and {len(remade) - 1} more topics lately" if len(remade) > 1 else ""
+    return (
+        f"{name} on {side} was made anew (seen at {instant_text(one.at_ms)}{more}): nothing is known to be "
+        "lost by that."
+    )

@@ -1,0 +1,239 @@
+"""Whether a mirror passed over the beginning of a source topic that was made anew. Pure.
+
+A mirror asks for N + 1 of the new log. Where that is shorter it begins at its start, and all is copied: N
+falls. Where the new log had grown longer while the mirror stood, its records up to N are passed over, and no
+offset of the source ever tells (mm2.md, Seen on 4.3.0, 2). What tells is how much the target has grown since
+N was written last in the old log (the *base*): by all that lies before the new N, or by N's own growth only.
+
+N and the target's end are read at different instants. So of a look at the target's end, N then is held
+between the newest offset written before that look and what was written or could be read after it; where both
+explanations would fit, the next look decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.vocabulary import Cause
+from lagmon.mirror_findings import MirrorFinding
+from lagmon.rules_sentences import instant_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lagmon.heads import Heads
+    from lagmon.mirror import MirrorWindows
+
+    Places = tuple[int, int]  # of a partition on the source and on the target, -1 where it has none
+
+_FAR = np.iinfo(np.int64).max
+
+
+class Passage(Enum):
+    """What became of the new log's beginning in one partition."""
+
+    COPIED = "copied"
+    PASSED_OVER = "passed over"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Where the mirror was when its offset was last known to be one of the old log."""
+
+    next_offset: int
+    at_ms: int
+    target_end: int
+    sure: bool  # whether no later offset could have been of the old log too
+
+
+@dataclass(slots=True)
+class Remade:
+    """A source topic that was made anew, and by partition what the mirror made of it, once that is known."""
+
+    topic: str
+    at_ms: int  # when its new id was read
+    open: dict[int, Base] = field(default_factory=dict)  # by partition
+    decided: dict[int, Passage] = field(default_factory=dict)
+    found: list[MirrorFinding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """One partition at a look at the target's end, after its source topic was made anew.
+
+    `low` and `high` are the least and the most that N + 1 can have been at that look.
+    """
+
+    start: int
+    low: int
+    high: int
+    target_end: int
+    at_ms: int
+
+
+def judge_passage(base: Base, seen: Sighted) -> Passage | None:
+    """Tell what became of the log's beginning, None while both explanations would fit."""
+    passed = base.next_offset - seen.start
+    if passed <= 0:
+        return Passage.COPIED  # there is nothing before it
+    if seen.high - seen.low >= passed:
+        return None
+    grew = seen.target_end - base.target_end
+    skipped = _distance(grew, seen.low - base.next_offset, seen.high - base.next_offset)
+    copied = _distance(grew, seen.low - seen.start, seen.high - seen.start)
+    return Passage.PASSED_OVER if skipped < copied else Passage.COPIED
+
+
+def _distance(number: int, low: int, high: int) -> int:
+    return max(low - number, number - high, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What a flow's mirror is followed by: its windows, both sides' logs, and the source's name."""
+
+    windows: MirrorWindows
+    source: Heads
+    target: Heads
+    source_name: str
+    compacted: bool = False
+
+
+def bases(topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int) -> dict[int, Base]:
+    """Return by partition where the mirror was in a topic's log when that was known last, at `known_ms`.
+
+    Without those of which no window goes back so far.
+    """
+    found = {}
+    for partition, (_, target_place) in places.items():
+        slot = followed.windows.slot(topic, partition)
+        commits = [] if slot is None else _commits(followed.windows, slot)
+        old = [one for one in commits if one[1] <= known_ms]
+        if old:
+            found[partition] = _base(old, followed.target, target_place, sure=len(old) == len(commits))
+    return found
+
+
+def begin(
+    topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, now_ms: int
+) -> Remade:
+    """Take note that a topic was made anew: after `known_ms`, when its old id was read last (-1 unknown).
+
+    A fall of N since then is decided at once, and what the windows hold from before it is forgotten.
+    """
+    remade = Remade(topic, now_ms)
+    remade.open |= bases(topic, followed, places, known_ms=known_ms)
+    for partition in places:
+        slot = followed.windows.slot(topic, partition)
+        commits = [] if slot is None else _commits(followed.windows, slot)
+        fall = _fall(commits, known_ms)
+        if slot is not None and fall is not None:
+            remade.open.pop(partition, None)
+            remade.decided[partition] = Passage.COPIED
+            followed.windows.keep_newest(slot, len(commits) - fall)
+    return remade
+
+
+def follow(remade: Remade, followed: Followed, places: Mapping[int, Places]) -> None:
+    """Decide what can be decided by now."""
+    if not remade.open:
+        return
+    looks_ms = followed.source.sampled_ms, followed.target.sampled_ms
+    for partition, base in list(remade.open.items()):
+        slot = followed.windows.slot(remade.topic, partition)
+        place, target_place = places.get(partition, (-1, -1))
+        if slot is None or place < 0:
+            continue
+        commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
+        seen = None
+        if target_place >= 0:
+            looked_ms = int(looks_ms[0][place]), int(looks_ms[1][target_place])
+            seen = sighted(followed, slot, (place, target_place), looked_ms, base)
+        if any(offset < base.next_offset for offset, _ in commits):
+            passage: Passage | None = Passage.COPIED
+        else:
+            passage = judge_passage(base, seen) if seen is not None else None
+        if passage is None:
+            continue
+        del remade.open[partition]
+        remade.decided[partition] = passage
+        if passage is Passage.PASSED_OVER and seen is not None:
+            remade.found.append(_finding(remade, partition, base, seen, followed))
+
+
+def _commits(windows: MirrorWindows, slot: int) -> list[tuple[int, int]]:
+    """Return offset and time of what the window holds, oldest first, a quiet tail not counted as read."""
+    rings, filled = windows.rings, int(windows.rings.filled[slot])
+    columns = slice(rings.length - filled, rings.length)
+    rest, offset = int(windows.rest[slot]), int(windows.next_offset[slot])
+    found = rings.offset[slot, columns].tolist(), rings.committed_ms[slot, columns].tolist()
+    return [(offset if one == rest else one, at_ms) for one, at_ms in zip(*found, strict=True)]
+
+
+def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:
+    """Return the first column after which the offset is one of a newer log: it fell, since the old id."""
+    steps = range(len(commits) - 1, 0, -1)
+    return next(
+        (at for at in steps if commits[at][0] < commits[at - 1][0] and commits[at][1] > known_ms), None
+    )
+
+
+def _base(old: list[tuple[int, int]], target: Heads, target_place: int, *, sure: bool) -> Base:
+    next_offset, at_ms = old[-1]
+    end = -1
+    if target_place >= 0:
+        place = np.array([target_place], np.int32)
+        end = int(target.end_at(place, np.array([at_ms]))[0])
+        oldest, oldest_ms = (int(one[0]) for one in target.oldest_ms(place))
+        if end < 0 and oldest_ms >= at_ms:
+            end = oldest  # it has stood since before we looked
+        elif end < 0:
+            end = int(target.end[target_place])
+    return Base(next_offset, at_ms, end, sure)
+
+
+def sighted(
+    followed: Followed, slot: int, places: Places, looked_ms: tuple[int, int], base: Base
+) -> Sighted | None:
+    """Return the newest look at the target since the base, None where N is not known well enough at it.
+
+    `places` and `looked_ms`, when their ends were read last, are of the source and the target.
+    """
+    end, target_end = int(followed.source.end[places[0]]), int(followed.target.end[places[1]])
+    commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
+    before = [offset for offset, at_ms in commits if at_ms <= looked_ms[1] and offset > base.next_offset]
+    if not before or min(target_end, base.target_end) < 0:
+        return None
+    after = [offset for offset, at_ms in commits if at_ms >= looked_ms[1]]
+    high = min(after[0] if after else _FAR, end if looked_ms[0] >= looked_ms[1] else _FAR)
+    if high == _FAR:
+        return None
+    start = max(0, int(followed.source.start[places[0]]))
+    return Sighted(start, before[-1], max(high, before[-1]), target_end, looked_ms[1])
+
+
+def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed: Followed) -> MirrorFinding:
+    passed = base.next_offset - seen.start
+    least = "" if base.sure else "at least "
+    other = " Compaction may have left such a gap too." if followed.compacted else ""
+    return MirrorFinding(
+        code=Cause.TOPIC_RECREATED,
+        topic=remade.topic,
+        partition=partition,
+        at_ms=seen.at_ms,
+        records=passed,
+        first_offset=seen.start,
+        last_offset=base.next_offset - 1,
+        proved=not followed.compacted,
+        sentence=(
+            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
+            f"{instant_text(remade.at_ms)}), and the mirror went on at {base.next_offset} in the new log: "
+            f"{least}{passed} records, {seen.start} to {base.next_offset - 1}, were not copied. Its copy "
+            f"grew by {seen.target_end - base.target_end} while its offset went from {base.next_offset} "
+            f"to {seen.low}.{other}"
+        ),
+    )

@@ -1,0 +1,121 @@
+"""Read a Connect worker's status topic: all that it holds, then what comes. The reading is on a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fleet.errors import MalformedError
+from fleet.wire_status import decode_status
+from runtime.kafka.bulk import Bulk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lagmon.cluster import ClusterLag
+    from lagmon.mirror_flow import MirrorFlow
+    from runtime.clock import WaitingClock
+    from runtime.kafka.translation import ClientSettings
+
+WAIT_S = 0.5
+AWAY_S = 10.0  # between two looks for a topic that is not there
+END_S = 15.0
+
+
+class MirrorStatus:
+    """Reads one status topic for the flows whose tasks it tells of; `lock` is that of its cluster.
+
+    What a trace says passes through `clean`, which takes secrets out. A topic that is not there or may not be
+    read takes nothing away from a flow but an explanation.
+    """
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        flows: Sequence[MirrorFlow],
+        *,
+        topic: str,
+        host: ClusterLag,
+        lock: threading.Lock,
+        clock: WaitingClock,
+        clean: Callable[[str], str],
+    ) -> None:
+        self.cluster, self.topic = flows[0].order.offsets_cluster, topic
+        self.turn = threading.Lock()  # guards the states
+        self._settings = settings
+        self._flows = list(flows)
+        self._host = host
+        self._lock = lock
+        self._clock = clock
+        self._clean = clean
+        self._ending = threading.Event()
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in states and logs."""
+        return f"{self.cluster}: {self.topic}"
+
+    def tell(self, problem: str) -> None:
+        """Do nothing: a flow is judged without it."""
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Read until told to stop; raises our own error where the topic may not be read."""
+        self._ending.clear()
+        partitions = await self._find(stopping)
+        if not partitions:
+            return
+        with self.turn:
+            for flow in self._flows:
+                flow.states.forget()
+        reading = asyncio.create_task(asyncio.to_thread(self._read, partitions))
+        stop = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait((stop, reading), return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                await reading
+        finally:
+            stop.cancel()
+            self._ending.set()
+            await asyncio.wait((reading,), timeout=END_S)
+
+    async def _find(self, stopping: asyncio.Event) -> int:
+        """Return how many partitions the topic has once it is there, 0 when told to stop meanwhile."""
+        while not stopping.is_set():
+            with self._lock:
+                known, found = bool(self._host.topics), self._host.topics.get(self.topic, 0)
+            if found:
+                return found
+            await self._clock.wait(stopping, timeout_s=AWAY_S if known else WAIT_S)
+        return 0
+
+    def _read(self, partitions: int) -> None:
+        bulk = Bulk(
+            self._settings, cluster=self.cluster, topic=self.topic, name=f"{self.cluster}-status", timed=True
+        )
+        bulk.open(range(partitions))
+        try:
+            while not self._ending.is_set():
+                batch = bulk.take(wait_s=WAIT_S)
+                if batch.faults:
+                    raise batch.faults[0]
+                with self.turn:
+                    for key, value, told_ms in zip(batch.keys, batch.values, batch.times_ms, strict=True):
+                        self._take(key, value, told_ms)
+        finally:
+            bulk.close()
+
+    def _take(self, key: bytes | None, value: bytes | None, told_ms: int) -> None:
+        now_ms = int(self._clock.wall_s() * 1000)
+        at_ms = min(told_ms, now_ms) if told_ms >= 0 else now_ms
+        try:
+            found = decode_status(key, value)
+        except MalformedError:
+            for flow in self._flows:
+                flow.states.malformed += 1
+            return
+        if found is not None:
+            found = replace(found, trace=self._clean(found.trace))
+            for flow in self._flows:
+                flow.states.take(found, at_ms)

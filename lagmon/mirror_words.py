@@ -1,0 +1,150 @@
+"""Words about a mirror that differ by what tells how far it is. Pure.
+
+The sentences of single partitions are those of groups, put into a mirror's words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import duration_text
+from lagmon.admin_words import seen_by_asking
+from lagmon.mirror_orders import EQUAL_OFFSETS
+from lagmon.words import Reason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.mirror_flow import FlowSight, MirrorFlow
+    from lagmon.mirror_orders import MirrorOrder
+
+SHOWN = 3  # names in a sentence
+LONGEST = 60  # characters of each
+
+
+def reading(flow: MirrorFlow) -> str:
+    """Return why nothing is known yet."""
+    order = flow.order
+    match order.lag_from:
+        case "group":
+            return f"The commits of groups on {order.offsets_cluster} are not read up to the present yet."
+        case "equal-offsets":
+            return f"The logs of {order.flow.source} and {order.flow.target} are not looked at yet."
+        case "connect-offsets" if not order.offsets_topic:
+            return (
+                "Nothing tells in which topic the worker of this mirror keeps its offsets (its "
+                f"offset.storage.topic): write it under flows.{order.name}.offsets."
+            )
+    return f"The mirror's offsets, {order.offsets_topic} on {order.offsets_cluster}, are not read yet."
+
+
+def nothing(flow: MirrorFlow) -> str:
+    """Return what it means that no partition has any progress, where all was read."""
+    order = flow.order
+    match order.lag_from:
+        case "group":
+            return flow.problem or f"No group on {order.offsets_cluster} matches {order.group}."
+        case "equal-offsets":
+            return (
+                f"No topic of the flow has a copy with records on {order.flow.target}: the mirror has copied "
+                "nothing yet, or under another name (see flows.A->B.policy)."
+            ).replace("A->B", order.name)
+    named = f" of the connector {order.connector}" if order.connector else ""
+    return (
+        f"{order.offsets_topic} on {order.offsets_cluster} holds no offset{named} for {order.flow.source}: "
+        "the mirror has copied nothing yet, or keeps its offsets in another topic."
+    )
+
+
+def well(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> str:
+    """Return what is to be said where all is well."""
+    sight = found.sight
+    lag = sight.lag[used]
+    behind = _counted(int(lag[lag >= 0].sum()), "record")
+    every = duration_text(sight.cadence_ms / 1000)
+    age = duration_text(max(0, found.now_ms - found.read_to_ms) / 1000)
+    match flow.order.lag_from:
+        case "group":
+            who = names(flow.groups, "the group", "the groups")
+            moved = "was last seen to move" if flow.asks_groups else "last committed"
+            when = f"{who} {moved} (every {every}, {'asked' if flow.asks_groups else 'read'} {age} ago)"
+        case "equal-offsets":
+            when = f"{flow.order.flow.target} was last looked at (every {every}, the last time {age} ago)"
+        case _:
+            when = f"the mirror last wrote its offsets (every {every}, read {age} ago)"
+    said = f"{_counted(len(used), 'partition')} move or have nothing to copy: {behind} behind when {when}."
+    return f"{said} {flow.note}" if flow.note else said
+
+
+def known_by(order: MirrorOrder) -> str:
+    """Return by what a number is known that the mirror's own progress decides."""
+    match order.lag_from:
+        case "group":
+            return "by what its group has committed so far"
+        case "equal-offsets":
+            return "by where the copies end"
+    return "by the offsets that the mirror has written so far"
+
+
+def row(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+    """Return why a partition's verdict was given: what reads here is the mirror, not a group."""
+    order, rows = flow.order, found.sight.rows
+    if order.lag_from == EQUAL_OFFSETS and rows.reason[slot] == Reason.BEYOND_END:
+        return _ahead(flow, found, slot)
+    if flow.asks_groups:  # then nothing tells when a group committed
+        rows = seen_by_asking(rows, np.full(len(rows.reason), -1))
+    told = rows.sentence(slot)
+    for said, meant in (*_OF_GROUPS, *(_OF_LOOKS if order.lag_from == EQUAL_OFFSETS else ())):
+        told = told.replace(said, meant)
+    return told
+
+
+_OF_GROUPS = (
+    ("The group's", "The mirror's"),
+    ("The group", "The mirror"),
+    ("the group", "the mirror"),
+    (" How many members the mirror has is not known.", ""),
+)
+# Of equal offsets nobody commits anything: the target's end is looked at.
+_OF_LOOKS = (
+    ("commits of the same offset came", "looks at its copy found the same end"),
+    ("with the last commit at", "with the last look at its copy at"),
+    ("at its last commit", "at the last look at its copy"),
+    ("One commit tells no pace", "One look tells no pace"),
+    ("No commit of the mirror to this partition has been seen", "Its copy has not been looked at"),
+    ("committed at", "seen at"),
+    ("Commits are known only up to", "Its copy is known only up to"),
+)
+
+
+def _ahead(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+    order, rows = flow.order.flow, found.sight.rows
+    facts = rows.facts(slot)
+    more = _counted(facts.offset - facts.before, "record")
+    return (
+        f"The copy on {order.target} ends at {facts.offset}, and the log on {order.source} ended at "
+        f"{facts.before} when it was read afterwards: the copy has {more} that the source does not have. "
+        "The two logs are not the same: the source lost its end or was made anew, or another writes into "
+        "the copy, or offsets are not equal here (then choose another lag_from)."
+    )
+
+
+def names(found: tuple[str, ...], one: str, several: str) -> str:
+    """Return names for a sentence, not all where there are many."""
+    if not found:
+        return several
+    shown = ", ".join(short(name) for name in found[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return f"{one if len(found) == 1 else several} {shown}{more}"
+
+
+def short(name: str) -> str:
+    """Return a group's name for a sentence: of a long one the beginning, and nothing that does not print."""
+    shown = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in name[:LONGEST])
+    return f"{shown}..." if len(name) > LONGEST else shown
+
+
+def _counted(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count} {what}s"

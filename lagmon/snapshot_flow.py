@@ -1,0 +1,248 @@
+"""What no topic gives back of a flow, as one frame: ids, what retention took, what was made anew. Pure.
+
+Believed only where both of its clusters are those that it was kept of. Ids first: a topic that was made anew
+while we were away is known by them alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet.errors import MalformedError
+from lagmon.heads import LAST_MS
+from lagmon.mirror_flow import MOST_KEPT
+from lagmon.mirror_overtaken import Overtaken
+from lagmon.mirror_topics import Recreation
+from lagmon.snapshot_frames import seal, unseal
+from lagmon.snapshot_losses import CopiedLosses, KeptLosses, losses_document, read_losses
+from lagmon.snapshot_reading import instant, number, numbers, rows, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lagmon.mirror_flow import MirrorFlow
+
+    Since = tuple[tuple[str, str | None], int]  # verdict and cause, and since when
+
+MOST_ROWS = 1_000_000
+_MOST_TEXT = 1000
+_MOST = (1 << 63) - 1
+_MOST_RECREATIONS = 100
+_SIDES = ("source", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFlow:
+    """What was known of a flow at an instant; topics by their names on the source."""
+
+    cluster_ids: tuple[str, str]  # of source and target
+    taken_ms: int
+    told: Since | None
+    ids: dict[tuple[str, str], tuple[str, int]]  # by topic and side, with when each was read last
+    recreations: list[Recreation]
+    recreated_total: dict[tuple[str, str], int]
+    missing_since: dict[tuple[str, str], int]
+    overtaken_total: dict[str, int]
+    overtaken: list[Overtaken]
+    settled: list[Overtaken]
+    retention_ms: dict[str, int]
+    losses: KeptLosses
+    rests: dict[tuple[str, int], tuple[int, int]]  # quiet tails: the next offset, and up to where they reach
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFlow:
+    """What a flow's frame is made of: copied under its locks, 3 ms of work for 25,000 topics."""
+
+    ids: dict[tuple[str, str], str]
+    ids_at_ms: dict[tuple[str, str], int]
+    recreations: list[Recreation]
+    recreated_total: dict[tuple[str, str], int]
+    missing_since: dict[tuple[str, str], int]
+    overtaken_total: dict[str, int]
+    overtaken: list[Overtaken]
+    settled: list[Overtaken]
+    retention_ms: dict[str, int]
+    losses: CopiedLosses
+    resting: list[tuple[str, int]]
+    offsets: list[int]
+    rests: list[int]
+
+    @classmethod
+    def of(cls, flow: MirrorFlow) -> CopiedFlow:
+        """Copy it; call it under the locks of the flow."""
+        topics, windows = flow.topics, flow.windows
+        slots = np.flatnonzero(windows.rest[: len(windows)] >= 0)
+        return cls(
+            dict(topics.ids),
+            dict(topics.ids_at_ms),
+            topics.recreations[-_MOST_RECREATIONS:],
+            dict(topics.recreated_total),
+            dict(topics.missing_since),
+            dict(flow.overtaken_total),
+            list(flow.open_overtaken.values()),
+            list(flow.settled_overtaken),
+            dict(flow.retention_ms),
+            CopiedLosses.of(flow),
+            [windows.name(slot) for slot in slots.tolist()],
+            windows.next_offset[slots].tolist(),
+            windows.rest[slots].tolist(),
+        )
+
+
+def frame_of(copied: CopiedFlow, *, cluster_ids: tuple[str, str], now_ms: int, told: Since | None) -> bytes:
+    """Return a flow's frame."""
+    known_ms = {topic: at_ms for (topic, side), at_ms in copied.ids_at_ms.items() if side == "target"}
+    return seal(
+        {
+            "kind": "flow",
+            "cluster_ids": cluster_ids,
+            "taken_ms": now_ms,
+            "told": None if told is None else [*told[0], told[1]],
+            "ids": [(*key, one, copied.ids_at_ms.get(key, -1)) for key, one in copied.ids.items()],
+            "recreations": [astuple(one) for one in copied.recreations],
+            "recreated_total": [(*key, count) for key, count in copied.recreated_total.items()],
+            "missing_since": [(*key, at_ms) for key, at_ms in copied.missing_since.items()],
+            "overtaken_total": list(copied.overtaken_total.items()),
+            "overtaken": [astuple(one) for one in copied.overtaken],
+            "settled": [astuple(one) for one in copied.settled],
+            "retention_ms": list(copied.retention_ms.items()),
+            "losses": losses_document(copied.losses, known_ms),
+            "rests": [
+                (*name, offset, rest)
+                for name, offset, rest in zip(copied.resting, copied.offsets, copied.rests, strict=True)
+            ],
+        }
+    )
+
+
+def read_flow(payload: bytes) -> KeptFlow:
+    """Return what was kept of a flow; raises MalformedError, in words, for anything else."""
+    frames = list(unseal(payload))
+    found = frames[0][0]
+    if found.get("kind") != "flow" or len(frames) != 1:
+        raise MalformedError("What was kept over the restart is not of a flow where one was to be.")
+    source_id, target_id = (_text(one) for one in rows(found.get("cluster_ids"), least=2, most=2))
+    return KeptFlow(
+        (source_id, target_id),
+        instant(found.get("taken_ms")),
+        _told(found.get("told")),
+        {
+            (_text(topic), _side(side)): (_text(one), instant(at_ms))
+            for topic, side, one, at_ms in _table(found, "ids", 4)
+        },
+        [
+            Recreation(_text(topic), _side(side), instant(at_ms), _text(before), _text(after))
+            for topic, side, at_ms, before, after in _table(found, "recreations", 5, most=_MOST_RECREATIONS)
+        ],
+        {
+            (_text(topic), _side(side)): number(count, least=0, most=_MOST)
+            for topic, side, count in _table(found, "recreated_total", 3)
+        },
+        {
+            (_text(code), _text(topic)): instant(at_ms)
+            for code, topic, at_ms in _table(found, "missing_since", 3)
+        },
+        {
+            _text(topic): number(count, least=0, most=_MOST)
+            for topic, count in _table(found, "overtaken_total", 2)
+        },
+        [_overtaken(row) for row in _table(found, "overtaken", 6)],
+        [_overtaken(row) for row in _table(found, "settled", 6, most=MOST_KEPT)],
+        {
+            _text(topic): number(kept_ms, least=-1, most=_MOST)
+            for topic, kept_ms in _table(found, "retention_ms", 2)
+        },
+        read_losses(_losses(found)),
+        {
+            (_text(topic), number(partition, least=0, most=MOST_ROWS)): (offset, rest)
+            for topic, partition, *told in _table(found, "rests", 4)
+            for offset, rest in [numbers(told, count=2, least=0, most=_MOST)]
+        },
+    )
+
+
+def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> None:
+    """Know of a flow again what was kept; under its locks. Ids that were read meanwhile are compared."""
+    topics, order = flow.topics, flow.order.flow
+    read = dict(topics.ids)
+    topics.ids |= {key: one for key, (one, _) in kept.ids.items()}
+    topics.ids_at_ms |= {key: at_ms for key, (_, at_ms) in kept.ids.items()}
+    topics.recreations = [*kept.recreations, *topics.recreations][-_MOST_RECREATIONS:]
+    topics.recreated_total = kept.recreated_total | topics.recreated_total
+    topics.missing_since = kept.missing_since | topics.missing_since
+    flow.overtaken_total.update(kept.overtaken_total)
+    flow.settled_overtaken.extendleft(reversed(kept.settled))
+    flow.retention_ms = kept.retention_ms | flow.retention_ms
+    for (topic, side), topic_id in read.items():
+        if topics.ids[topic, side] != topic_id:
+            alias = order.source if side == "source" else order.target
+            name = topic if side == "source" else topics.remote.get(topic, "")
+            flow.note_ids(alias, {name: topic_id}, now_ms)
+    flow.losses.ends.take_up(kept.losses.ends)
+    flow.when_read = partial(_take_up_windows, kept=kept)
+
+
+def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
+    """Have the windows, read anew, tell what they told before: nothing of older logs, and quiet tails."""
+    windows = flow.windows
+    # Not before: without an offset it would seem that the mirror has passed them.
+    flow.open_overtaken = {(one.topic, one.partition): one for one in kept.overtaken} | flow.open_overtaken
+    flow.losses.take_up(kept.losses.copies, kept.losses.passed_over, kept.losses.sent_to)
+    remade = {one.topic: one.at_ms for one in kept.recreations if one.side == "source"}
+    for topic, partition, slot in list(windows.slots()):
+        if topic in remade:
+            _leave_older_log(flow, slot, remade[topic])
+        offset, rest = kept.rests.get((topic, partition), (-1, -1))
+        if windows.next_offset[slot] == offset and rest > offset:
+            windows.settle(np.array([slot]), np.array([rest]))
+
+
+def _leave_older_log(flow: MirrorFlow, slot: int, remade_ms: int) -> None:
+    """Forget the offsets before the one that fell when the topic was made anew: that is no step back."""
+    rings, filled = flow.windows.rings, int(flow.windows.rings.filled[slot])
+    first = rings.length - filled
+    offsets, times = (array[slot, first:].tolist() for array in (rings.offset, rings.committed_ms))
+    falls = [at for at in range(1, filled) if offsets[at] < offsets[at - 1] and times[at - 1] <= remade_ms]
+    if falls:
+        flow.windows.keep_newest(slot, filled - falls[-1])
+
+
+def _table(found: Mapping[str, Any], name: str, width: int, *, most: int = MOST_ROWS) -> list[list[Any]]:
+    return [rows(row, least=width, most=width) for row in rows(found.get(name), most=most)]
+
+
+def _losses(found: Mapping[str, Any]) -> dict[str, Any]:
+    told = found.get("losses")
+    if not isinstance(told, dict):
+        raise MalformedError("What was kept over the restart does not tell what was lost.")
+    return told
+
+
+def _text(value: object) -> str:
+    return text(value, most=_MOST_TEXT)
+
+
+def _side(value: object) -> str:
+    if value not in _SIDES:
+        raise MalformedError("What was kept over the restart tells of a side that there is not.")
+    return str(value)
+
+
+def _overtaken(row: list[Any]) -> Overtaken:
+    topic, *told = row
+    partition, offset, start, first_at_ms, at_ms = numbers(told, count=5, least=0, most=_MOST)
+    if partition > MOST_ROWS or start < offset or max(first_at_ms, at_ms) > LAST_MS:
+        raise MalformedError("What was kept over the restart tells wrongly of records that were deleted.")
+    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms)
+
+
+def _told(value: object) -> Since | None:
+    if value is None:
+        return None
+    verdict, cause, since_ms = rows(value, least=3, most=3)
+    return (_text(verdict), None if cause is None else _text(cause)), instant(since_ms)

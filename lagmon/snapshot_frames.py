@@ -1,0 +1,92 @@
+"""A part of what is kept over a restart, as bytes: frames one behind the other. Pure.
+
+A frame is a small document and bytes. Layout, little-endian: "MWlag", the version (one byte), the size of its
+content (4 bytes), the size of that compressed (4), a CRC-32 of what follows (4); then the content, compressed
+(zlib): the size of the document (4), the document (JSON), the bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import MalformedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+VERSION = 1
+MAX_CONTENT_BYTES = 1 << 29
+_MAGIC = b"MWlag"
+_HEADER = struct.Struct("<5sBIII")
+_SIZE = struct.Struct("<I")
+_LEVEL = 1  # more takes twice as long for a few per cent
+
+
+def seal(document: Mapping[str, Any], body: bytes | bytearray = b"") -> bytes:
+    """Return one frame."""
+    text = json.dumps(document, separators=(",", ":")).encode()
+    packing = zlib.compressobj(_LEVEL)
+    packed = b"".join(
+        [packing.compress(_SIZE.pack(len(text)) + text), packing.compress(body), packing.flush()]
+    )
+    size = _SIZE.size + len(text) + len(body)
+    return _HEADER.pack(_MAGIC, VERSION, size, len(packed), zlib.crc32(packed)) + packed
+
+
+def check(payload: bytes) -> None:
+    """Raise MalformedError, in words, unless these bytes are whole frames of this version."""
+    for _ in _frames(payload):
+        pass
+
+
+def unseal(payload: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield document and bytes of each frame; raises MalformedError, in words, for other bytes."""
+    for size, packed in _frames(payload):
+        try:
+            content = zlib.decompressobj().decompress(packed, size + 1)
+        except zlib.error as error:
+            raise MalformedError("What was kept over the restart cannot be unpacked.") from error
+        if len(content) != size:
+            raise MalformedError(f"What was kept over the restart has not the {size} bytes that it tells.")
+        (length,) = _SIZE.unpack_from(content)
+        yield _document(content[_SIZE.size : _SIZE.size + length]), content[_SIZE.size + length :]
+
+
+def _frames(payload: bytes) -> Iterator[tuple[int, memoryview]]:
+    """Yield of each frame the size of its content, and that compressed."""
+    at, whole = 0, memoryview(payload)
+    if not payload:
+        raise MalformedError("What was kept over the restart is empty.")
+    while at < len(whole):
+        if len(whole) - at < _HEADER.size:
+            raise MalformedError("What was kept over the restart is cut off.")
+        magic, version, size, packed_size, checksum = _HEADER.unpack_from(whole, at)
+        at += _HEADER.size
+        if magic != _MAGIC:
+            raise MalformedError("What was kept over the restart does not begin as it should.")
+        if version != VERSION:
+            raise MalformedError(
+                f"What was kept over the restart is of version {version}; this program reads {VERSION}."
+            )
+        if not _SIZE.size <= size <= MAX_CONTENT_BYTES:
+            raise MalformedError(f"What was kept over the restart tells of {size} bytes in one piece.")
+        packed = whole[at : at + packed_size]
+        if len(packed) < packed_size:
+            raise MalformedError("What was kept over the restart is cut off.")
+        if zlib.crc32(packed) != checksum:
+            raise MalformedError("What was kept over the restart is damaged: its checksum differs.")
+        yield size, packed
+        at += packed_size
+
+
+def _document(text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MalformedError("What was kept over the restart holds no document.") from error
+    if not isinstance(found, dict):
+        raise MalformedError("What was kept over the restart holds no document.")
+    return found

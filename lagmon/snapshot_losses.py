@@ -1,0 +1,128 @@
+"""What was lost with topics that were made anew, and what copies held, as rows for a restart. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet.errors import MalformedError
+from fleet.vocabulary import Cause
+from lagmon.mirror_ends import Held
+from lagmon.mirror_findings import MirrorFinding
+from lagmon.snapshot_reading import instant, number, numbers, rows, text
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Mapping
+
+    from lagmon.mirror_flow import MirrorFlow
+
+MOST = (1 << 63) - 1
+MOST_ROWS = 1_000_000
+MOST_FINDINGS = 10_000
+_MOST_TEXT = 2000
+_SIDES = ("source", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLosses:
+    """Findings that are still told, where the mirror was when copies went, and what copies held."""
+
+    copies: list[MirrorFinding] = field(default_factory=list)
+    passed_over: list[MirrorFinding] = field(default_factory=list)
+    sent_to: dict[tuple[str, int], int] = field(default_factory=dict)
+    ends: dict[str, Held] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedLosses:
+    """What `losses_document` is made of, copied under the locks of a flow: a few dictionaries and lists."""
+
+    copies: list[MirrorFinding]
+    passed_over: list[MirrorFinding]
+    sent_to: dict[tuple[str, int], int]
+    looks: dict[str, deque[Held]]
+
+    @classmethod
+    def of(cls, flow: MirrorFlow) -> CopiedLosses:
+        """Copy them."""
+        return cls(*flow.losses.kept(), flow.losses.ends.looks())
+
+
+def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[str, Any]:
+    """Return what is to be kept; `known_ms` is when the id of each topic on the target was read last.
+
+    Of the looks at a topic it is the last one until then: that one surely was at the topic of this id.
+    """
+    ends = []
+    for topic, looks in copied.looks.items():
+        sure = [held for held in tuple(looks) if held.at_ms <= known_ms.get(topic, -1)]
+        if sure:
+            ends.append((topic, sure[-1].at_ms, sure[-1].starts.tolist(), sure[-1].ends.tolist()))
+    return {
+        "copies": [_row(one) for one in copied.copies[-MOST_FINDINGS:]],
+        "passed_over": [_row(one) for one in copied.passed_over[-MOST_FINDINGS:]],
+        "sent_to": [(*name, offset) for name, offset in copied.sent_to.items()],
+        "ends": ends,
+    }
+
+
+def read_losses(document: Mapping[str, Any]) -> KeptLosses:
+    """Return what was kept; raises MalformedError, in words, for anything else."""
+    return KeptLosses(
+        [_finding(row) for row in rows(document.get("copies"), most=MOST_FINDINGS)],
+        [_finding(row) for row in rows(document.get("passed_over"), most=MOST_FINDINGS)],
+        {
+            (text(topic, most=_MOST_TEXT), number(partition, least=0, most=MOST_ROWS)): number(
+                offset, least=0, most=MOST
+            )
+            for topic, partition, offset in (
+                rows(row, least=3, most=3) for row in rows(document.get("sent_to"), most=MOST_ROWS)
+            )
+        },
+        dict(_ends(row) for row in rows(document.get("ends"), most=MOST_ROWS)),
+    )
+
+
+def _row(one: MirrorFinding) -> list[object]:
+    numbers_told = (one.records, one.first_offset, one.last_offset)
+    return [
+        str(one.code),
+        one.topic,
+        one.partition,
+        one.at_ms,
+        one.sentence,
+        *numbers_told,
+        one.side,
+        one.proved,
+    ]
+
+
+def _finding(row: object) -> MirrorFinding:
+    code, topic, partition, at_ms, sentence, *told, side, proved = rows(row, least=10, most=10)
+    if side not in _SIDES or not isinstance(proved, bool) or code not in tuple(Cause):
+        raise MalformedError("What was kept over the restart tells wrongly of what was lost.")
+    records, first_offset, last_offset = (
+        None if one is None else number(one, least=-1, most=MOST) for one in told
+    )
+    return MirrorFinding(
+        code=Cause(str(code)),
+        topic=text(topic, most=_MOST_TEXT),
+        partition=number(partition, least=0, most=MOST_ROWS),
+        at_ms=instant(at_ms),
+        sentence=text(sentence, most=_MOST_TEXT),
+        records=records,
+        first_offset=first_offset,
+        last_offset=last_offset,
+        side=str(side),
+        proved=proved,
+    )
+
+
+def _ends(row: object) -> tuple[str, Held]:
+    topic, at_ms, starts, ends = rows(row, least=4, most=4)
+    count = len(rows(starts, most=MOST_ROWS))
+    offsets = (np.array(numbers(one, count=count, least=-1, most=MOST), np.int64) for one in (starts, ends))
+    return text(topic, most=_MOST_TEXT), Held(instant(at_ms), *offsets)

@@ -1,0 +1,69 @@
+"""Which topics, by their ids, the pairs of offset syncs are about: from when to when each id was seen.
+
+A topic that was made anew leaves no trace in offsets: the syncs of the old and the new one look like one
+line. So a pair is of a topic only where it was written between two instants at which that topic was seen;
+between the last look at an old topic and the first at a new one it is not known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import sqlalchemy as sa
+
+from runtime.store_migrations import Migration, create
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_METADATA = sa.MetaData()
+
+TOPIC_IDS = sa.Table(
+    "offset_sync_topic_ids",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("topic", sa.String(249), primary_key=True),
+    sa.Column("side", sa.String(6), primary_key=True),
+    sa.Column("topic_id", sa.String(64), primary_key=True),
+    sa.Column("first_ms", sa.BigInteger, nullable=False),
+    sa.Column("last_ms", sa.BigInteger, nullable=False),
+)
+
+MIGRATIONS = (Migration("offset-sync-ids", 1, "ids of mirrored topics", create(TOPIC_IDS)),)
+
+
+class SeenId(NamedTuple):
+    """A topic's id on one side, and the first and the last instant at which it was seen (epoch ms)."""
+
+    topic: str  # its name on the source
+    side: str  # source | target
+    topic_id: str
+    first_ms: int
+    last_ms: int
+
+
+def ids_of(connection: sa.Connection, flow: str, topic: str | None = None) -> list[SeenId]:
+    """Return every id of a flow's topics, or of one of them, those seen last behind the others."""
+    columns = [TOPIC_IDS.c[name] for name in SeenId._fields]
+    wanted = sa.select(*columns).where(TOPIC_IDS.c.flow == flow)
+    if topic is not None:
+        wanted = wanted.where(TOPIC_IDS.c.topic == topic)
+    return [SeenId(*row) for row in connection.execute(wanted.order_by(TOPIC_IDS.c.last_ms))]
+
+
+def write_ids(connection: sa.Connection, flow: str, seen: Iterable[SeenId]) -> None:
+    """Write these whole, in the place of what there is of the same ids."""
+    rows = [{"flow": flow, **one._asdict()} for one in seen]
+    if not rows:
+        return
+    keys = [column.name for column in TOPIC_IDS.primary_key]
+    here = [TOPIC_IDS.c[name] == sa.bindparam(f"key_{name}") for name in keys]
+    connection.execute(
+        sa.delete(TOPIC_IDS).where(*here), [{f"key_{name}": row[name] for name in keys} for row in rows]
+    )
+    connection.execute(sa.insert(TOPIC_IDS), rows)
+
+
+def forget_ids(connection: sa.Connection, *, before_ms: int) -> None:
+    """Delete what was not seen since then: no pair is kept that it could be about, but for a last one."""
+    connection.execute(sa.delete(TOPIC_IDS).where(TOPIC_IDS.c.last_ms < before_ms))

@@ -1,0 +1,122 @@
+"""Take records of a topic of offset syncs in, each counted as what it was. Pure.
+
+One topic may hold the syncs of two flows: those of A->B and, where these are kept at the target, of B->A.
+A record names a topic and no flow; it is taken for every flow that mirrors a topic of that name.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.errors import MalformedError
+from fleet.wire import decode_offset_sync
+from fleet.wire_records import Tombstone
+from lagmon.sync_queue import WaitingSync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fleet.wire_records import OffsetSync, OffsetSyncKey
+    from lagmon.sync_queue import SyncQueue
+
+LONGEST_TOPIC = 249  # characters of a name, Kafka's own limit
+MOST_PARTITIONS = 200_000  # of one flow
+_SAMPLE_BYTES = 200
+_SKEWS = 64
+
+
+@dataclass(slots=True)
+class SyncsTaken:
+    """What was taken in: every record is counted in exactly one of these."""
+
+    syncs: int = 0
+    resets: int = 0  # records without a value
+    others: int = 0  # of topics that the flow does not mirror
+    malformed: int = 0
+    beyond: int = 0  # of more partitions than are followed
+    sample: str = ""  # of what was malformed, the first
+
+
+@dataclass(slots=True)
+class SyncIntake:
+    """Takes in the syncs of one flow; `mirrored` tells whether it mirrors a topic, `note` is told of each."""
+
+    queue: SyncQueue
+    mirrored: Callable[[str], bool]
+    note: Callable[[WaitingSync], None]
+    taken: SyncsTaken = field(default_factory=SyncsTaken)
+    _skews: deque[int] = field(default_factory=lambda: deque(maxlen=_SKEWS))
+    _places: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    _mirrored: dict[str, bool] = field(default_factory=dict)
+
+    def take(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        offsets: Sequence[int],
+        times_ms: Sequence[int],
+        *,
+        read_ms: int,
+        live: bool,
+    ) -> None:
+        """Take in records in the order in which they were read, with their own timestamps (-1: none).
+
+        The mirror's clock may be wrong. Of what is read as it comes, the least that any record of late was
+        old when it was read is taken for the difference of the clocks.
+        """
+        if live and max(times_ms, default=-1) >= 0:
+            self._skews.append(read_ms - max(times_ms))
+        skew_ms = min(self._skews, default=0)
+        for key, value, number, told_ms in zip(keys, values, offsets, times_ms, strict=True):
+            at_ms = max(0, min(told_ms + skew_ms, read_ms)) if told_ms >= 0 else read_ms
+            self._take(key, value, number, at_ms)
+
+    def _take(self, key: bytes | None, value: bytes | None, number: int, at_ms: int) -> None:
+        try:
+            record = _decoded(key, value)
+        except MalformedError as error:
+            self.taken.malformed += 1
+            if not self.taken.sample:
+                self.taken.sample = f"{error} (key {(key or b'')[:_SAMPLE_BYTES].hex()})"
+            return
+        if not self._is_mirrored(record.key.topic):
+            self.taken.others += 1
+        elif isinstance(record, Tombstone):
+            self.taken.resets += 1
+        else:
+            self._take_sync(record, number, at_ms)
+
+    def _take_sync(self, record: OffsetSync, number: int, at_ms: int) -> None:
+        place = self._place(record.key.topic, record.key.partition)
+        if place is None:
+            self.taken.beyond += 1
+            return
+        self.taken.syncs += 1
+        sync = WaitingSync(number, *place, record.upstream_offset, record.downstream_offset, at_ms)
+        self.queue.add(sync)
+        self.note(sync)
+
+    def _is_mirrored(self, topic: str) -> bool:
+        known = self._mirrored.get(topic)
+        if known is None:
+            known = self.mirrored(topic)
+            if len(self._mirrored) < MOST_PARTITIONS:
+                self._mirrored[topic] = known
+        return known
+
+    def _place(self, topic: str, partition: int) -> tuple[str, int] | None:
+        """Return topic and partition, always the same objects for the same; None beyond what is followed."""
+        place = self._places.get((topic, partition))
+        if place is None and len(self._places) < MOST_PARTITIONS:
+            place = self._places[topic, partition] = topic, partition
+        return place
+
+
+def _decoded(key: bytes | None, value: bytes | None) -> OffsetSync | Tombstone[OffsetSyncKey]:
+    record = decode_offset_sync(key, value)
+    length = len(record.key.topic)
+    if not 0 < length <= LONGEST_TOPIC:
+        raise MalformedError(f"The key of an offset sync names a topic of {length} characters.")
+    return record

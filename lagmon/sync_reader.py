@@ -1,0 +1,246 @@
+"""Read a flow's topic of offset syncs: all that it holds, then what comes. It is read on a thread of its own.
+
+MirrorMaker writes them to partition 0 alone. The id of the topic is looked at now and then: a consumer of a
+topic that was made anew reads nothing, and the numbers of its records begin again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.errors import MirrorwatchError, RefusedError
+from lagmon.mirror_orders import OFFSET_SYNCS
+from lagmon.sync_intake import SyncIntake
+from lagmon.sync_progress import NOTE, SyncProgress
+from lagmon.sync_queue import SyncQueue
+from runtime.kafka.admin import ClusterAdmin
+from runtime.kafka.bulk import Bulk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lagmon.mirror_flow import MirrorFlow
+    from lagmon.sync_orders import SyncOrder
+    from lagmon.sync_queue import WaitingSync
+    from lagmon.watching import ClusterWatch
+    from runtime.clock import WaitingClock
+    from runtime.kafka.translation import ClientSettings
+
+WAIT_S = 0.5
+ID_S = 30.0  # between two looks at the topic's id
+END_S = 15.0
+PARTITION = 0
+
+
+class SyncReader:
+    """Reads the syncs of one flow, for the store, and for its windows where it is followed by them.
+
+    `host` watches the cluster with the topic, `source` and `target` those of the flow.
+    """
+
+    def __init__(
+        self,
+        order: SyncOrder,
+        flow: MirrorFlow,
+        settings: ClientSettings,
+        *,
+        host: ClusterWatch,
+        source: ClusterWatch,
+        target: ClusterWatch,
+        mirrored: Callable[[str], bool],
+        clock: WaitingClock,
+    ) -> None:
+        self.flow, self.cluster, self.topic = order.flow, order.kafka_cluster, order.topic
+        self.turn = threading.Lock()  # guards queue, intake and windows
+        self.queue = SyncQueue()
+        self.refused = ""  # what right is missing to read them
+        self._followed = flow.order.lag_from == OFFSET_SYNCS
+        self._progress = SyncProgress(flow.windows, flow.estimated)
+        self.intake = SyncIntake(self.queue, mirrored, self._note)
+        self.mirror = flow
+        if self._followed:
+            flow.note = NOTE
+        self._settings = settings
+        self._host = host
+        self._source = source
+        self._target = target
+        self._clock = clock
+        self._ending = threading.Event()
+        self._live = False
+        self._position = 0
+        self._first_end = -1
+        self._estimated_ms = -1, -1  # by which looks at the source and the target
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in states and logs."""
+        return f"{self.cluster}: {self.topic} ({self.flow})"
+
+    def tell(self, problem: str) -> None:
+        """Take note of why the syncs are not read; an empty text that they are."""
+        if self._followed:
+            self.mirror.problem = problem
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Read until told to stop; raises our own error where the cluster is away."""
+        admin = ClusterAdmin(self._settings, cluster=self.cluster)
+        await admin.open()
+        try:
+            while not stopping.is_set():
+                topic_id = await self._find_allowed(admin)
+                if topic_id is None:
+                    await self._clock.wait(stopping, timeout_s=ID_S if not self._followed else WAIT_S)
+                else:
+                    await self._read_one(admin, topic_id, stopping)
+        finally:
+            await admin.close()
+
+    async def _find_allowed(self, admin: ClusterAdmin) -> str | None:
+        try:
+            return await self._find(admin)
+        except RefusedError as error:
+            self.refused = f"{error}."
+            raise
+
+    async def _find(self, admin: ClusterAdmin) -> str | None:
+        """Return the topic's id, None where there is no such topic."""
+        found = (await admin.describe_topics([self.topic]))[self.topic]
+        if found is None and self._followed:
+            self.tell(
+                f"cluster {self.cluster}: it has no topic {self.topic} with the mirror's offset syncs: the"
+                " mirror was never started, or does not write them (emit.offset-syncs.enabled)."
+            )
+        return None if found is None else found.topic_id
+
+    async def _read_one(self, admin: ClusterAdmin, topic_id: str, stopping: asyncio.Event) -> None:
+        """Read the topic of this id until told to stop, or until it is another one."""
+        self._begin(topic_id)
+        reading = asyncio.create_task(asyncio.to_thread(self._read))
+        try:
+            while not stopping.is_set() and not reading.done():
+                stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=ID_S))
+                await asyncio.wait((stop, reading), return_when=asyncio.FIRST_COMPLETED)
+                stop.cancel()
+                if not stopping.is_set() and not reading.done() and await self._is_another(admin, topic_id):
+                    return
+            if reading.done():
+                await reading
+        finally:
+            self._ending.set()
+            await asyncio.wait((reading,), timeout=END_S)
+
+    async def _is_another(self, admin: ClusterAdmin, topic_id: str) -> bool:
+        try:
+            return await self._find(admin) != topic_id
+        except MirrorwatchError:
+            return False  # the reader itself tells what is wrong
+
+    def _begin(self, topic_id: str) -> None:
+        self._ending.clear()
+        with self.turn:
+            self.queue.begin(topic_id)
+        self._live, self._position, self._first_end = False, 0, -1
+
+    # --- on the thread
+
+    def _read(self) -> None:
+        bulk = Bulk(
+            self._settings,
+            cluster=self.cluster,
+            topic=self.topic,
+            name=f"{self.cluster}-syncs",
+            timed=True,
+        )
+        bulk.open((PARTITION,))
+        try:
+            while not self._ending.is_set():
+                if self.queue.full:
+                    self._ending.wait(WAIT_S)
+                else:
+                    self._take(bulk)
+                    self._advance()
+        finally:
+            bulk.close()
+
+    def _take(self, bulk: Bulk) -> None:
+        batch = bulk.take(wait_s=WAIT_S)
+        if batch.keys:
+            with self.turn:
+                self.intake.take(
+                    batch.keys,
+                    batch.values,
+                    batch.offsets,
+                    batch.times_ms,
+                    read_ms=int(self._clock.wall_s() * 1000),
+                    live=self._live,
+                )
+            self.tell("")
+            self.refused = ""
+        for _, offset in (*bulk.positions().items(), *batch.ends.items()):
+            self._position = max(offset, self._position)
+        for fault in batch.faults:
+            self.tell(f"{fault}.")
+            if isinstance(fault, RefusedError):
+                self.refused = f"{fault}."
+
+    def _note(self, sync: WaitingSync) -> None:
+        if self._followed:
+            self._progress.note(sync, live=self._live)
+
+    def _advance(self) -> None:
+        """Find out up to when every sync that was written is read, and what the target's end adds."""
+        end, stable, sampled_ms = (int(found[0]) for found in _looked(self._host, [(self.topic, PARTITION)]))
+        to = stable if stable >= 0 else end
+        if to < 0:
+            return
+        self._first_end = to if self._first_end < 0 else self._first_end
+        self._live = self._live or self._position >= self._first_end
+        if self._followed and self._live:
+            looked_ms = _newest_look(self._source), _newest_look(self._target)
+            if looked_ms != self._estimated_ms:
+                self._estimate()
+                self._estimated_ms = looked_ms
+            if self._position >= to:
+                self.mirror.read_to_ms = min(sampled_ms, looked_ms[1])
+
+    def _estimate(self) -> None:
+        """Tell the flow's progress where the copies' logs ended at the last look."""
+        remote = self.mirror.topics.remote
+        known = [place for place in self._progress.partitions() if place[0] in remote]
+        ends, _, times_ms = _looked(self._source, known)
+        copies, _, copied_ms = _looked(self._target, [(remote[topic], number) for topic, number in known])
+        with self.turn:
+            for (topic, number), end, at_ms, copy, copy_at_ms in zip(
+                known, ends, times_ms, copies, copied_ms, strict=True
+            ):
+                self._progress.estimate(
+                    topic,
+                    number,
+                    target_end=copy,
+                    at_ms=copy_at_ms,
+                    source_end=end,
+                    source_at_ms=at_ms,
+                )
+
+
+def _newest_look(watch: ClusterWatch) -> int:
+    with watch.lock:
+        return int(watch.lag.heads.sampled_ms.max(initial=-1))
+
+
+def _looked(
+    watch: ClusterWatch, partitions: Sequence[tuple[str, int]]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return end, last stable offset and time of the last look at each, -1 for what is not known."""
+    with watch.lock:
+        heads = watch.lag.heads
+        of = {topic: watch.lag.places.of(topic) for topic, _ in partitions}
+        at = [of[topic][number] if number < len(of[topic]) else -1 for topic, number in partitions]
+        there = np.array([place for place in at if place >= 0], np.int32)
+        found = [iter(one[there].tolist()) for one in (heads.end, heads.stable, heads.sampled_ms)]
+        ends, stables, times_ms = ([-1 if place < 0 else next(one) for place in at] for one in found)
+    return ends, stables, times_ms

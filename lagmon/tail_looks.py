@@ -1,0 +1,125 @@
+"""Look whether anything is to be read at ends of logs before which readers stand. On the watch's thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.errors import MirrorwatchError
+from lagmon.readable import Seen
+from runtime import logs
+from runtime.kafka.gaps import Gaps
+
+if TYPE_CHECKING:
+    import threading
+
+    from lagmon.cluster import ClusterLag
+    from lagmon.readable import Stretch
+    from runtime.clock import Clock
+    from runtime.kafka.gaps import Found
+    from runtime.kafka.translation import ClientSettings
+
+IDLE_LOOKS = 6  # without anything to look at, after which the client is let go
+REFUSED_S = 600.0  # until a topic that may not be read is tried again
+
+
+@dataclass(slots=True)
+class _Kind:
+    committed: bool
+    gaps: Gaps
+    idle: int = 0  # looks, one after the other
+
+
+class TailLooks:
+    """Looks for one cluster; `problem` says what may not be read, and which right is missing."""
+
+    def __init__(
+        self,
+        alias: str,
+        settings: ClientSettings,
+        lag: ClusterLag,
+        lock: threading.Lock,
+        *,
+        clock: Clock,
+    ) -> None:
+        self.alias = alias
+        self.problem = ""
+        self._kinds = tuple(
+            _Kind(committed, Gaps(settings, cluster=alias, name=name, clock=clock, committed=committed))
+            for committed, name in ((True, f"{alias}-tails"), (False, f"{alias}-tails-uncommitted"))
+        )
+        self._lag = lag
+        self._lock = lock
+        self._clock = clock
+        self._log = logs.get("ingest")
+        self._refused_until: dict[str, float] = {}
+        self._told: set[str] = set()
+
+    def look(self) -> None:
+        """Look at what is due, for a second at most with each kind of client."""
+        now_s = self._clock.wall_s()
+        failed = [self._look(kind, now_s) for kind in self._kinds]
+        if not self._refused_until and not any(failed):
+            self.problem = ""
+
+    def close(self) -> None:
+        """Let the clients go."""
+        for kind in self._kinds:
+            kind.gaps.close()
+
+    def _look(self, kind: _Kind, now_s: float) -> bool:
+        """Look with one kind of client; return whether that failed."""
+        with self._lock:
+            due = self._lag.tails_due(int(now_s * 1000), committed=kind.committed)
+            names = {one.place: self._lag.places.name(one.place) for one in due}
+        wanted = [one for one in due if self._may_read(names[one.place][0], now_s)]
+        if not wanted:
+            kind.idle += 1
+            if kind.idle == IDLE_LOOKS:
+                kind.gaps.close()
+            return False
+        kind.idle = 0
+        try:
+            found = kind.gaps.look({names[one.place]: one.first for one in wanted})
+        except MirrorwatchError as error:
+            self._tell(str(error))
+            return True
+        with self._lock:
+            readable = self._lag.readable if kind.committed else self._lag.readable_uncommitted
+            readable.note_asked((one.place for one in wanted), int(now_s * 1000))
+            # A topic that went away meanwhile has given its places back.
+            still = [one for one in wanted if self._lag.places.name(one.place) == names[one.place]]
+            readable.note(_seen(still, names, found))
+        self._note_refused(found, now_s)
+        return False
+
+    def _may_read(self, topic: str, now_s: float) -> bool:
+        # The place of a topic that went away has no name.
+        return topic != "" and self._refused_until.get(topic, 0.0) <= now_s
+
+    def _note_refused(self, found: Found, now_s: float) -> None:
+        for topic, why in found.refused.items():
+            self._refused_until[topic] = now_s + REFUSED_S
+            if topic not in self._told:
+                self._told.add(topic)
+                self._tell(
+                    f"{why} Grant READ on the topic {topic}: without it markers of transactions behind the "
+                    "last record cannot be told from records, and count as lag."
+                )
+        self._refused_until = {topic: until for topic, until in self._refused_until.items() if until > now_s}
+
+    def _tell(self, sentence: str) -> None:
+        if sentence != self.problem:
+            self._log.warning(sentence, kafka_cluster=self.alias)
+        self.problem = sentence
+
+
+def _seen(asked: list[Stretch], names: dict[int, tuple[str, int]], found: Found) -> list[Seen]:
+    seen = []
+    for one in asked:
+        name = names[one.place]
+        if name in found.records:
+            seen.append(Seen(one.place, one.first, found.records[name], is_record=True))
+        elif found.empty_to.get(name, -1) > one.first:
+            seen.append(Seen(one.place, one.first, found.empty_to[name], is_record=False))
+    return seen

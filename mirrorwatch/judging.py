@@ -1,0 +1,52 @@
+"""The judging of every flow: evidence of canary and offsets in, verdicts and lines for the log out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fleet.judgement import follow, follow_calm
+from fleet.rules_offsets import is_quiet
+from mirrorwatch.verdict_lines import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from canary.prober import Prober
+    from fleet.evidence import LagEvidence
+    from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.verdict_lines import Line
+
+    # What offsets say of a flow, by its name; None of one that is not watched by them.
+    LagOf = Callable[[str], LagEvidence | None]
+
+
+class Judging:
+    """Keeps the verdict of each flow; `tell` gets a line wherever one has changed."""
+
+    def __init__(self, *, lag_of: LagOf, tell: Callable[[Line], None]) -> None:
+        self.verdicts: dict[str, FlowVerdict] = {}
+        self._lag_of = lag_of
+        self._tell = tell
+
+    def judge(self, prober: Prober, *, now_at: float) -> None:
+        """Judge every flow by what is known of it now; of one that is plainly well that is quickly told."""
+        for name in prober.flows:
+            before, lag = self.verdicts.get(name), self._lag_of(name)
+            calm = prober.calm(name) if is_quiet(lag, now_at) else None
+            if calm is not None:
+                verdict = follow_calm(before, calm, now_at=now_at, lag=lag)
+            else:
+                verdict = follow(before, replace(prober.evidence(name), lag=lag), now_at=now_at)
+            self.verdicts[name] = verdict
+            for line in lines_of(before, verdict):
+                self._tell(line)
+
+    def forget(self, flows: Iterable[str]) -> None:
+        """Know nothing of flows that are judged no more, or from the beginning."""
+        for name in flows:
+            self.verdicts.pop(name, None)
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self.verdicts = {name: one.moved(by_s) for name, one in self.verdicts.items()}

@@ -1,0 +1,146 @@
+"""What the lag monitor last said of each flow, and for how long that is believed. Pure.
+
+An answer is believed for STALE_S. What is found to be lost, altered or repeated holds for longer: an answer
+of another process of the monitor (`incarnation`), which may not know of it any more, takes none of it back.
+What the same process lists no more is taken back after a while only: records that retention has overtaken
+are counted anew once the mirror has passed them, and are not listed meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from fleet.evidence import LagEvidence
+from fleet.judgement_words import HOLD_S
+from fleet.quantity import duration_text
+from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.lag_evidence import evidence_of, findings_in, repeated_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fleet.evidence import LagFinding
+
+    About = tuple[Cause, str, int | None]  # topic and partition
+
+STALE_S = 10.0  # it is asked each second
+COUNTED_S = 120.0  # within this time, or four times what offsets take to settle, what was passed is counted
+MAX_FINDINGS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What is found of one thing, as it was last listed."""
+
+    findings: tuple[LagFinding, ...]
+    at: float
+    incarnation: int
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one flow."""
+
+    document: Mapping[str, Any] | None = None
+    evidence: LagEvidence | None = None  # as of the last answer
+    listed: dict[About, _Listed] = field(default_factory=dict)
+    repeated: LagFinding | None = None
+    down_at: float | None = None  # when no partition moved last
+
+
+class LagBook:
+    """Keeps the evidence of each flow that is watched by its offsets; `_at` is epoch s, `_ns` monotonic."""
+
+    def __init__(self, flows: Iterable[str]) -> None:
+        self._flows = {name: _Known() for name in flows}
+        self._answered_ns: int | None = None
+        self.silence = "The lag monitor has not answered yet."  # why there is nothing to tell, "" else
+
+    def take(
+        self, documents: Iterable[Mapping[str, Any]], *, incarnation: int, now_at: float, now_ns: int
+    ) -> None:
+        """Take in an answer about every flow."""
+        self._answered_ns, self.silence = now_ns, ""
+        for document in documents:
+            known = self._flows.get(document["flow"])
+            if known is not None:
+                _take(known, document, now_at, incarnation)
+
+    def fall_silent(self, sentence: str) -> None:
+        """Take in that the monitor gave no answer, and why."""
+        self.silence = sentence
+
+    def evidence(self, flow: str, *, now_ns: int) -> LagEvidence | None:
+        """Return what offsets say of a flow; None of one that is not watched by them."""
+        known = self._flows.get(flow)
+        if known is None:
+            return None
+        age_s = 0.0 if self._answered_ns is None else (now_ns - self._answered_ns) / 1e9
+        if known.evidence is not None and age_s <= STALE_S:
+            return known.evidence
+        silence = self.silence or f"The lag monitor has not answered for {duration_text(age_s)}."
+        if self.silence == "" and age_s <= STALE_S:
+            silence = "The lag monitor has told nothing of this flow yet."
+        found = () if known.evidence is None else known.evidence.findings
+        return LagEvidence(Verdict.UNKNOWN, None, silence, 0.0, 0.0, findings=found)
+
+    def canary_offsets(self, flow: str) -> tuple[str, dict[int, int], float] | None:
+        """Return topic id and next offsets of the canary's topic as just answered, and `settles_s`."""
+        known = self._flows.get(flow)
+        if known is None or known.document is None or known.evidence is None or self.silence:
+            return None
+        told = known.document.get("canary")
+        if told is None or not told["source_topic_id"]:
+            return None
+        offsets = {int(partition): int(offset) for partition, offset in told["next_offsets"]}
+        return told["source_topic_id"], offsets, known.evidence.settles_s
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        for known in self._flows.values():
+            known.listed = {
+                about: replace(one, findings=_moved(one.findings, by_s), at=one.at + by_s)
+                for about, one in known.listed.items()
+            }
+            if known.repeated is not None:
+                (known.repeated,) = _moved((known.repeated,), by_s)
+            if known.down_at is not None:
+                known.down_at += by_s
+            one = known.evidence
+            if one is not None:
+                moved_at = None if one.moved_at is None else one.moved_at + by_s
+                findings = _moved(one.findings, by_s)
+                known.evidence = replace(
+                    one, since_at=one.since_at + by_s, moved_at=moved_at, findings=findings
+                )
+
+
+def _moved(findings: Iterable[LagFinding], by_s: float) -> tuple[LagFinding, ...]:
+    return tuple(replace(one, at=one.at + by_s) for one in findings)
+
+
+def _take(known: _Known, document: Mapping[str, Any], now_at: float, incarnation: int) -> None:
+    known.document = document
+    _list(known, document, now_at, incarnation)
+    if document["verdict"] == Verdict.REPEATING:
+        known.repeated = repeated_in(document, now_at)
+    repeated = () if known.repeated is None else (known.repeated,)
+    found = (*(one for listed in known.listed.values() for one in listed.findings), *repeated)
+    held = tuple(one for one in found if now_at - one.at <= HOLD_S)[:MAX_FINDINGS]
+    known.evidence = evidence_of(document, held, now_at=now_at, down_at=known.down_at)
+    if known.evidence.cause is Cause.MIRROR_DOWN:
+        known.down_at = now_at
+
+
+def _list(known: _Known, document: Mapping[str, Any], now_at: float, incarnation: int) -> None:
+    kept_s = max(COUNTED_S, 4 * document["settles_s"])
+    newly: dict[About, list[LagFinding]] = {}
+    for one in findings_in(document):
+        newly.setdefault((one.cause, one.topic, one.partition), []).append(one)
+    known.listed = {
+        about: listed
+        for about, listed in known.listed.items()
+        if listed.incarnation != incarnation or now_at - listed.at <= kept_s
+        if max(one.at for one in listed.findings) >= now_at - HOLD_S
+    } | {about: _Listed(tuple(some), now_at, incarnation) for about, some in newly.items()}

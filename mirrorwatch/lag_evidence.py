@@ -1,0 +1,123 @@
+"""What the lag monitor answers about a flow, as evidence for its verdict. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.evidence import LagEvidence, LagFinding
+from fleet.vocabulary import Cause, Evidence, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ROWS = 10
+_STATUSES = {
+    Verdict.STALLED: ("STOP", "STALL", "ERR"),
+    Verdict.LATE: ("WARN",),
+    Verdict.REPEATING: ("REWIND",),
+}
+
+
+def evidence_of(
+    document: Mapping[str, Any],
+    findings: tuple[LagFinding, ...],
+    *,
+    now_at: float,
+    down_at: float | None = None,
+) -> LagEvidence:
+    """Return the evidence of one flow's document, with these findings.
+
+    `down_at` is when no partition moved last. Each task of a mirror writes its offsets at its own time, so
+    that some move and others do not says nothing before all of them had theirs.
+    """
+    verdict, cause, sentence = _present(document, now_at)
+    if cause is Cause.TASK_STUCK and down_at is not None and now_at - down_at <= document["settles_s"]:
+        cause = Cause.UNEXPLAINED
+    moved_ms = document["moved_ms"]
+    return LagEvidence(
+        verdict=verdict,
+        cause=cause,
+        sentence=sentence,
+        since_at=document["since_ms"] / 1000,
+        settles_s=document["settles_s"],
+        lag_s=document["lag_s"],
+        standing=tuple(document["standing"]),
+        moved_at=None if moved_ms is None else moved_ms / 1000,
+        rows=_rows(document, verdict, cause, now_at),
+        findings=findings,
+    )
+
+
+def _present(document: Mapping[str, Any], now_at: float) -> tuple[Verdict, Cause | None, str]:
+    """Return how the flow is at this moment; that records were deleted unread is told as a finding."""
+    verdict, sentence = Verdict(document["verdict"]), document["sentence"]
+    cause = None if document["cause"] is None else Cause(document["cause"])
+    if cause is Cause.OVERTAKEN:  # by its rule the mirror stands there
+        moved_ms = document["moved_ms"]
+        silent = moved_ms is None or now_at - moved_ms / 1000 > document["settles_s"]
+        return Verdict.STALLED, Cause.MIRROR_DOWN if silent else Cause.TASK_STUCK, sentence
+    return verdict, cause, sentence
+
+
+def _rows(
+    document: Mapping[str, Any], verdict: Verdict, cause: Cause | None, now_at: float
+) -> tuple[Evidence, ...]:
+    """Return a row for each of the worst partitions that it is about, then for each topic that lacks."""
+    statuses = _STATUSES.get(verdict, ())
+    uncommitted = cause is Cause.OFFSETS_NOT_COMMITTING
+    rows = [
+        Evidence(
+            part="lag",
+            sentence=row["sentence"],
+            at=now_at if row.get("committed_at_ms") is None else row["committed_at_ms"] / 1000,
+            topic=row["topic"],
+            partition=row["partition"],
+            source_offset=row["next_offset"],
+            target_offset=row.get("target_end_offset"),
+        )
+        for row in document["worst"]
+        if row["status"] in statuses or (uncommitted and row.get("offsets_not_committing"))
+    ]
+    rows += [
+        Evidence(part="lag", sentence=one["sentence"], at=one["since_ms"] / 1000, topic=one["topic"])
+        for one in document["missing"]
+        if cause is not None and one["code"] == cause.value
+    ]
+    return tuple(rows[:MAX_ROWS])
+
+
+# --- what was found
+
+
+def findings_in(document: Mapping[str, Any]) -> list[LagFinding]:
+    """Return what is proved; a suspicion leaves the verdict alone."""
+    return [
+        LagFinding(
+            verdict=Verdict(one["verdict"]),
+            cause=Cause(one["code"]),
+            topic=one["topic"],
+            partition=one["partition"],
+            at=one["at_ms"] / 1000,
+            sentence=one["sentence"],
+            records=one["records"],
+            first_offset=one["first_offset"] if one["side"] == "source" else None,
+            last_offset=one["last_offset"] if one["side"] == "source" else None,
+        )
+        for one in document["findings"]
+        if one["proved"]
+    ]
+
+
+def repeated_in(document: Mapping[str, Any], now_at: float) -> LagFinding:
+    """Return that the mirror has gone back, for a document that says so."""
+    row = next((row for row in document["worst"] if row["status"] in _STATUSES[Verdict.REPEATING]), None)
+    cause = Cause(document["cause"] or Cause.DUPLICATING)
+    return LagFinding(
+        Verdict.REPEATING,
+        cause,
+        "" if row is None else row["topic"],
+        None if row is None else row["partition"],
+        now_at,
+        document["sentence"],
+        first_offset=None if row is None else row["next_offset"],
+    )

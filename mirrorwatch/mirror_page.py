@@ -1,0 +1,103 @@
+"""What the page about a flow's offsets shows: a document of the lag monitor, made ready for reading. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from fleet.quantity import duration_text
+from fleet.vocabulary import Verdict
+from mirrorwatch import words
+from mirrorwatch.group_page import behind_text, lag_text, page_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PICTURED, _PICTURED_WELL = 6, 2
+
+
+def flow_address(flow: str, offset: int = 0) -> str:
+    """Return the address of the page about a flow's offsets."""
+    query = f"?offset={offset}" if offset else ""
+    return f"/flows/{quote(flow, safe='')}/offsets{query}"
+
+
+def mirror_names(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template speaks of."""
+    bad = [row for row in document["rows"] if row["status"] != "OK"]
+    offset = document["offset"]
+    return {
+        "document": document,
+        "look": Verdict(document["verdict"]),
+        "lag": lag_text(document["lag_records"]),
+        "behind": words.age_text(document["lag_s"]),
+        "read": _read(document),
+        "found": [*_overtaken(document), *_told(document)],
+        "pictured": [_pictured(row) for row in (bad[:_PICTURED] or document["rows"][:_PICTURED_WELL])],
+        "rows": [_row(row) for row in document["rows"]],
+        "place": page_of(
+            offset, len(document["rows"]), document["count"], lambda at: flow_address(document["flow"], at)
+        ),
+        "json_address": "/api/v1" + flow_address(document["flow"], offset),
+    }
+
+
+def _read(document: Mapping[str, Any]) -> str:
+    """Say from what this is known, how often that is written and how old it is."""
+    if document["read_to_ms"] is None:
+        return "not read yet"
+    age_s = max(0.0, (document["now_ms"] - document["read_to_ms"]) / 1000)
+    return f"written every {duration_text(document['cadence_s'])}, read {duration_text(age_s)} ago"
+
+
+def _overtaken(document: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return a time and a sentence for each loss to retention, the newest first."""
+    return [(one["at_ms"], _loss(document, one)) for one in reversed(document["overtaken"])]
+
+
+def _loss(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    return (
+        f"{words.counted(one['records'], 'record')} of {one['topic']} {one['partition']}, offsets "
+        f"{one['next_offset']:,} to {one['start_offset'] - 1:,}, were deleted on "
+        f"{document['source_cluster']} before they were copied."
+    )
+
+
+def _told(document: Mapping[str, Any]) -> list[tuple[int, str]]:
+    remade = [(one["at_ms"], _remade(one)) for one in reversed(document["recreated"])]
+    return remade + [(one["since_ms"], one["sentence"]) for one in document["missing"]]
+
+
+def _remade(one: Mapping[str, Any]) -> str:
+    return (
+        f"The topic {one['topic']} was made anew on the {one['side']}: its id went from {one['before']} to "
+        f"{one['now']}."
+    )
+
+
+def _pictured(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with the offsets that the mirror wrote as the commits of a picture."""
+    return {**row, "committed_offset": row["next_offset"]}
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "status": row["status"],
+        "topic": row["topic"],
+        "partition": row["partition"],
+        "lag": lag_text(row["lag_records"]),
+        "behind": behind_text(row),
+        "next_offset": lag_text(row["next_offset"]),
+        "end": lag_text(row.get("end_offset")),
+        "target_end": lag_text(row.get("target_end_offset")),
+        "headroom": _headroom(row),
+        "sentence": row["sentence"],
+    }
+
+
+def _headroom(row: Mapping[str, Any]) -> str:
+    """Say how soon retention overtakes the mirror, in seconds where that is in sight, else in records."""
+    if row.get("headroom_s") is not None:
+        return words.age_text(row["headroom_s"])
+    records = row.get("headroom_records")
+    return words.NOTHING if records is None else words.counted(records, "record")

@@ -1,0 +1,129 @@
+"""Look whether there is any record between two offsets: what a consumer of committed records would see there.
+
+One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. How much
+it reads and how long it takes is bounded: what was not answered by then is left out.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from fleet.errors import RefusedError
+from runtime.kafka.failures import Symptoms, explain, listening_logger
+from runtime.kafka.tap import consumer_config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runtime.clock import Clock
+    from runtime.kafka.translation import ClientSettings
+
+LONGEST_S = 1.0  # of one look
+MOST_BYTES = 8_000_000  # of one look, as records hold them
+_FETCH_BYTES = 65_536  # of one partition at a time: one record is enough to know
+_AT_ONCE = 500
+_WAIT_S = 0.1
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found by partition: the first record, or how far there is none; by topic, why not."""
+
+    records: dict[tuple[str, int], int] = field(default_factory=dict)
+    empty_to: dict[tuple[str, int], int] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+class Gaps:
+    """Looks at partitions of one cluster; the client is made at the first look, and anew after `close`.
+
+    `committed` leaves out what transactions have aborted, as most consumers that know transactions do.
+    """
+
+    def __init__(
+        self, settings: ClientSettings, *, cluster: str, name: str, clock: Clock, committed: bool = True
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._name = name
+        self._clock = clock
+        self._committed = committed
+        self._symptoms = Symptoms()
+        self._consumer: Any = None
+        self._turn = threading.Lock()  # a client that is closed under a thread takes the process with it
+
+    def look(self, starts: Mapping[tuple[str, int], int], *, longest_s: float = LONGEST_S) -> Found:
+        """Look at partitions, each from its offset to the end as it is now.
+
+        Raises our own error where the client fails as a whole; a broker that is away answers nothing.
+        """
+        with self._turn:
+            if self._consumer is None:
+                self._open()
+            found = Found()
+            until_ns = self._clock.monotonic_ns() + int(longest_s * 1e9)
+            try:
+                self._consumer.assign([TopicPartition(*place, offset) for place, offset in starts.items()])
+                self._read(starts, found, until_ns)
+                self._consumer.unassign()
+            except KafkaException as error:
+                raise explain(
+                    error.args[0],
+                    cluster=self._cluster,
+                    doing="reading ends of topics",
+                    symptoms=self._symptoms,
+                ) from error
+            return found
+
+    def close(self) -> None:
+        """Let the client go."""
+        with self._turn:
+            consumer, self._consumer = self._consumer, None
+            if consumer is not None:
+                consumer.close()
+
+    def _open(self) -> None:
+        config = {
+            **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
+            "auto.offset.reset": "error",  # what the log has lost is no gap
+            "isolation.level": "read_committed" if self._committed else "read_uncommitted",
+            "fetch.wait.max.ms": 50,
+            "max.partition.fetch.bytes": _FETCH_BYTES,
+            "queued.max.messages.kbytes": 1024,
+            "error_cb": self._symptoms.hear_error,
+        }
+        try:
+            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
+        except KafkaException as error:
+            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
+
+    def _read(self, starts: Mapping[tuple[str, int], int], found: Found, until_ns: int) -> None:
+        left, taken = set(starts), 0
+        while left and taken < MOST_BYTES and self._clock.monotonic_ns() < until_ns:
+            for message in self._consumer.consume(_AT_ONCE, _WAIT_S):
+                place = message.topic(), message.partition()
+                error = message.error()
+                if error is None:
+                    taken += len(message.value() or b"")
+                    if place in left:
+                        found.records[place] = message.offset()
+                        self._consumer.pause([TopicPartition(*place)])
+                        left.discard(place)
+                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
+                    if place in left:
+                        found.empty_to[place] = message.offset()
+                        left.discard(place)
+                elif place[0] is not None:
+                    self._take_fault(error, place[0], found)
+                    left.discard(place)
+
+    def _take_fault(self, error: KafkaError, topic: str, found: Found) -> None:
+        failure = explain(
+            error, cluster=self._cluster, doing=f"reading the end of {topic}", symptoms=self._symptoms
+        )
+        if isinstance(failure, RefusedError):
+            found.refused[topic] = str(failure)

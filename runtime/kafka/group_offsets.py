@@ -1,0 +1,217 @@
+"""What a cluster's Admin API tells of consumer groups: which there are, what they committed, who is in them.
+
+Every question is answered later, by one value that goes to `sink`, on a thread of the client's or of ours.
+Asked for are groups one by one, because the client takes one in a call; where a broker is slow, many calls
+are in flight, and each has its own timeout.
+
+The client may take the whole process with it: where the connection to a coordinator breaks while such a call
+is in flight, librdkafka up to 2.16 fails an assertion and aborts (its issues 3663 and 4605). So this belongs
+in a process of its own (`runtime.kafka.group_asker`).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from fleet.errors import ConfigurationError, RefusedError
+from runtime.kafka.admin_client import make_admin_client
+from runtime.kafka.failures import Symptoms, explain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fleet.errors import MirrorwatchError
+    from runtime.kafka.translation import ClientSettings
+
+MAX_GROUPS = 100_000  # of one list
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsListed:
+    """The consumer groups, classic and KIP-848, by name with the state of each, in lower case.
+
+    `problem` is why brokers did not answer: their groups are missing then.
+    """
+
+    states: dict[str, str]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsOfAnyKind:
+    """How many groups there are that are no consumer groups: share groups, groups of workers and the like."""
+
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsTold:
+    """What one group has committed: topic, partition and offset; nothing where there is no such group.
+
+    `withheld` are positions that the cluster did not tell, for want of a right or of a leader.
+    """
+
+    group: str
+    offsets: list[tuple[str, int, int]]
+    withheld: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MembersTold:
+    """Who is in a group: member id, client id, host and the partitions that it was given, by topic."""
+
+    group: str
+    state: str
+    members: list[tuple[str, str, str, list[tuple[str, list[int]]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A question that had no answer: `about` is what was asked, `group` whom it was about, "" for none."""
+
+    about: str
+    group: str
+    sentence: str
+    refused: bool
+
+
+Told = GroupsListed | GroupsOfAnyKind | OffsetsTold | MembersTold | Failed
+
+
+class GroupOffsets:
+    """Asks one cluster over one client."""
+
+    def __init__(
+        self, settings: ClientSettings, *, cluster: str, timeout_s: float, sink: Callable[[Told], None]
+    ) -> None:
+        self._cluster = cluster
+        self._timeout_s = timeout_s
+        self._sink = sink
+        self._symptoms = Symptoms()
+        self._waiting = ThreadPoolExecutor(1, thread_name_prefix="groups")
+        self._client = make_admin_client(
+            settings, cluster=cluster, name=f"{cluster}-groups", symptoms=self._symptoms
+        )
+
+    def list_groups(self) -> None:
+        """Ask which consumer groups there are."""
+        asked = self._client.list_consumer_groups(request_timeout=self._timeout_s)
+        asked.add_done_callback(lambda future: self._sink(self._listed(future)))
+
+    def count_others(self) -> None:
+        """Ask how many groups of other kinds there are."""
+        self._waiting.submit(self._count_others)
+
+    def ask(self, group: str) -> None:
+        """Ask what a group has committed."""
+        if not _speakable(group):
+            self._sink(self._not_asked("offsets", group))
+            return
+        futures = self._client.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group)], request_timeout=self._timeout_s
+        )
+        for future in futures.values():
+            future.add_done_callback(partial(self._heed_offsets, group))
+
+    def describe(self, groups: Sequence[str]) -> None:
+        """Ask who is in these groups."""
+        asked = [group for group in groups if _speakable(group)]
+        for group in groups:
+            if not _speakable(group):
+                self._sink(self._not_asked("members", group))
+        if not asked:
+            return
+        futures = self._client.describe_consumer_groups(asked, request_timeout=self._timeout_s)
+        for group, future in futures.items():
+            future.add_done_callback(partial(self._heed_members, group))
+
+    def hear(self) -> None:
+        """Take in what the connections have said; call it now and then."""
+        self._client.poll(0)
+
+    def _listed(self, future: Any) -> Told:
+        try:
+            found = future.result()
+        except KafkaException as error:
+            return self._failed("list", "", error.args[0], "reading the list of consumer groups")
+        self._symptoms.clear()
+        states = {one.group_id: one.state.name.lower() for one in found.valid}
+        if len(states) > MAX_GROUPS:  # the same ones each time
+            states = {name: states[name] for name in sorted(states)[:MAX_GROUPS]}
+        problem = ""
+        for fault in found.errors[:1]:
+            problem = str(self._explained(fault.args[0], "reading the list of consumer groups"))
+        return GroupsListed(states, problem)
+
+    def _count_others(self) -> None:
+        doing = "counting groups of other kinds"
+        try:
+            # The old call, by the class that it is deprecated in: it alone shows groups of every kind.
+            every = super(AdminClient, cast("AdminClient", self._client)).list_groups(timeout=self._timeout_s)
+            asked = self._client.list_consumer_groups(request_timeout=self._timeout_s)
+            consumers = asked.result(self._timeout_s)  # else it waits without end where no broker is up
+        except KafkaException as error:
+            self._sink(self._failed("others", "", error.args[0], doing))
+            return
+        except LateError:
+            sentence = f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s"
+            self._sink(Failed("others", "", sentence, refused=False))
+            return
+        known = {one.group_id for one in consumers.valid}
+        self._sink(GroupsOfAnyKind(sum(one.id not in known for one in every)))
+
+    def _heed_offsets(self, group: str, future: Any) -> None:
+        self._sink(self._offsets(group, future))
+
+    def _heed_members(self, group: str, future: Any) -> None:
+        self._sink(self._members(group, future))
+
+    def _offsets(self, group: str, future: Any) -> Told:
+        try:
+            places = future.result().topic_partitions
+        except KafkaException as error:
+            return self._failed("offsets", group, error.args[0], "reading what a group has committed")
+        self._symptoms.clear()
+        good = [(one.topic, one.partition, one.offset) for one in places if one.error is None]
+        return OffsetsTold(group, good, len(places) - len(good))
+
+    def _members(self, group: str, future: Any) -> Told:
+        try:
+            found = future.result()
+        except KafkaException as error:
+            return self._failed("members", group, error.args[0], "reading who is in a group")
+        members = [(one.member_id, one.client_id, one.host, _given(one)) for one in found.members]
+        return MembersTold(group, found.state.name.lower(), members)
+
+    def _failed(self, about: str, group: str, error: KafkaError, doing: str) -> Failed:
+        why = self._explained(error, doing)
+        return Failed(about, group, str(why), isinstance(why, RefusedError | ConfigurationError))
+
+    def _not_asked(self, about: str, group: str) -> Failed:
+        sentence = f"cluster {self._cluster}: the client cannot ask about a group whose name is {group!r}"
+        return Failed(about, group, sentence, refused=True)
+
+    def _explained(self, error: KafkaError, doing: str) -> MirrorwatchError:
+        return explain(error, cluster=self._cluster, doing=doing, symptoms=self._symptoms)
+
+
+def _speakable(group: str) -> bool:
+    """Tell whether the client can take a name: it raises for an empty one, and others end the process."""
+    try:
+        return bool(group.encode()) and "\0" not in group
+    except UnicodeEncodeError:
+        return False
+
+
+def _given(member: Any) -> list[tuple[str, list[int]]]:
+    by_topic: dict[str, list[int]] = {}
+    for place in member.assignment.topic_partitions if member.assignment is not None else ():
+        by_topic.setdefault(place.topic, []).append(place.partition)
+    return sorted(by_topic.items())

@@ -1,0 +1,208 @@
+"""What the Admin API tells, taken in: what counts as a commit, how fresh it is, and what is said of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lagmon.admin_intake import AdminIntake
+from lagmon.cluster import ClusterLag
+from lagmon.group_rows import clients, partition_rows
+from lagmon.words import Reason, Status
+
+NOW = 1_790_000_000_000
+S = 1000
+
+
+class Asked:
+    """A cluster with the topics t, of two partitions, and u, asked about its groups every ten seconds."""
+
+    def __init__(self, cycle_s=10):
+        self.lag = ClusterLag(wanted=lambda group, _topic: group != "unwanted")
+        self.lag.note_topics({"t": 2, "u": 1})
+        self.intake = AdminIntake(self.lag)
+        self.intake.begin()
+        self.intake.allow_for(cycle_s)
+
+    def ends(self, *ends, ago_s):
+        places = np.array(self.lag.places.of("t"), np.int32)
+        order = np.argsort(places)
+        found = np.array(ends, np.int64)
+        self.lag.note_looked(places[order], found[order], found[order], NOW - ago_s * S)
+
+    def told(self, group, offsets, *, ago_s):
+        at_ms = NOW - ago_s * S
+        self.intake.take_offsets(group, offsets, asked_ms=at_ms - 50, answered_ms=at_ms)
+
+    def commits(self, group, topic="t", partition=0):
+        slots = self.lag.slots.of(group)
+        place = self.lag.places.of(topic)[partition]
+        (slot,) = [one for one in slots.tolist() if self.lag.slots.place[one] == place]
+        filled = int(self.lag.rings.filled[slot])
+        rings = self.lag.rings
+        return list(
+            zip(
+                rings.offset[slot, -filled:].tolist(),
+                rings.committed_ms[slot, -filled:].tolist(),
+                strict=True,
+            )
+        )
+
+    def rows(self, group, *, later_s=0):
+        sight = self.lag.see(NOW + later_s * S)
+        found, _ = partition_rows(self.lag, sight, group)
+        return {(row["topic"], row["partition"]): row for row in found}
+
+    def status(self, group, *, later_s=0):
+        sight = self.lag.see(NOW + later_s * S)
+        return Status(int(sight.groups.status[self.lag.slots.number(group)]))
+
+
+def test_an_offset_that_is_as_it_was_is_no_commit():
+    asked = Asked()
+    asked.told("g", [("t", 0, 5), ("t", 1, 7)], ago_s=30)
+    asked.told("g", [("t", 0, 5), ("t", 1, 8)], ago_s=20)
+    asked.told("g", [("t", 0, 6), ("t", 1, 8)], ago_s=10)
+    assert asked.commits("g") == [(5, NOW - 30 * S), (6, NOW - 10 * S)]
+    assert asked.commits("g", partition=1) == [(7, NOW - 30 * S), (8, NOW - 20 * S)]
+    assert asked.lag.intake.taken.commits == 4
+
+
+def test_what_is_not_told_any_more_goes_and_so_does_a_group_that_is_gone():
+    asked = Asked()
+    asked.told("g", [("t", 0, 5), ("t", 1, 7)], ago_s=30)
+    asked.told("g", [("t", 1, 7)], ago_s=20)
+    assert list(asked.rows("g")) == [("t", 1)]
+    asked.told("g", [("t", 1, 7), ("t", 0, 5)], ago_s=10)
+    assert sorted(asked.rows("g")) == [("t", 0), ("t", 1)]
+    asked.intake.take_state("g", "empty")
+    asked.intake.forget("g")
+    assert (asked.lag.slots.used, asked.lag.asked_ms, asked.lag.group_states) == (0, {}, {})
+    assert asked.lag.membership.members("g") == -1
+
+
+def test_places_without_an_offset_topics_not_seen_and_groups_not_wanted_are_left_out():
+    asked = Asked()
+    asked.told("g", [("t", 0, -1001), ("t", 5, 3), ("hidden", 0, 3), ("t", 1, 0)], ago_s=10)
+    asked.told("unwanted", [("t", 0, 3)], ago_s=10)
+    assert list(asked.rows("g")) == [("t", 1)]
+    assert asked.lag.slots.number("unwanted") is None
+    assert not asked.intake.wanted("unwanted")
+
+
+def test_a_topic_that_goes_and_comes_back_between_two_questions_is_taken_in_again():
+    asked = Asked()
+    asked.told("g", [("t", 0, 5), ("u", 0, 7)], ago_s=30)
+    asked.lag.note_topics({"t": 2})
+    asked.lag.note_topics({"t": 2, "u": 1})
+    assert list(asked.rows("g")) == [("t", 0)]
+    asked.told("g", [("t", 0, 5), ("u", 0, 7)], ago_s=10)
+    assert sorted(asked.rows("g")) == [("t", 0), ("u", 0)]
+    assert asked.commits("g") == [(5, NOW - 30 * S)]  # and the other is no commit now
+
+
+def test_verdicts_are_as_fresh_as_each_groups_own_answer():
+    asked = Asked()
+    asked.ends(100, 100, ago_s=130)
+    for group in ("fresh", "silent"):
+        asked.told(group, [("t", 0, 100)], ago_s=120)
+    asked.told("fresh", [("t", 0, 100)], ago_s=5)
+    asked.ends(100, 100, ago_s=1)
+    assert asked.status("fresh") is Status.OK
+    row = asked.rows("silent")["t", 0]
+    assert (row["status"], row["reason"], row["lag_records"]) == ("UNKNOWN", "commits_stale", None)
+    assert "were last asked for at" in row["sentence"]
+    assert "2 min" in row["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("state", "members", "status", "said"),
+    [
+        ("stable", 1, Status.STALL, "has members"),
+        ("empty", 0, Status.STOP, "has no active member"),
+        ("stable", None, Status.STOP, "is not known"),
+    ],
+)
+def test_a_group_that_stands_is_judged_by_its_state(state, members, status, said):
+    asked = Asked()
+    asked.ends(100, 100, ago_s=130)
+    asked.intake.take_state("g", state)
+    if members:
+        asked.intake.take_members("g", [("m", "client", "/host", [("t", [0, 1])])])
+    for number in range(13):
+        asked.told("g", [("t", 0, 40)], ago_s=130 - 10 * number)
+    asked.ends(150, 100, ago_s=1)
+    row = asked.rows("g")["t", 0]
+    assert asked.status("g") is status
+    assert row["status"] == status.name
+    assert row["lag_records"] == 110
+    assert said in row["sentence"]
+    assert "commits of" not in row["sentence"]
+    assert "commit at" not in row["sentence"]
+    assert "110 records to read at offset 40" in row["sentence"]
+
+
+def test_no_group_is_stopped_before_it_was_asked_twice_without_moving():
+    asked = Asked(cycle_s=55)
+    asked.ends(100, 100, ago_s=200)
+    asked.told("g", [("t", 0, 40)], ago_s=110)
+    asked.told("g", [("t", 0, 60)], ago_s=55)
+    asked.ends(150, 100, ago_s=1)
+    assert asked.status("g") is Status.OK  # it moved at the last question
+    asked.told("g", [("t", 0, 60)], ago_s=0)
+    assert asked.status("g") is Status.OK
+    for after_s in (30, 54):
+        asked.ends(150, 100, ago_s=-after_s)
+        assert asked.status("g", later_s=after_s) is Status.OK
+    asked.told("g", [("t", 0, 60)], ago_s=-55)
+    asked.told("g", [("t", 0, 60)], ago_s=-110)
+    asked.ends(150, 100, ago_s=-115)
+    assert asked.status("g", later_s=115) is Status.STOP
+
+
+def test_a_group_that_moves_and_falls_behind_or_goes_back_is_told_so_without_a_word_of_commits():
+    asked = Asked()
+    for number in range(40):
+        ago_s = 400 - 10 * number
+        asked.ends(1000 + 100 * number, 100, ago_s=ago_s)
+        asked.told("slow", [("t", 0, 500 + 10 * number)], ago_s=ago_s)
+        asked.told("back", [("t", 0, 300 + 10 * number if number < 36 else 50 + number)], ago_s=ago_s)
+    slow, back = asked.rows("slow", later_s=11)["t", 0], asked.rows("back", later_s=11)["t", 0]
+    assert (slow["status"], back["status"]) == ("WARN", "REWIND")
+    assert "when it was last seen to move" in slow["sentence"]
+    assert "as was seen at" in back["sentence"]
+    assert "commit" not in slow["sentence"] + back["sentence"]
+
+
+def test_members_and_what_they_were_given_are_shown():
+    asked = Asked()
+    asked.told("g", [("t", 0, 40)], ago_s=10)
+    asked.intake.take_state("g", "stable")
+    asked.intake.take_members("g", [("m1", "one", "/h1", [("t", [0])]), ("m2", "two", "/h2", [])])
+    assert asked.lag.membership.members("g") == 2
+    assert clients(asked.lag, "g") == [{"client_id": "one", "host": "/h1", "partitions": 1}]
+    asked.intake.take_state("g", "empty")
+    assert asked.lag.membership.members("g") == 0
+
+
+def test_what_was_known_from_elsewhere_is_forgotten_and_so_it_is_at_the_end():
+    asked = Asked(cycle_s=100)
+    usual = AdminIntake(ClusterLag(wanted=lambda *_: True))._policy
+    assert asked.lag.policy.stopped_after_ms == asked.lag.policy.stale_after_ms == 250 * S
+    asked.told("g", [("t", 0, 5)], ago_s=30)
+    asked.intake.end()
+    assert (asked.lag.asking, asked.lag.policy) == (False, usual)
+    asked.intake.begin()
+    assert (asked.lag.asking, asked.lag.slots.used) == (True, 0)
+    asked.told("g", [("t", 0, 5)], ago_s=10)
+    assert asked.commits("g") == [(5, NOW - 10 * S)]
+
+
+def test_a_group_of_which_nothing_is_told_yet_is_unknown():
+    asked = Asked()
+    asked.ends(100, 100, ago_s=1)
+    asked.told("g", [("t", 0, 5)], ago_s=1)
+    asked.lag.asked_ms.pop("g")
+    row = asked.rows("g")["t", 0]
+    assert Reason[row["reason"].upper()] is Reason.COMMITS_STALE
+    assert row["sentence"] == "The group's offsets have not been told by the Admin API yet."

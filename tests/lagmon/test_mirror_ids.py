@@ -1,0 +1,136 @@
+"""What is asked of a cluster for its mirrors: ids, settings in turn, and log starts at each look."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fleet.errors import RefusedError, UnavailableError
+from lagmon import mirror_ids, watching
+from lagmon.mirror_ids import SETTINGS_OF, MirrorIds
+from lagmon.watching import ClusterWatch
+from runtime.kafka.positions import Which
+from tests.lagmon.mirrors import Mirrored
+from tests.runtime.fake_clock import FakeClock
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Give a flow with many topics, and what asks its source; its cluster gives `settings` or raises them."""
+    flow = Mirrored({f"t{number:03}": 1 for number in range(SETTINGS_OF + 10)})
+    flow.look()
+    flow.sight()
+    cluster = SimpleNamespace(ids="one", settings={"retention.ms": "7"}, read=[], rounds=1)
+
+    class Admin:
+        def __init__(self, *_positional, **_named):
+            pass
+
+        async def open(self):
+            pass
+
+        async def close(self):
+            pass
+
+        async def describe_topics(self, names):
+            return {name: SimpleNamespace(topic_id=cluster.ids) for name in names}
+
+        async def describe_topic_config(self, name):
+            cluster.read.append(name)
+            if isinstance(cluster.settings, Exception):
+                raise cluster.settings
+            return cluster.settings
+
+    class Ending(FakeClock):
+        async def wait(self, event, *, timeout_s):
+            cluster.waited_s = timeout_s
+            cluster.rounds -= 1
+            if cluster.rounds <= 0:
+                event.set()
+            return event.is_set()
+
+    monkeypatch.setattr(mirror_ids, "ClusterAdmin", Admin)
+    told = []
+    asks = MirrorIds("A", None, [flow.flow], lag=flow.a, locks=[], clock=Ending(), tell=told.append)
+
+    async def run(rounds=1):
+        cluster.rounds = rounds
+        await asyncio.wait_for(asks.run(asyncio.Event()), 10)
+
+    return SimpleNamespace(flow=flow, cluster=cluster, told=told, run=run)
+
+
+async def test_ids_come_each_round_and_settings_of_some_topics_in_turn(asked):
+    await asked.run(1)
+    assert len(asked.flow.flow.topics.ids) == SETTINGS_OF + 10
+    assert asked.cluster.read == [f"t{number:03}" for number in range(SETTINGS_OF)]
+    await asked.run(2)
+    assert asked.cluster.read[SETTINGS_OF:] == [
+        *(f"t{number:03}" for number in range(SETTINGS_OF, SETTINGS_OF + 10)),
+        *(f"t{number:03}" for number in range(SETTINGS_OF)),
+    ]
+    assert set(asked.flow.flow.retention_ms.values()) == {7}
+    assert asked.cluster.waited_s == pytest.approx(10)
+
+
+async def test_a_flow_hears_of_a_new_id_before_the_cluster_forgets_the_old_topics_ends(asked):
+    await asked.run()
+    flow, known = asked.flow, []
+    begun = flow.flow.losses.note_source
+
+    def note(of, topic, **when):
+        known.append(int(flow.a.heads.end[flow.a.places.of(topic)[0]]))
+        begun(of, topic, **when)
+
+    flow.flow.losses = SimpleNamespace(note_source=note)
+    asked.cluster.ids = "two"
+    await asked.run()
+    assert set(known) == {0}  # ends that are forgotten are -1
+    assert flow.a.heads.end[flow.a.places.of("t000")[0]] == -1
+
+
+async def test_settings_that_are_refused_are_told_once_and_not_asked_for_again(asked):
+    asked.cluster.settings = RefusedError("cluster A: no")
+    await asked.run(3)
+    assert len(asked.cluster.read) == 1
+    (sentence,) = asked.told
+    assert "grant DescribeConfigs on the topics of A" in sentence
+
+
+async def test_a_topic_that_is_gone_keeps_no_other_from_being_read(asked):
+    asked.cluster.settings = UnavailableError("cluster A: gone")
+    await asked.run()
+    assert len(asked.cluster.read) == SETTINGS_OF
+    assert asked.told == []
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "most", "read"),
+    [
+        (True, 9, [0, 1, 2, 3]),
+        (False, 9, [1, 2, 3]),
+        (False, 2, [1, 3]),  # two in this look, the others in the next
+    ],
+)
+def test_starts_of_mirrored_topics_are_read_at_each_look(monkeypatch, everywhere, most, read):
+    monkeypatch.setattr(watching, "STARTS_AT_ONCE", most)
+    flow = Mirrored({"orders": 3})
+    flow.a.note_topics({"__mine": 1, "orders": 3})
+    flow.sight()
+    flow.look()
+    watch = ClusterWatch("A", None, flow.a, clock=FakeClock(), random=lambda: 0.5)
+    asked = [("__mine", 0), *(("orders", number) for number in range(3))]
+    places = [flow.a.places.of(name)[number] for name, number in asked]
+
+    class Pretend:
+        def read(self, partitions, which):
+            assert which is Which.START
+            return [77] * len(partitions)
+
+    before = flow.a.heads.start.copy()
+    watch._look_at_starts(Pretend(), np.array(places, np.int32), asked, everywhere=everywhere)
+    moved = [row for row, place in enumerate(places) if flow.a.heads.start[place] != before[place]]
+    assert moved == read

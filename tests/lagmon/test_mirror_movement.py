@@ -1,0 +1,69 @@
+"""What the service is told beside the verdict: what stands, what moves, how far the canary's topic is."""
+
+from __future__ import annotations
+
+from lagmon.mirror_movement import movement_document
+from tests.lagmon.mirrors import Mirrored
+
+CANARY = "canary"
+
+
+def told(mirrored, topic=CANARY):
+    return movement_document(mirrored.flow, mirrored.sight(), canary_topic=topic)
+
+
+def running(topics=None, **more):
+    """A mirror that has copied for a minute; `each` lets it copy on."""
+    mirrored = Mirrored(topics or {"orders": 2, CANARY: 2}, **more)
+
+    def each():
+        for topic, number in list(mirrored.ends):
+            mirrored.write(1, topic, number)
+            mirrored.commit(topic, number)
+
+    mirrored.look()
+    return mirrored.go(60, each=each), each
+
+
+def test_a_mirror_that_moves():
+    mirrored, _ = running()
+    found = told(mirrored)
+    assert found["standing"] == []
+    assert found["moved_ms"] == mirrored.now
+    assert found["settles_s"] == 30.0
+    assert found["canary"] == {"source_topic_id": None, "next_offsets": [[0, 60], [1, 60]]}
+
+
+def test_topics_that_stand_the_canarys_first():
+    mirrored, _ = running({"orders": 2, CANARY: 2, "beta": 1})
+    stood = mirrored.now
+
+    def each():
+        for topic, number in list(mirrored.ends):
+            mirrored.write(1, topic, number, copied=topic == "beta")
+        mirrored.commit("beta")
+
+    mirrored.go(100, each=each)
+    found = told(mirrored)
+    assert found["standing"] == [CANARY, "orders"]
+    assert found["moved_ms"] == mirrored.now
+    assert told(mirrored, "beta")["standing"] == [CANARY, "orders"]
+    assert told(mirrored, "beta")["moved_ms"] == stood
+
+
+def test_the_canarys_own_topic_is_no_sign_of_others():
+    mirrored, _ = running({CANARY: 1})
+    assert told(mirrored)["moved_ms"] is None
+    assert told(mirrored, "")["moved_ms"] == mirrored.now
+    assert told(mirrored, "")["canary"] is None
+
+
+def test_the_id_that_the_canarys_topic_has_comes_with_its_offsets():
+    mirrored, _ = running()
+    mirrored.flow.note_ids("A", {CANARY: "abc", "orders": "def"}, mirrored.now)
+    assert told(mirrored)["canary"]["source_topic_id"] == "abc"
+
+
+def test_offsets_that_are_no_words_of_the_mirror_itself_are_not_handed_on():
+    mirrored, _ = running(lag_from="equal-offsets")
+    assert told(mirrored)["canary"] is None

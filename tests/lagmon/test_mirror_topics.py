@@ -1,0 +1,405 @@
+"""What ids, ends and settings of a flow's topics prove: made anew on either side, left out whole, retimed."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet.vocabulary import Cause, Verdict
+from lagmon.mirror_ends import TargetEnds
+from lagmon.mirror_findings import HELD_MS, MirrorFinding, listed, worst_finding
+from lagmon.mirror_remade import Base, Passage, Sighted, judge_passage
+from tests.lagmon.mirrors import Mirrored, S
+
+
+def told(one):
+    verdict = one.verdict()
+    return verdict.verdict, verdict.cause
+
+
+def lost(one):
+    return [
+        (str(each.code), each.topic, each.partition, each.records, each.first_offset, each.last_offset)
+        for each in one.sight().findings
+        if each.proved
+    ]
+
+
+class Watched(Mirrored):
+    """A flow with two topics; ids are read with each look, and topics are made anew as operators do."""
+
+    def __init__(self, topics=None, **settings):
+        super().__init__(topics or {"orders": 2, "other": 1}, **settings)
+        self.ids = {"A": {}, "B": {}}
+        for topic in topics or {"orders": 2, "other": 1}:
+            self.ids["A"][topic] = self.ids["B"][f"A.{topic}"] = "first"
+        self.goes = {"orders", "other"}
+        self.copies = True
+        self.each = 100
+        self.look()
+
+    def look(self, *, starts=True):
+        super().look(starts=starts)
+        self.ask()
+
+    def ask(self):
+        for alias, lag in (("A", self.a), ("B", self.b)):
+            self.flow.note_ids(alias, self.ids[alias], self.now)
+            for topic, topic_id in self.ids[alias].items():
+                if lag.note_id(topic, topic_id, self.now):
+                    super().look()
+
+    def busy(self):
+        for topic, partition in [one for one in self.ends if one[0] in self.goes]:
+            self.write(self.each, topic, partition, copied=self.copies)
+            if self.copies:
+                self.commit(topic, partition)
+
+    def run(self, seconds, *, look=10):
+        return self.go(seconds, each=self.busy, look=look)
+
+    def remake_source(self, topic="orders", *, records=0):
+        for name, partition in self.ends:
+            if name == topic:
+                self.ends[name, partition] = records
+        self.ids["A"][topic] += "again"
+
+    def remake_target(self, topic="orders"):
+        for name, partition in self.target_ends:
+            if name == f"A.{topic}":
+                self.target_ends[name, partition] = 0
+        self.ids["B"][f"A.{topic}"] += "again"
+
+
+@pytest.fixture
+def flow():
+    return Watched().run(60)
+
+
+def test_what_the_target_held_before_it_was_made_anew_is_lost_by_partition(flow):
+    flow.remake_target()
+    flow.run(10)
+    assert told(flow) == (Verdict.HEALTHY, None)  # it moves; the loss stands beside that
+    found = [one for one in flow.sight().findings if one.proved]
+    assert [(one.code, one.partition, one.records) for one in found] == [
+        (Cause.TOPIC_RECREATED, 0, 6000),
+        (Cause.TOPIC_RECREATED, 1, 6000),
+    ]
+    assert (found[0].side, found[0].first_offset, found[0].last_offset) == ("target", 0, 5999)
+    assert found[0].verdict is Verdict.LOSING
+    assert "Found lately, topic_recreated: A.orders on B was made anew" in flow.verdict().sentence
+    flow.run(HELD_MS // S + 10)
+    assert lost(flow) == []
+
+
+def test_a_target_that_was_empty_when_it_was_made_anew_lost_nothing():
+    flow = Watched()
+    flow.goes = {"other"}
+    flow.run(60)
+    flow.remake_target()
+    flow.run(30)
+    assert lost(flow) == []
+    assert "A.orders on B was made anew" in flow.verdict().sentence
+    assert "nothing is known to be lost" in flow.verdict().sentence
+
+
+def test_copies_that_are_sent_again_are_not_lost(flow):
+    flow.remake_target()
+    flow.run(10)
+    assert len(lost(flow)) == 2
+    # Its offsets are reset: it begins at the start again.
+    for partition in (0, 1):
+        flow.commit(partition=partition, to=50)
+    assert lost(flow) == []
+
+
+def test_a_log_that_was_deleted_from_before_counts_from_its_start(flow):
+    place = flow.b.places.of("A.orders")
+    flow.b.heads._start[place] = 1000
+    flow.run(10)
+    flow.remake_target()
+    flow.run(10)
+    assert [one[3] for one in lost(flow)] == [6000, 6000]
+
+
+def test_a_look_at_the_new_topic_before_its_id_is_read_does_not_count():
+    ends, flow = TargetEnds(), Watched().run(30)
+    ends.note(flow.flow.topics.remote, flow.b, flow.now)
+    known_ms = flow.now
+    flow.remake_target()
+    flow.now += 10 * S
+    Mirrored.look(flow)
+    ends.note(flow.flow.topics.remote, flow.b, flow.now)
+    held = ends.made_anew("orders", known_ms)
+    assert held.ends.tolist() == [3000, 3000]
+    assert ends.made_anew("orders", known_ms) is None
+
+
+@pytest.mark.parametrize("after", [1, 10, 25])
+def test_a_source_made_anew_under_a_running_mirror_stays_silent(flow, after):
+    # All of it is copied: N falls and begins anew, whether or not the id is read before that shows.
+    flow.remake_source()
+    flow.run(after, look=100)
+    seen = {told(flow)}  # N has fallen, and the id is not read yet
+    for _ in range(24):
+        flow.run(5, look=5)
+        seen.add(told(flow))
+        assert lost(flow) == []
+    assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
+    assert told(flow) == (Verdict.HEALTHY, None)
+    assert "orders on A was made anew" in flow.verdict().sentence
+
+
+def test_a_source_made_anew_and_left_empty_is_told_and_nothing_else(flow):
+    flow.goes = {"other"}
+    flow.remake_source()
+    flow.run(60)
+    assert told(flow) == (Verdict.HEALTHY, None)
+    flow.goes = {"other", "orders"}
+    flow.run(60)
+    assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
+
+
+def stand_and_remake(flow, *, records, s=20):
+    """Stop the mirror in order, make the topic anew with so many records, and let ids be read."""
+    flow.goes = set()
+    flow.run(20)
+    flow.remake_source(records=records)
+    flow.run(s)
+
+
+@pytest.mark.parametrize("look", [1, 10])
+@pytest.mark.parametrize("more", [1, 500, 30_000])
+def test_a_source_made_anew_and_longer_while_the_mirror_stood_loses_all_up_to_n(flow, more, look):
+    stand_and_remake(flow, records=6000 + more)
+    # It goes on at N + 1 of the new log.
+    for partition in (0, 1):
+        flow.target_ends["A.orders", partition] += more
+        flow.commit(partition=partition)
+    flow.run(30, look=look)
+    assert lost(flow) == [("topic_recreated", "orders", number, 6000, 0, 5999) for number in (0, 1)]
+    assert told(flow) == (Verdict.HEALTHY, None)
+    flow.goes = {"orders", "other"}
+    flow.run(HELD_MS // S + 30)
+    assert lost(flow) == []
+
+
+@pytest.mark.parametrize("records", [10, 5999])
+def test_a_source_made_anew_and_shorter_while_the_mirror_stood_loses_nothing(flow, records):
+    stand_and_remake(flow, records=records)
+    for partition in (0, 1):
+        flow.target_ends["A.orders", partition] += records
+        flow.commit(partition=partition)
+    flow.goes = {"orders", "other"}
+    flow.run(60)
+    assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
+
+
+def test_all_of_a_new_log_between_two_offsets_is_told_by_the_targets_growth():
+    # Offsets each 60 s: the new log grew past N within one of them, and the mirror ran all the time.
+    flow = Watched(flush_s=60.0)
+    beat = {"n": 0}
+
+    def minute(commits=True):
+        for topic, partition in list(flow.ends):
+            flow.write(100, topic, partition)
+        beat["n"] += 1
+        if commits and beat["n"] % 60 == 0:
+            for topic, partition in list(flow.ends):
+                flow.commit(topic, partition)
+
+    flow.go(130, each=minute)  # N is 12,000 - its newest is 10 s old
+    flow.remake_source()
+    for partition in (0, 1):
+        flow.write(20_000, partition=partition)  # quickly, and copied as quickly
+    seen = set()
+    for _ in range(60):
+        flow.go(10, each=minute)
+        seen.add(told(flow))
+    assert lost(flow) == []
+    assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
+    assert told(flow) == (Verdict.HEALTHY, None)
+
+
+def test_it_is_not_known_for_two_cadences_and_a_look_and_then_it_stands(flow):
+    stand_and_remake(flow, records=9000, s=10)
+    assert told(flow) == (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)
+    assert "passes over its beginning" in flow.verdict().sentence
+    flow.run(40)
+    assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    assert "18000 records to copy" in flow.verdict().sentence
+
+
+def test_a_topic_that_was_away_for_long_before_it_was_made_anew(flow):
+    flow.goes = {"other"}
+    flow.run(10)
+    flow.a.note_topics({"other": 1})
+    ends = dict(flow.ends)
+    flow.ends = {("other", 0): ends["other", 0]}
+    flow.ids["A"].pop("orders")
+    flow.run(60)
+    assert flow.slot() is None
+    flow.a.note_topics({"orders": 2, "other": 1})
+    flow.ends |= {("orders", 0): 6100, ("orders", 1): 6100}
+    flow.ids["A"]["orders"] = "another"
+    flow.run(20)
+    for partition in (0, 1):
+        flow.target_ends["A.orders", partition] += 100
+        flow.commit(partition=partition)
+    flow.run(30)
+    assert [one[3] for one in lost(flow)] == [6000, 6000]
+
+
+def test_of_a_compacted_topic_it_is_a_suspicion(flow):
+    flow.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
+    stand_and_remake(flow, records=6500)
+    for partition in (0, 1):
+        flow.target_ends["A.orders", partition] += 500
+        flow.commit(partition=partition)
+    flow.run(30)
+    assert lost(flow) == []
+    assert [one.records for one in flow.sight().findings] == [6000, 6000]
+
+
+@pytest.mark.parametrize(
+    ("seen", "passage"),
+    [
+        (Sighted(0, 1100, 1100, 2100, 1), Passage.COPIED),
+        (Sighted(0, 1100, 1100, 1100, 1), Passage.PASSED_OVER),
+        (Sighted(0, 1100, 1900, 1400, 1), Passage.PASSED_OVER),
+        (Sighted(0, 1100, 1900, 2400, 1), Passage.COPIED),
+        (Sighted(0, 1100, 2100, 2100, 1), None),  # both would fit
+        (Sighted(1000, 1100, 1100, 1100, 1), Passage.COPIED),  # there is nothing before N
+        (Sighted(0, 1100, 1100, 1103, 1), Passage.PASSED_OVER),  # three came twice
+    ],
+)
+def test_the_targets_growth_tells_what_became_of_the_beginning(seen, passage):
+    base = Base(next_offset=1000, at_ms=0, target_end=1000, sure=True)
+    assert judge_passage(base, seen) is passage
+
+
+def test_a_topic_that_is_left_out_whole_is_lost_by_partition():
+    flow = Watched(refresh_topics_interval_s=2.0)
+    flow.goes = {"other"}
+    flow.run(60)
+    began = flow.now
+    while not lost(flow):
+        flow.write(10, copied=False)
+        flow.go(10, each=flow.busy)
+        assert flow.now - began < 100 * S
+    assert lost(flow) == [("filtered", "orders", 0, flow.ends["orders", 0], 0, flow.ends["orders", 0] - 1)]
+    assert [one.code for one in flow.sight().missing] == []
+    assert "has never had any" in flow.verdict().sentence
+
+
+def test_a_topic_that_the_mirror_has_yet_to_find_is_not_left_out():
+    flow = Watched(refresh_topics_interval_s=600.0)
+    flow.goes = {"other"}
+    flow.write(10, copied=False)
+    flow.run(500)
+    assert lost(flow) == []
+    assert [one.code for one in flow.sight().missing] == ["not_mirrored"]
+    flow.run(300)
+    assert [one[0] for one in lost(flow)] == ["filtered"]
+
+
+def test_nothing_is_left_out_while_the_mirror_stands():
+    flow = Watched(refresh_topics_interval_s=2.0)
+    flow.goes = {"other"}
+    flow.run(60)
+    flow.copies = False
+    flow.write(10, copied=False)
+    flow.run(300)
+    assert lost(flow) == []
+    assert told(flow)[0] is Verdict.STALLED
+
+
+CREATE = {"message.timestamp.type": "CreateTime"}
+APPEND = {"message.timestamp.type": "LogAppendTime"}
+
+
+def test_a_target_that_stamps_records_anew_alters_what_comes_from_then_on(flow):
+    flow.flow.note_settings("A", "orders", CREATE)
+    flow.flow.note_settings("B", "A.orders", CREATE)
+    flow.run(10)
+    assert flow.sight().findings == ()
+    flow.goes = {"other"}
+    flow.flow.note_settings("B", "A.orders", APPEND)
+    flow.run(10)
+    assert [one.proved for one in flow.sight().findings] == [False]
+    flow.goes = {"orders", "other"}
+    flow.run(10)
+    (found,) = flow.sight().findings
+    assert (found.code, found.partition, found.records, found.proved) == (Cause.RETIMED, None, 2000, True)
+    assert found.verdict is Verdict.ALTERED
+    newest = found.at_ms
+    flow.run(10)
+    assert flow.sight().findings[0].records == 4000
+    assert flow.sight().findings[0].at_ms > newest
+    # It is taken back: told for as long as any finding, and no more comes to it.
+    flow.flow.note_settings("B", "A.orders", CREATE)
+    flow.run(30)
+    assert [one.records for one in flow.sight().findings] == [4000]
+    flow.run(HELD_MS // S)
+    assert flow.sight().findings == ()
+
+
+@pytest.mark.parametrize(("source", "target"), [(APPEND, APPEND), (CREATE, CREATE), ({}, APPEND)])
+def test_other_settings_alter_nothing(flow, source, target):
+    flow.flow.note_settings("A", "orders", source)
+    flow.flow.note_settings("B", "A.orders", target)
+    flow.run(60)
+    assert flow.sight().findings == ()
+
+
+def test_new_partitions_that_wait_are_a_fact_until_they_are_due():
+    flow = Watched(refresh_topics_interval_s=600.0).run(60)
+    flow.a.note_topics({"orders": 3, "other": 1})
+    flow.ends["orders", 2] = 0
+    flow.goes = {"other"}
+    flow.run(20)
+    (found,) = flow.sight().missing
+    assert (found.code, found.due) == ("partition_missing", False)
+    assert "There are 3 partitions of orders, of A.orders on B only 2, for" in found.sentence
+    assert told(flow) == (Verdict.HEALTHY, None)
+
+
+def wait_for_partition(records):
+    flow = Watched(refresh_topics_interval_s=600.0).run(60)
+    flow.a.note_topics({"orders": 3, "other": 1})
+    flow.ends["orders", 2] = records
+    flow.go(720, each=lambda: [flow.write(9, "orders", one) or flow.commit("orders", one) for one in (0, 1)])
+    return flow
+
+
+def test_new_partitions_with_records_are_a_stall_once_they_are_due():
+    flow = wait_for_partition(7)
+    assert told(flow) == (Verdict.STALLED, Cause.PARTITION_MISSING)
+
+
+def test_new_partitions_without_a_record_keep_nothing_waiting():
+    flow = wait_for_partition(0)
+    assert told(flow) == (Verdict.HEALTHY, None)
+    assert [(one.code, one.due) for one in flow.sight().missing] == [("partition_missing", True)]
+
+
+def one(code, at_ms, *, proved=True):
+    return MirrorFinding(
+        code=code, topic="t", partition=0, at_ms=at_ms, sentence="Said.", records=1, proved=proved
+    )
+
+
+def test_a_list_that_is_too_long_leaves_no_cause_out():
+    many = [one(Cause.OVERTAKEN, at_ms) for at_ms in range(150)]
+    doubts = [one(Cause.FILTERED, at_ms, proved=False) for at_ms in range(150)]
+    told = listed([*doubts, *many, one(Cause.RETIMED, 1)], most=100)
+    assert len(told) == 100
+    assert [each.code for each in told[:3]] == [Cause.OVERTAKEN, Cause.RETIMED, Cause.OVERTAKEN]
+    assert all(each.proved for each in told)
+    assert listed(doubts[:2], most=100) == doubts[:2]
+
+
+def test_the_worst_and_newest_finding_decides():
+    assert worst_finding([]) is None
+    assert worst_finding([one(Cause.FILTERED, 1, proved=False)]) is None
+    newest = one(Cause.FILTERED, 2)
+    assert worst_finding([one(Cause.RETIMED, 3), one(Cause.OVERTAKEN, 1), newest]) is newest

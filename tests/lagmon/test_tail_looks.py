@@ -1,0 +1,185 @@
+"""Looks at ends of logs: what is asked, what comes of the answers, and who is told of what may not be read."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fleet.errors import UnavailableError
+from fleet.wire_commits import encode_commit_key, encode_commit_value
+from lagmon.cluster import ClusterLag
+from lagmon.tail_looks import IDLE_LOOKS, REFUSED_S, TailLooks
+from lagmon.words import Reason
+from runtime.kafka.gaps import Found
+from runtime.kafka.translation import ClientSettings
+
+BEGAN_S = 1_790_000_000
+S = 1000
+
+
+class Gaps:
+    """Answers as a test has told it to."""
+
+    def __init__(self):
+        self.asked, self.answer, self.closed = [], Found(), 0
+
+    def look(self, starts):
+        self.asked.append(starts)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def close(self):
+        self.closed += 1
+
+
+class Desk:
+    """A cluster with a topic of two partitions whose logs end at 102 and 50, and a look every ten seconds."""
+
+    def __init__(self):
+        self.now_s = BEGAN_S
+        self.lag = ClusterLag(wanted=lambda _group, _topic: True)
+        self.lag.note_topics({"t": 2})
+        self.lag.begin_commits(1)
+        self.ends = [102, 50]
+        clock = SimpleNamespace(wall_s=lambda: float(self.now_s))
+        settings = ClientSettings({"bootstrap.servers": "a:1"})
+        self.looks = TailLooks("A", settings, self.lag, threading.Lock(), clock=clock)
+        self.gaps, self.others = Gaps(), Gaps()
+        for kind, gaps in zip(self.looks._kinds, (self.gaps, self.others), strict=True):
+            kind.gaps = gaps
+
+    def commit(self, offset, *, group="g", partition=0):
+        key = encode_commit_key(group, "t", partition)
+        value = encode_commit_value(offset, self.now_s * S)
+        self.lag.intake.take([key], [value], read_ms=self.now_s * S, live=True)
+
+    def go(self, seconds, *, again=None):
+        """Let looks go by; `again` is an offset that the group commits meanwhile."""
+        for _ in range(seconds // 10):
+            self.now_s += 10
+            if again is not None:
+                self.commit(again)
+            places, ends = np.array(self.lag.places.of("t"), np.int32), np.array(self.ends)
+            self.lag.note_looked(places, ends, ends, self.now_s * S)
+            self.lag.heads.note_starts(places, np.zeros(2, np.int64))
+            self.lag.note_read(0, self.now_s * S)
+            self.looks.look()
+
+    def verdict(self, group="g"):
+        sight = self.lag.see(self.now_s * S)
+        slot = int(self.lag.slots.of(group)[0])
+        return Reason(int(sight.rows.reason[slot])), int(sight.rows.lag[slot]), float(sight.lag_s[slot])
+
+
+def standing(offset=100, **others):
+    desk = Desk()
+    desk.go(30)
+    desk.commit(offset - 5)
+    desk.go(10)
+    desk.commit(offset)
+    desk.gaps.answer = Found(empty_to={("t", 0): 102}) if not others else Found(**others)
+    return desk
+
+
+def test_a_group_before_a_marker_has_never_stopped():
+    desk = standing()
+    for _ in range(20):
+        desk.go(10)
+        assert desk.verdict()[0] not in {Reason.STOPPED, Reason.STALLED, Reason.ONE_COMMIT}
+    assert desk.verdict() == (Reason.NOTHING_READABLE, 0, 0.0)
+    assert desk.gaps.asked == [{("t", 0): 100}]  # once, for the end does not move
+    desk.ends[0] = 105
+    desk.gaps.answer = Found(records={("t", 0): 103})
+    desk.go(30)
+    assert desk.gaps.asked[1:] == [{("t", 0): 102}]
+    reason, lag, seconds = desk.verdict()
+    assert (reason, lag) == (Reason.MOVING, 2) or (reason, lag) == (Reason.PAUSING, 2)
+    assert 20 <= seconds <= 40  # since that record came, and not since the marker
+    desk.go(120)
+    assert desk.verdict()[:2] == (Reason.STOPPED, 2)
+    assert len(desk.gaps.asked) == 2
+
+
+def test_one_that_commits_the_same_on_and_on_has_not_stalled():
+    desk = standing()
+    desk.go(300, again=100)
+    assert desk.verdict() == (Reason.NOTHING_READABLE, 0, 0.0)
+    assert len(desk.gaps.asked) == 1
+
+
+def test_a_group_that_has_records_left_has_stopped_and_is_looked_at_once():
+    desk = standing(records={("t", 0): 101})
+    desk.go(200)
+    assert desk.verdict()[:2] == (Reason.STOPPED, 1)
+    assert len(desk.gaps.asked) == 1
+
+
+def test_what_is_not_answered_is_asked_again_and_judged_as_before_meanwhile():
+    desk = standing(empty_to={("t", 0): 100})
+    desk.go(200)
+    assert desk.verdict()[:2] == (Reason.STOPPED, 2)
+    assert len(desk.gaps.asked) > 10
+
+
+def test_what_may_not_be_read_is_told_once_with_the_right_to_grant_and_tried_again_later():
+    desk = standing(refused={"t": "cluster A: reading the end of t failed: not authorised."})
+    desk.go(200)
+    assert desk.verdict()[:2] == (Reason.STOPPED, 2)
+    assert "Grant READ on the topic t" in desk.looks.problem
+    assert len(desk.gaps.asked) == 1
+    desk.gaps.answer = Found(empty_to={("t", 0): 102})
+    desk.go(int(REFUSED_S))
+    assert len(desk.gaps.asked) == 2
+    assert desk.verdict()[0] is Reason.NOTHING_READABLE
+    assert desk.looks.problem == ""
+
+
+def test_a_look_that_fails_is_told_and_ends_nothing():
+    desk = standing()
+    desk.gaps.answer = UnavailableError("cluster A is away")
+    desk.go(60)
+    assert desk.looks.problem == "cluster A is away"
+    desk.gaps.answer = Found(empty_to={("t", 0): 102})
+    desk.go(10)
+    assert desk.verdict()[0] is Reason.NOTHING_READABLE
+    assert desk.looks.problem == ""
+
+
+def test_the_client_is_let_go_when_there_is_nothing_to_look_at():
+    desk = standing()
+    desk.go(30)
+    assert desk.gaps.closed == 0
+    desk.go(10 * IDLE_LOOKS)
+    assert desk.gaps.closed == 1
+
+
+@pytest.mark.parametrize("what", ["made anew", "gone"])
+def test_a_topic_that_is_another_one_is_not_known_any_more(what):
+    desk = standing()
+    desk.lag.note_id("t", "one", desk.now_s * S)
+    desk.go(60)
+    places = np.array(desk.lag.places.of("t"), np.int32)
+    before = desk.lag.readable.readable_from(places[:1], np.array([100]))
+    if what == "gone":
+        desk.lag.note_topics({"u": 1})
+    else:
+        desk.lag.note_id("t", "two", desk.now_s * S)
+    after = desk.lag.readable.readable_from(places[:1], np.array([100]))
+    assert (before.tolist(), after.tolist()) == ([102], [-1])
+
+
+def test_a_group_whose_next_records_are_deleted_is_not_told_that_there_was_nothing():
+    desk = standing()
+    for _ in range(3):
+        desk.now_s += 10
+        places, ends = np.array(desk.lag.places.of("t"), np.int32), np.array(desk.ends)
+        desk.lag.note_looked(places, ends, ends, desk.now_s * S)
+        desk.lag.heads.note_starts(places, np.array([101, 0]))
+        desk.lag.note_read(0, desk.now_s * S)
+        desk.looks.look()
+    assert desk.gaps.asked == []
+    assert desk.verdict()[:2] == (Reason.DELETED_UNREAD, 1)

@@ -1,0 +1,214 @@
+"""Where a watch takes commits from: the topic, the Admin API where that is refused, and back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from fleet.errors import RefusedError, UnavailableError
+from fleet.wire_commits import encode_commit_key, encode_commit_value
+from lagmon import watching
+from lagmon.cluster import ClusterLag
+from lagmon.commits import TOPIC, CommitsReader, Progress
+from lagmon.watching import ClusterWatch
+from lagmon.words import Reason
+from runtime.kafka.bulk import Batch
+from runtime.kafka.positions import Listed
+from runtime.kafka.translation import ClientSettings
+from tests.eventually import eventually_async
+from tests.runtime.fake_clock import FakeClock
+
+
+class Reading:
+    """A reader on a thread that ends when it is told to, or is refused."""
+
+    def __init__(self, *_positional, **_named):
+        self.progress = Progress(began_at=1_800_000_000.0, ready_after_s=1.0)
+        self.cycle_s, self.others = 10.0, 0
+        self._ending = threading.Event()
+
+    def run(self, *_ends):
+        if self.refused:
+            raise self.refused
+        self._ending.wait(20)
+
+    def stop(self):
+        self._ending.set()
+
+    def expect(self, _ends, _at_ms):
+        pass
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Give a watch over a pretend cluster whose commits are `refused` (None: they may be read)."""
+    cluster = SimpleNamespace(refused=None, hidden=None, may_read=False, shown=True, tries=0)
+
+    class Topic(Reading):
+        refused = property(lambda _self: cluster.refused)
+
+    class Admin(Reading):
+        refused = None
+
+    class Pretend:
+        def __init__(self, *_positional, **_named):
+            pass
+
+        def open(self):
+            pass
+
+        def close(self):
+            pass
+
+        def ids(self, _topics):
+            if cluster.hidden:
+                raise cluster.hidden
+            return {}
+
+        def read(self, partitions, _which):
+            return [0] * len(partitions)
+
+    def readable(*_positional, **_named):
+        cluster.tries += 1
+        return cluster.may_read
+
+    def look(watch, _positions):
+        watch._listed = {TOPIC: SimpleNamespace(leaders=(1,), led=(True,))} if cluster.shown else {}
+
+    monkeypatch.setattr(watching, "Positions", Pretend)
+    monkeypatch.setattr(watching, "CommitsReader", Topic)
+    monkeypatch.setattr(watching, "AdminRounds", Admin)
+    monkeypatch.setattr(watching, "commits_readable", readable)
+    monkeypatch.setattr(ClusterWatch, "_look", look)
+
+    class Patient(FakeClock):
+        async def wait(self, event, *, timeout_s):
+            await asyncio.sleep(0.001)  # so that the readers' threads come by, too
+            return await super().wait(event, timeout_s=timeout_s)
+
+    watch = ClusterWatch(
+        "A",
+        None,
+        ClusterLag(wanted=lambda *_: True),
+        clock=Patient(),
+        random=lambda: 0.5,
+        commits_from="topic",
+        retry_s=600.0,
+    )
+    return SimpleNamespace(cluster=cluster, watch=watch, Topic=Topic, Admin=Admin)
+
+
+async def running(made, check):
+    stopping = asyncio.Event()
+    task = asyncio.create_task(made.watch.run(stopping))
+    try:
+        await check()
+    finally:
+        stopping.set()
+        await asyncio.wait_for(task, 10)
+
+
+async def is_by(made, kind, source):
+    await eventually_async(
+        lambda: isinstance(made.watch.reader, kind) and made.watch.commits_from == source, 5, what=source
+    )
+
+
+async def test_commits_that_may_be_read_are(made):
+    async def check():
+        await is_by(made, made.Topic, "topic")
+        assert (made.watch.refusal, made.cluster.tries) == ("", 0)
+        assert made.watch.ready_s == pytest.approx(1.0)
+
+    await running(made, check)
+
+
+async def test_commits_that_are_refused_are_asked_for_and_tried_again_every_ten_minutes(made):
+    made.cluster.refused = RefusedError("cluster A: no")
+
+    async def check():
+        await is_by(made, made.Admin, "admin")
+        assert "the right Read on the topic __consumer_offsets" in made.watch.refusal
+        assert "every 10 min" in made.watch.refusal
+        began_s = made.watch._clock.now_ns / 1e9
+        await eventually_async(lambda: made.cluster.tries >= 3, 10, what="three tries")
+        assert made.watch._clock.now_ns / 1e9 - began_s >= 3 * 600 - 30
+        made.cluster.refused, made.cluster.may_read = None, True
+        await is_by(made, made.Topic, "topic")
+        assert made.watch.refusal == ""
+
+    await running(made, check)
+
+
+async def test_a_topic_that_is_hidden_is_refused_and_one_that_is_not_there_is_not(made):
+    made.cluster.shown = False
+
+    async def nothing():
+        await eventually_async(lambda: made.watch.progress is not None, 5, what="progress")
+        assert (made.watch.commits_from, made.watch.reader) == ("topic", None)
+
+    await running(made, nothing)
+    made.cluster.hidden = RefusedError("cluster A: no")
+
+    async def hidden():
+        await is_by(made, made.Admin, "admin")
+
+    await running(made, hidden)
+
+
+async def test_what_is_only_away_is_no_refusal(made):
+    made.cluster.refused = UnavailableError("cluster A: gone")
+    with pytest.raises(UnavailableError):
+        await made.watch.run(asyncio.Event())
+    assert made.watch.commits_from == "topic"
+
+
+async def test_who_chooses_the_admin_api_never_has_the_topic_read(made):
+    made.watch.commits_from, made.cluster.may_read = "admin", True
+
+    async def check():
+        await is_by(made, made.Admin, "admin")
+        await asyncio.sleep(0.2)
+        assert (made.cluster.tries, made.watch.refusal, made.watch.commits_from) == (0, "", "admin")
+
+    await running(made, check)
+
+
+def test_a_reader_that_is_refused_ends_with_it():
+    settings = ClientSettings({"bootstrap.servers": "127.0.0.1:1"})
+    lag = ClusterLag(wanted=lambda *_: True)
+    reader = CommitsReader(settings, lag, threading.Lock(), cluster="A", clock=FakeClock())
+    batches = iter([Batch([], []), Batch([], [], refused=RefusedError("cluster A: no"))])
+    reader._bulk = SimpleNamespace(
+        open=lambda _partitions: None,
+        take=lambda **_: next(batches),
+        positions=dict,
+        close=lambda: None,
+    )
+    with pytest.raises(RefusedError, match="cluster A: no"):
+        reader.run({0: 0}, {0: 5})
+
+
+def test_what_is_committed_while_ends_are_read_is_not_past_the_end():
+    clock = FakeClock()
+    lag = ClusterLag(wanted=lambda *_: True)
+    watch = ClusterWatch("A", None, lag, clock=clock, random=lambda: 0.5)
+
+    def read(partitions, _which):
+        if not lag.slots.used:
+            clock.advance(1)  # the end is read, and then a group reads on and commits
+            key, value = encode_commit_key("g", "t", 0), encode_commit_value(105, int(clock.wall_s() * 1000))
+            lag.intake.take([key], [value], read_ms=int(clock.wall_s() * 1000), live=True)
+            clock.advance(1)
+        return [100] * len(partitions)
+
+    positions = SimpleNamespace(
+        topics=lambda: {"t": Listed("t", (1,))}, read=read, ids=lambda _topics: {}, cluster_id="c"
+    )
+    lag.begin_commits(1)
+    watch._look(positions)
+    lag.note_read(0, int(clock.wall_s() * 1000))
+    assert lag.see(int(clock.wall_s() * 1000)).rows.reason.tolist()[:1] == [Reason.CAUGHT_UP]

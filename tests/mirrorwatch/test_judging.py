@@ -1,0 +1,195 @@
+"""Every flow judged by canary and offsets, the plainly well ones by the short way; and what `Lagging` hands over."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from fleet.errors import UnavailableError
+from fleet.evidence import Calm
+from fleet.vocabulary import Cause, Verdict
+from mirrorwatch import lagging
+from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.judging import Judging
+from mirrorwatch.lagging import Lagging
+from mirrorwatch.viewing import recovery_point_age_s
+from tests.fleet.offsets import SAYS, deleted, lag
+from tests.fleet.test_judgement import ALL_STAND, NOW, flow
+from tests.mirrorwatch.answered import CANARY, Answered
+from tests.mirrorwatch.test_changes import configuration
+from tests.runtime.fake_clock import FakeClock
+
+
+class PlayedProber:
+    """One flow; `asked` counts how often all of its evidence was put together."""
+
+    def __init__(self, evidence):
+        self.flows = {"A->B": None}
+        self.found = evidence
+        self.is_calm = True
+        self.asked = 0
+
+    def calm(self, name):
+        return Calm(name, 5.0, 4, 0.04) if self.is_calm else None
+
+    def evidence(self, _name):
+        self.asked += 1
+        return self.found
+
+
+class Judged:
+    def __init__(self, offsets, *partitions, **more):
+        self.prober = PlayedProber(flow(*partitions, **more))
+        self.offsets = offsets
+        self.lines = []
+        self.judging = Judging(lag_of=lambda _flow: self.offsets, tell=self.lines.append)
+
+    def judge(self, now_at=NOW):
+        self.judging.judge(self.prober, now_at=now_at)
+        return self.judging.verdicts["A->B"]
+
+
+@pytest.mark.parametrize("offsets", [None, lag(), lag(Verdict.UNKNOWN)])
+def test_a_flow_that_is_plainly_well_is_told_by_the_short_way_and_just_the_same(offsets):
+    judged = Judged(offsets)
+    short = judged.judge()
+    assert judged.prober.asked == 0
+    judged.prober.is_calm = False
+    assert judged.judge() == short
+    assert judged.prober.asked == 1
+    assert dict(short.parts).get("lag") == (None if offsets is None else offsets.sentence)
+
+
+def test_what_offsets_show_takes_the_long_way_however_calm_the_canary_is():
+    judged = Judged(lag(Verdict.STALLED))
+    told = judged.judge()
+    assert (told.verdict, told.cause, told.sentence) == (
+        Verdict.STALLED,
+        Cause.TASK_STUCK,
+        SAYS[Verdict.STALLED],
+    )
+    assert [one.part for one in told.evidence] == ["lag"]
+
+
+def test_a_change_is_told_once_in_the_log_with_cause_and_what_stands_beside_it():
+    judged = Judged(lag())
+    judged.judge()
+    judged.lines.clear()
+    judged.offsets = lag(findings=[deleted()])
+    judged.prober.is_calm, judged.prober.found = False, flow(*ALL_STAND)
+    judged.judge()
+    judged.judge()
+    assert [(line.level, line.facts["cause"]) for line in judged.lines] == [
+        ("error", "overtaken"),
+        ("warning", "mirror_down"),
+    ]
+
+
+def test_a_flow_that_is_forgotten_begins_anew():
+    judged = Judged(lag(Verdict.STALLED))
+    judged.judge()
+    judged.judging.forget(["A->B", "B->A"])
+    assert judged.judge(NOW + 5).since_at == NOW + 5
+
+
+@pytest.mark.parametrize(
+    ("canary_s", "lag_s", "expected"),
+    [(None, None, None), (0.4, None, 0.4), (None, 7200.0, 7200.0), (0.4, 7200.0, 7200.0), (42.0, 0.0, 42.0)],
+)
+def test_the_recovery_point_is_the_older_of_both(canary_s, lag_s, expected):
+    assert recovery_point_age_s(canary_s, lag_s) == expected
+
+
+# --- what the service asks of the monitor's process
+
+
+class PlayedWorker:
+    """The monitor's process: `answers` in turn, an error raised, then told to stop."""
+
+    def __init__(self, *_orders, **_more):
+        self.starts = 1
+        self.answers = []
+        self.asked = []
+        self.stopping = None
+
+    async def ask(self, question, **details):
+        self.asked.append((question, details))
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self.stopping.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return {"status": 200}, json.dumps(answer).encode()
+
+
+@pytest.fixture
+def monitor(monkeypatch, tmp_path):
+    """Give a lag monitor whose process is played, what it complains of, and the offsets that it hands on."""
+    monkeypatch.setattr(lagging, "Worker", PlayedWorker)
+    said, offsets = {}, []
+    reporter = SimpleNamespace(problem=said.__setitem__, settled=lambda where: said.pop(where, None))
+    made = Lagging(
+        read_configuration(configuration(tmp_path), environ={}),
+        clock=FakeClock(),
+        reporter=reporter,
+        log_format="text",
+        log_level="info",
+        keeping=SimpleNamespace(path=tmp_path / "snapshot"),
+        on_offsets=lambda *told: offsets.append(told),
+    )
+
+    async def follow(*answers):
+        made._worker.answers = list(answers)
+        made._worker.stopping = asyncio.Event()
+        await made._follow(made._worker.stopping)
+
+    return SimpleNamespace(lagging=made, said=said, offsets=offsets, follow=follow, worker=made._worker)
+
+
+@pytest.fixture
+def answered():
+    mirrored = Answered()
+    mirrored.look()
+    mirrored.go(60, each=mirrored.copy_all)
+    mirrored.flow.note_ids("A", {CANARY: "abc"}, mirrored.now)
+    return mirrored
+
+
+async def test_an_answer_becomes_the_evidence_of_its_flow_and_the_canarys_offsets_are_handed_on(
+    monitor, answered
+):
+    assert monitor.lagging.evidence("A->B").sentence == "The lag monitor has not answered yet."
+    await monitor.follow({"flows": answered.documents()})
+    assert monitor.worker.asked == [("flows", {"canary_topic": CANARY})]
+    assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY
+    assert monitor.lagging.evidence("B->A").verdict is Verdict.UNKNOWN
+    assert monitor.lagging.evidence("C->D") is None
+    assert monitor.lagging.lag_s() == {"A->B": 0.0}
+    assert monitor.offsets == [("A->B", "abc", {0: 60, 1: 60}, 30.0)]
+
+
+async def test_a_process_that_is_silent_says_nothing_once_its_answer_is_old(monitor, answered):
+    documents = {"flows": answered.documents()}
+    gone = UnavailableError("the lag monitor does not answer: it is gone")
+    await monitor.follow(documents, gone, gone)
+    assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY
+    assert len(monitor.offsets) == 1
+    await monitor.follow(*[gone] * 9)
+    found = monitor.lagging.evidence("A->B")
+    assert (found.verdict, found.sentence) == (
+        Verdict.UNKNOWN,
+        "The lag monitor does not answer: it is gone.",
+    )
+    assert monitor.lagging.lag_s() == {}
+
+
+@pytest.mark.parametrize("odd", [{"error": "no"}, {"flows": [{"flow": "A->B"}]}, {"flows": 3}])
+async def test_an_answer_that_cannot_be_read_is_told_and_leaves_the_canary_alone(monitor, answered, odd):
+    await monitor.follow({"flows": answered.documents()}, odd)
+    assert "please report that" in monitor.said["the lag monitor: flows"]
+    assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY
+    await monitor.follow({"flows": answered.documents()})
+    assert monitor.said == {}

@@ -1,0 +1,261 @@
+"""What the lag monitor answers becomes evidence, and how long it is believed; the answers are its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet.judgement_words import HOLD_S
+from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.lag_book import COUNTED_S, STALE_S, LagBook
+from tests.mirrorwatch.answered import CANARY, Answered
+
+NS = 1_000_000_000
+
+
+class Scene:
+    """A flow and a book that takes in an answer each ten seconds."""
+
+    def __init__(self, **more):
+        self.flow = Answered(**more)
+        self.book = LagBook(["A->B"])
+        self.incarnation = 1
+        self.flow.look()
+
+    def go(self, seconds, each=None):
+        for _ in range(seconds // 10):
+            self.flow.go(10, each=each)
+            self.answer()
+        return self
+
+    def answer(self, documents=None):
+        self.book.take(
+            self.flow.documents() if documents is None else documents,
+            incarnation=self.incarnation,
+            now_at=self.flow.now_at,
+            now_ns=self.flow.now * 1_000_000,
+        )
+
+    def evidence(self, later_s=0.0):
+        return self.book.evidence("A->B", now_ns=self.flow.now * 1_000_000 + int(later_s * NS))
+
+
+@pytest.fixture
+def running():
+    scene = Scene()
+    return scene.go(60, scene.flow.copy_all)
+
+
+def overtaken(scene):
+    """Let the mirror stand, and its source delete the next 40 records of a partition."""
+    scene.go(60, scene.flow.copy_none)
+    scene.flow.starts["orders", 0] = 100
+    return scene.go(10, scene.flow.copy_none)
+
+
+def test_a_mirror_that_moves(running):
+    found = running.evidence()
+    assert (found.verdict, found.cause, found.findings, found.rows) == (Verdict.HEALTHY, None, (), ())
+    assert found.sentence == running.flow.document()["sentence"]
+    assert (found.lag_s, found.standing, found.moved_at) == (0.0, (), running.flow.now_at)
+
+
+def test_a_flow_that_is_not_watched_by_its_offsets_has_none(running):
+    assert running.book.evidence("B->A", now_ns=0) is None
+
+
+def test_a_mirror_that_stands_with_rows_to_check_by_hand(running):
+    running.go(100, running.flow.copy_none)
+    found = running.evidence()
+    assert (found.verdict, found.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    assert found.standing == (CANARY, "orders")
+    assert sorted((one.part, one.topic, one.partition, one.source_offset) for one in found.rows) == [
+        ("lag", topic, number, 60) for topic in (CANARY, "orders") for number in (0, 1)
+    ]
+    assert {one.target_offset for one in found.rows} == {60}
+    assert {one.at for one in found.rows} == {running.flow.now_at - 100}
+
+
+def test_what_retention_overtook_is_lost_by_partition_and_counted(running):
+    (found,) = overtaken(running).evidence().findings
+    (listed,) = running.flow.document()["findings"]
+    assert (found.verdict, found.cause, found.topic, found.partition) == (
+        Verdict.LOSING,
+        Cause.OVERTAKEN,
+        "orders",
+        0,
+    )
+    assert (found.records, found.first_offset, found.last_offset) == (40, 60, 99)
+    assert (found.at, found.sentence) == (running.flow.now_at, listed["sentence"])
+    assert (running.evidence().verdict, running.evidence().cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+
+
+def test_while_it_is_counted_anew_it_is_still_told(running):
+    overtaken(running)
+    running.go(10, running.flow.copy_all)
+    running.answer([running.flow.document() | {"findings": []}])
+    assert [one.records for one in running.evidence().findings] == [40]
+    running.go(10, running.flow.copy_all)
+    assert len(running.evidence().findings) == 1
+
+
+def test_what_the_same_process_takes_back_is_found_no_more_after_a_while(running):
+    overtaken(running)
+    found = running.evidence().findings
+    for seconds, expected in ((COUNTED_S, found), (1, ())):
+        running.flow.now += int(seconds * 1000)
+        running.answer([running.flow.document() | {"findings": []}])
+        assert running.evidence().findings == expected
+
+
+def test_an_answer_is_believed_for_a_while_only(running):
+    assert running.evidence(STALE_S).verdict is Verdict.HEALTHY
+    late = running.evidence(STALE_S + 1)
+    assert (late.verdict, late.cause, late.lag_s) == (Verdict.UNKNOWN, None, None)
+    assert late.sentence == "The lag monitor has not answered for 11 s."
+    running.book.fall_silent("The lag monitor does not answer: it is gone.")
+    assert running.evidence(STALE_S).verdict is Verdict.HEALTHY
+    assert running.evidence(STALE_S + 1).sentence == "The lag monitor does not answer: it is gone."
+
+
+def test_before_the_first_answer_nothing_is_known():
+    found = Scene().evidence()
+    assert (found.verdict, found.cause, found.sentence) == (
+        Verdict.UNKNOWN,
+        None,
+        "The lag monitor has not answered yet.",
+    )
+
+
+def test_what_was_found_holds_while_the_monitor_is_silent_and_when_another_process_knows_nothing_of_it(
+    running,
+):
+    overtaken(running)
+    before = running.evidence().findings
+    assert running.evidence(STALE_S + 1).findings == before
+    blind = running.flow.document() | {"findings": []}
+    running.incarnation = 2
+    for seconds in (0, 2 * COUNTED_S):
+        running.flow.now += int(seconds * 1000)
+        running.answer([blind])
+        assert running.evidence().findings == before
+    running.flow.now += int(HOLD_S * 1000)
+    running.answer([blind])
+    assert running.evidence().findings == ()
+
+
+def test_what_another_process_finds_again_is_told_once(running):
+    overtaken(running)
+    running.incarnation = 2
+    running.go(10, running.flow.copy_none)
+    assert [one.records for one in running.evidence().findings] == [40]
+
+
+def told(**more):
+    said = {
+        "code": "topic_recreated",
+        "verdict": "losing",
+        "topic": "orders",
+        "partition": 1,
+        "at_ms": 0,
+        "sentence": "orders-1 was made anew.",
+        "records": 7,
+        "first_offset": 0,
+        "last_offset": 6,
+        "side": "source",
+        "proved": True,
+    }
+    return said | more
+
+
+def test_findings_of_the_monitor_are_taken_over_where_they_are_proved(running):
+    now_ms = running.flow.now
+    found = [
+        told(at_ms=now_ms),
+        told(at_ms=now_ms, proved=False),
+        told(at_ms=now_ms, side="target", code="retimed"),
+    ]
+    running.answer([running.flow.document() | {"findings": found}])
+    first, second = running.evidence().findings
+    assert (first.cause, first.records, first.first_offset, first.at) == (
+        Cause.TOPIC_RECREATED,
+        7,
+        0,
+        now_ms / 1000,
+    )
+    assert (second.cause, second.first_offset) == (Cause.RETIMED, None)
+
+
+def test_what_the_monitor_found_a_while_ago_is_told_no_more(running):
+    old = told(at_ms=running.flow.now - int(HOLD_S * 1000) - 1)
+    running.answer([running.flow.document() | {"findings": [old]}])
+    assert running.evidence().findings == ()
+
+
+def test_a_mirror_that_went_back_is_told_for_a_while_after_it_has_caught_up(running):
+    back = running.flow.document() | {
+        "verdict": "repeating",
+        "cause": "duplicating",
+        "sentence": "It went back.",
+    }
+    running.answer([back])
+    went_at = running.flow.now_at
+    running.go(30, running.flow.copy_all)
+    (found,) = running.evidence().findings
+    assert (found.verdict, found.cause, found.at, found.sentence) == (
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        went_at,
+        "It went back.",
+    )
+    assert running.evidence().verdict is Verdict.HEALTHY
+
+
+def test_while_a_mirror_comes_back_task_by_task_none_of_them_is_called_stuck(running):
+    running.go(100, running.flow.copy_none)
+    assert running.evidence().cause is Cause.MIRROR_DOWN
+
+    def first_task():
+        for topic, number in list(running.flow.ends):
+            running.flow.write(1, topic, number, copied=number == 0)
+        running.flow.commit("orders", 0)
+        running.flow.commit(CANARY, 0)
+
+    running.go(10, first_task)
+    assert running.flow.document()["cause"] == "task_stuck"
+    assert running.evidence().cause is Cause.UNEXPLAINED
+    running.go(40, first_task)
+    assert running.evidence().cause is Cause.TASK_STUCK
+
+
+def test_topics_that_the_mirror_lacks_are_rows_too(running):
+    missing = [
+        {"code": "not_mirrored", "topic": "new", "sentence": "It has no offset of new.", "since_ms": 5000},
+        {"code": "partition_missing", "topic": "orders", "sentence": "It has fewer.", "since_ms": 6000},
+    ]
+    running.answer(
+        [
+            running.flow.document()
+            | {"verdict": "stalled", "cause": "not_mirrored", "missing": missing, "sentence": "It has none."}
+        ]
+    )
+    (row,) = running.evidence().rows
+    assert (row.part, row.topic, row.at, row.sentence) == ("lag", "new", 5.0, "It has no offset of new.")
+
+
+def test_the_canarys_offsets_are_handed_on_from_a_fresh_answer_with_an_id_only(running):
+    assert running.book.canary_offsets("A->B") is None
+    running.flow.flow.note_ids("A", {CANARY: "abc"}, running.flow.now)
+    running.go(10, running.flow.copy_all)
+    assert running.book.canary_offsets("A->B") == ("abc", {0: 70, 1: 70}, 30.0)
+    running.book.fall_silent("It is gone.")
+    assert running.book.canary_offsets("A->B") is None
+
+
+def test_every_instant_moves_with_a_wall_clock_that_is_set(running):
+    overtaken(running)
+    before = running.evidence()
+    running.book.move_instants(-3600.0)
+    after = running.evidence()
+    assert after.since_at == before.since_at - 3600
+    assert after.moved_at == before.moved_at - 3600
+    assert [one.at for one in after.findings] == [one.at - 3600 for one in before.findings]

@@ -1,0 +1,141 @@
+"""The page about a flow's offsets, and its JSON, over the lag monitor's own answers."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from yarl import URL
+
+from fleet.errors import UnavailableError
+from lagmon.mirror_answers import MirrorAnswers
+from mirrorwatch.page import Page
+from mirrorwatch.routes import routes
+from mirrorwatch.routes_mirrors import mirror_routes
+from tests.lagmon.mirrors import Mirrored
+from tests.mirrorwatch import views
+from tests.mirrorwatch.markup import Markup
+
+HOSTILE = "<b onclick=x>"
+
+
+class Monitor:
+    """Answers of the lag monitor about one flow; `away` makes it silent, with that sentence."""
+
+    def __init__(self, flow):
+        self.flow = flow
+        self.away = ""
+        self._answers = MirrorAnswers([flow.flow], [threading.Lock()], clock=self)
+
+    def wall_s(self):
+        return self.flow.now / 1000
+
+    async def ask(self, question, **details):
+        if self.away:
+            raise UnavailableError(self.away)
+        assert question == "flow"
+        answer = self._answers.answer_flow(details)
+        return answer.head, b"".join(answer.pieces)
+
+
+@pytest.fixture
+def flow():
+    flow = Mirrored({"orders": 2, HOSTILE: 1, "wide": 120})
+
+    def each():
+        flow.write(100, partition=0)
+        flow.commit(partition=0)
+        flow.write(10, partition=1)
+        flow.commit(partition=1, to=max(1, flow.ends["orders", 1] - 500))
+
+    return flow.go(120, each=each)
+
+
+@pytest.fixture
+async def client(flow):
+    application, monitor = web.Application(), Monitor(flow)
+    page = Page()
+    application.add_routes(
+        [
+            *mirror_routes(monitor, page=page, clock=monitor),
+            *routes(lambda: views.service(views.flow()), page=page),
+        ]
+    )
+    async with TestClient(TestServer(application)) as client:
+        client.monitor = monitor
+        yield client
+
+
+async def drawn(client, address, status=200):
+    answer = await client.get(URL(address, encoded=True))
+    assert answer.status == status
+    return Markup(await answer.text())
+
+
+async def test_a_flow_is_shown_partition_by_partition_with_its_numbers(client, flow):
+    markup = await drawn(client, "/flows/A-%3EB/offsets")
+    assert "A → B, by offsets" in markup.text
+    assert re.search(r"connect-offsets, written every \d s, read 0 s ago", markup.text)
+    end = flow.ends["orders", 1]
+    assert f"{end - 500:,}" in markup.text
+    assert f"{end:,}" in markup.text
+    assert "the next that the mirror copies" in markup.text
+    assert "1 to 100 of 123, worst first" in markup.text
+    following = next(a["href"] for a in markup.all("a") if a.get("rel") == "next")
+    assert following == "/flows/A-%3EB/offsets?offset=100"
+    assert len((await drawn(client, following)).all("tr")) == 24
+    ids = [attributes["id"] for _, attributes in markup.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+async def test_names_stay_names(client):
+    markup = await drawn(client, "/flows/A-%3EB/offsets")
+    assert not [attributes for _, attributes in markup.elements if "onclick" in attributes]
+    assert HOSTILE in markup.text
+
+
+async def test_what_retention_took_is_told_with_its_offsets(client, flow):
+    next_offset = flow.ends["orders", 0]
+    flow.write(500, partition=0, copied=False)
+    flow.starts["orders", 0] = next_offset + 300
+    flow.go(100)
+    markup = await drawn(client, "/flows/A-%3EB/offsets")
+    assert (
+        f"300 records of orders 0, offsets {next_offset:,} to {next_offset + 299:,}, were deleted on A before "
+        "they were copied."
+    ) in markup.text
+    assert "ERR orders 0" in markup.text
+
+
+async def test_the_same_as_json_a_page_at_a_time(client):
+    answer = await client.get("/api/v1/flows/A:B/offsets?limit=2&offset=1")
+    told = await answer.json()
+    assert (told["flow"], told["count"], told["offset"], len(told["rows"])) == ("A->B", 123, 1, 2)
+    whole = await (await client.get("/api/v1/flows/A->B/offsets")).json()
+    assert whole["rows"][1:3] == told["rows"]
+    assert {"ends", "commits", "sentence"} <= whole["rows"][0].keys()
+
+
+@pytest.mark.parametrize("query", ["offset=-1", "offset=x", "limit=0", "limit=99999999"])
+async def test_what_is_no_page_is_refused_with_a_sentence(client, query):
+    for address in (f"/flows/A:B/offsets?{query}", f"/api/v1/flows/A:B/offsets?{query}"):
+        assert (await client.get(address)).status == 400
+
+
+async def test_an_unknown_flow_and_a_monitor_that_is_away_are_said(client):
+    assert (
+        "No flow A->C is watched by its offsets (known: A->B)."
+        in (await drawn(client, "/flows/A:C/offsets", 404)).text
+    )
+    client.monitor.away = "the lag monitor ended by itself, with status 9"
+    said = "The lag monitor ended by itself, with status 9."
+    assert said in (await drawn(client, "/flows/A:B/offsets", 503)).text
+    answer = await client.get("/api/v1/flows/A:B/offsets")
+    assert (answer.status, await answer.json()) == (503, {"error": said})
+
+
+async def test_a_flow_s_own_address_is_answered_as_before(client):
+    assert (await client.get("/api/v1/flows/A:B")).status == 200

@@ -1,0 +1,1 @@
+"""Small mirrors as programs of their own, of the kinds that MirrorMaker 2 is not."""

@@ -1,0 +1,117 @@
+"""Groups that have read all there is, before ends of logs that hold nothing to read: they have not stopped."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+
+from deploy.local.topics import admin_client, create_topic
+from tests.eventually import eventually
+from tests.real.test_lag_groups import DEADLINE_S, asked  # noqa: F401 - a fixture
+
+STOP_DUE_S = 60 + 30  # when a group that stands would be called STOP at the latest, with two looks
+
+
+def committed(client, group, topic, partition, offset):
+    """Have a group stand at an offset."""
+    places = [TopicPartition(topic, partition, offset)]
+    admin = admin_client(client)
+    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(30)
+
+
+def transactional(client, name):
+    producer = Producer({**client, "transactional.id": name})
+    producer.init_transactions(30)
+    return producer
+
+
+def ends_at(client, topic, end, partition=0):
+    """Wait until all transactions are decided, and the last one's marker is the last that was written."""
+    consumer = Consumer({**client, "group.id": "not-a-group"})
+    place = TopicPartition(topic, partition)
+    eventually(lambda: consumer.get_watermark_offsets(place, timeout=30)[1] == end, 30, what=f"end {end}")
+    consumer.close()
+
+
+def first_from(client, topic, partition, offset):
+    """Return the offset of the first record that is left from an offset on, -1 where none comes."""
+    consumer = Consumer({**client, "group.id": "not-a-group"})
+    consumer.assign([TopicPartition(topic, partition, offset)])
+    message = consumer.poll(10)
+    consumer.close()
+    return -1 if message is None or message.error() else message.offset()
+
+
+def test_markers_aborted_and_compacted_records_are_no_lag(asked, topic_name):  # noqa: F811
+    plain, compact = topic_name("plain"), topic_name("compact")
+    create_topic(asked.client, plain, partitions=2)
+    create_topic(
+        asked.client,
+        compact,
+        partitions=2,
+        config={
+            "cleanup.policy": "compact",
+            "segment.ms": "1000",
+            "min.cleanable.dirty.ratio": "0.01",
+            "min.compaction.lag.ms": "0",
+            "max.compaction.lag.ms": "1000",
+        },
+    )
+    producer = transactional(asked.client, topic_name("x"))
+    for decide in (producer.commit_transaction, producer.abort_transaction):
+        producer.begin_transaction()
+        for number in range(10):
+            producer.produce(plain, b"%d" % number, partition=0)
+            producer.produce(plain, b"%d" % number, partition=1)
+        producer.flush(30)  # or aborted records are never written
+        decide(30)
+    # On both partitions: 0-9 are committed, 10 their marker, 11-20 aborted, 21 their marker.
+    for partition in (0, 1):
+        ends_at(asked.client, plain, 22, partition)
+    # Ten values of one key; what is aborted behind them begins another segment, and only the last one stays.
+    for number in range(10):
+        producer.begin_transaction()
+        for partition in (0, 1):
+            producer.produce(compact, b"%d" % number, key=b"k", partition=partition)
+        producer.commit_transaction(30)
+    time.sleep(1.5)
+    producer.begin_transaction()
+    for partition in (0, 1):
+        producer.produce(compact, b"no", key=b"k", partition=partition)
+    producer.flush(30)
+    producer.abort_transaction(30)
+    for partition in (0, 1):
+        ends_at(asked.client, compact, 22, partition)
+    done, behind, compacted, half = (topic_name(word) for word in ("done", "behind", "compacted", "half"))
+    committed(asked.client, done, plain, 0, 10)
+    committed(asked.client, behind, plain, 1, 9)
+    committed(asked.client, compacted, compact, 0, 19)  # behind the last record that was committed
+    eventually(
+        lambda: first_from(asked.client, compact, 1, 5) == 18, DEADLINE_S, what="compaction", every_s=1.0
+    )
+    committed(asked.client, half, compact, 1, 5)
+    told = asked.becomes(done, "OK", lag_records=0)["rows"][0]
+    assert (told["reason"], told["committed_offset"], told["end_offset"]) == ("nothing_readable", 10, 22)
+    assert (told["readable_from"], told["lag_s"]) == (22, 0)
+    assert "Up to 22 the 12 offsets behind it hold no record that a consumer sees" in told["sentence"]
+    assert asked.service.metric("group_lag_records", kafka_cluster="A", group=done) == 0
+    told = asked.becomes(compacted, "OK", lag_records=0)["rows"][0]
+    assert (told["reason"], told["readable_from"]) == ("nothing_readable", 22)
+    told = asked.becomes(half, None, lag_records=4)["rows"][0]  # the one that is left, and what is behind it
+    assert told["readable_from"] == 18
+    # One record is left for this one, and nobody reads it.
+    stopped = asked.becomes(behind, "STOP", deadline_s=STOP_DUE_S + DEADLINE_S)
+    assert stopped["rows"][0]["readable_from"] is None
+    # And when that is called STOP, the others still are not.
+    assert {asked.group(name)["status"] for name in (done, compacted)} == {"OK"}
+    producer.begin_transaction()
+    producer.produce(plain, b"more", partition=0)
+    producer.commit_transaction(30)
+    more = eventually(
+        lambda: (found := asked.group(done)["rows"][0])["end_offset"] == 24 and found,
+        DEADLINE_S,
+        what="the new end",
+        every_s=0.5,
+    )
+    assert more["lag_records"] == 2  # the record, and the marker that was not looked at yet

@@ -1,0 +1,102 @@
+"""The process that asks about groups: its questions and answers, its end, and its death."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from fleet.errors import UnavailableError
+from runtime.kafka.group_asker import GroupAsker
+from runtime.kafka.group_offsets import Failed
+from runtime.kafka.translation import ClientSettings
+from tests.eventually import eventually
+
+NOWHERE = ClientSettings({"bootstrap.servers": "127.0.0.1:1"})
+
+
+@pytest.fixture
+def asker():
+    made = GroupAsker(NOWHERE, cluster="A", timeout_s=0.5)
+    made.start()
+    yield made
+    made.end()
+
+
+def answers(asker, count):
+    found = []
+
+    def enough():
+        found.extend(asker.take())
+        return len(found) >= count
+
+    eventually(enough, 20, what=f"{count} answers")
+    return found
+
+
+def test_a_cluster_that_is_away_is_told_of_each_question(asker):
+    asker.ask(["one", "b\u00e4r"])
+    asker.describe(["one"])
+    found = answers(asker, 3)
+    assert {(one.about, one.group) for one in found if isinstance(one, Failed)} == {
+        ("offsets", "one"),
+        ("offsets", "b\u00e4r"),
+        ("members", "one"),
+    }
+    assert all(one.sentence.startswith("cluster A") for one in found)
+    assert not any(one.refused for one in found)
+
+
+def test_names_that_the_client_does_not_take_cost_no_other_group_its_answer(asker):
+    asker.ask(["", "\ud800", "one"])
+    asker.describe(["", "one", "\ud800"])
+    found = answers(asker, 6)
+    assert {(one.about, one.group): one.refused for one in found} == {
+        ("offsets", ""): True,
+        ("offsets", "\ud800"): True,
+        ("offsets", "one"): False,
+        ("members", ""): True,
+        ("members", "\ud800"): True,
+        ("members", "one"): False,
+    }
+
+
+def test_a_process_that_is_killed_is_told_and_started_again(asker):
+    first = asker.pid
+    os.kill(first, signal.SIGKILL)
+
+    def ended():
+        try:
+            asker.take()
+        except UnavailableError as error:
+            return str(error)
+        return ""
+
+    assert "with status -9" in eventually(ended, 10, what="word of the end")
+    asker.start()
+    assert asker.pid != first
+    asker.ask(["one"])
+    (found,) = answers(asker, 1)
+    assert found.group == "one"
+
+
+def test_settings_that_no_client_takes_are_a_refusal():
+    asker = GroupAsker(
+        ClientSettings({"bootstrap.servers": "127.0.0.1:1", "security.protocol": "nonsense"}), cluster="A"
+    )
+    asker.start()
+    try:
+        asker.list_groups()
+        found = answers(asker, 1)
+        assert (found[0].about, found[0].refused) == ("client", True)
+    finally:
+        asker.end()
+
+
+def test_it_ends_when_it_is_told_to_and_with_whoever_started_it(asker):
+    pid = asker.pid
+    asker.ask(["one"])  # not answered yet
+    asker.end()
+    assert not Path(f"/proc/{pid}").exists()
