@@ -25,7 +25,7 @@ demo: $(READY) java  ## Run two Kafka clusters, a mirror, traffic and the servic
 	@exec $(BIN)/python -m deploy.local.demo $(ARGS)
 
 test: $(READY) java browser monitoring lint  ## Run all tests, on real Kafka clusters (ARGS="-k word" for some)
-	@$(BIN)/python -m pytest tests $(ARGS)
+	@deploy/local/test.sh $(ARGS)
 
 bench: $(READY) java  ## Measure
 	@$(BIN)/python -m bench $(ARGS)
