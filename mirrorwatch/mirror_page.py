@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fleet.quantity import duration_text
-from fleet.vocabulary import Verdict
+from fleet.vocabulary import Cause, Verdict
 from mirrorwatch import words
 from mirrorwatch.group_page import behind_text, lag_text, page_of
 
@@ -64,8 +64,12 @@ def _loss(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
 
 
 def _told(document: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return the findings that the losses to retention are not among, topics made anew, what is missing."""
+    findings = [
+        (one["at_ms"], one["sentence"]) for one in document["findings"] if one["code"] != Cause.OVERTAKEN
+    ]
     remade = [(one["at_ms"], _remade(one)) for one in reversed(document["recreated"])]
-    return remade + [(one["since_ms"], one["sentence"]) for one in document["missing"]]
+    return findings + remade + [(one["since_ms"], one["sentence"]) for one in document["missing"]]
 
 
 def _remade(one: Mapping[str, Any]) -> str:

@@ -110,6 +110,18 @@ async def test_what_retention_took_is_told_with_its_offsets(client, flow):
     assert "ERR orders 0" in markup.text
 
 
+async def test_a_topic_that_was_made_anew_is_told_with_what_was_lost(client, flow):
+    flow.flow.note_ids("B", {"A.orders": "before"}, flow.now)
+    flow.go(20)
+    flow.flow.note_ids("B", {"A.orders": "after"}, flow.now)
+    flow.target_ends |= {("A.orders", 0): 0, ("A.orders", 1): 0}
+    flow.go(20)
+    markup = await drawn(client, "/flows/A-%3EB/offsets")
+    assert "The topic orders was made anew on the target: its id went from before to after." in markup.text
+    document = await (await client.get("/api/v1/flows/A:B/offsets?limit=1")).json()
+    assert [one["sentence"] in markup.text for one in document["findings"]] == [True, True]
+
+
 async def test_the_same_as_json_a_page_at_a_time(client):
     answer = await client.get("/api/v1/flows/A:B/offsets?limit=2&offset=1")
     told = await answer.json()
