@@ -40,8 +40,39 @@ _HEADERS = {
 }
 
 
+class LagPages:
+    """Pages of what the lag monitor answers; where it does not, a page says so."""
+
+    def __init__(self, lagging: Lagging, *, page: Page, clock: Clock) -> None:
+        self._lagging = lagging
+        self._page = page
+        self._clock = clock
+
+    async def answer(
+        self,
+        question: str,
+        asked: dict[str, object],
+        template: str,
+        names: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> web.Response:
+        """Ask, and draw the template with the `names` that are made of the answer."""
+        try:
+            head, body = await self._lagging.ask(question, **asked)
+        except UnavailableError as error:
+            return _html(self._page.away(sentence_of(error), now_at=self._clock.wall_s()), status=503)
+
+        def draw() -> str:
+            document = json.loads(body)
+            if "error" in document:
+                return self._page.away(document["error"], now_at=self._clock.wall_s())
+            return self._page.draw(template, names(document), now_at=document["now_ms"] / 1000)
+
+        return _html(await asyncio.to_thread(draw), status=head["status"])
+
+
 def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
     """Return the routes of the pages about groups."""
+    pages = LagPages(lagging, page=page, clock=clock)
 
     async def show_list(request: web.Request) -> web.Response:
         asked = list_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
@@ -50,30 +81,11 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
         def names(document: dict[str, Any]) -> dict[str, Any]:
             return list_names(document, search=search, kafka_cluster=cluster)
 
-        return await answered("groups", asked, "groups.html", names)
+        return await pages.answer("groups", asked, "groups.html", names)
 
     async def show_group(request: web.Request) -> web.Response:
         asked = group_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
-        return await answered("group", asked, "group.html", group_names)
-
-    async def answered(
-        question: str,
-        asked: dict[str, object],
-        template: str,
-        names: Callable[[dict[str, Any]], dict[str, Any]],
-    ) -> web.Response:
-        try:
-            head, body = await lagging.ask(question, **asked)
-        except UnavailableError as error:
-            return html_answer(page.away(sentence_of(error), now_at=clock.wall_s()), status=503)
-
-        def draw() -> str:
-            document = json.loads(body)
-            if "error" in document:
-                return page.away(document["error"], now_at=clock.wall_s())
-            return page.draw(template, names(document), now_at=document["now_ms"] / 1000)
-
-        return html_answer(await asyncio.to_thread(draw), status=head["status"])
+        return await pages.answer("group", asked, "group.html", group_names)
 
     return [web.get("/groups", show_list), web.get("/groups/{cluster}/{group:.*}", show_group)]
 
@@ -108,8 +120,7 @@ class GroupCounts:
         return groups_view(json.loads(body))
 
 
-def html_answer(text: str, *, status: int) -> web.Response:
-    """Return a page that nobody keeps, compressed where the browser takes that."""
+def _html(text: str, *, status: int) -> web.Response:
     response = web.Response(text=text, status=status, content_type="text/html", headers=_HEADERS)
     response.enable_compression()
     return response

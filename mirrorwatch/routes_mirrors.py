@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from fleet.errors import UnavailableError
 from mirrorwatch.group_page import AT_ONCE
 from mirrorwatch.mirror_page import mirror_names
-from mirrorwatch.routes_groups import html_answer
-from mirrorwatch.routes_lag import MAX_AT_ONCE, page_asked, passed_on, sentence_of
+from mirrorwatch.routes_groups import LagPages
+from mirrorwatch.routes_lag import MAX_AT_ONCE, page_asked, passed_on
 
 if TYPE_CHECKING:
     from mirrorwatch.lagging import Lagging
@@ -22,25 +19,15 @@ if TYPE_CHECKING:
 
 def mirror_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
     """Return the routes; they stand before those of flows, whose names may hold anything."""
+    pages = LagPages(lagging, page=page, clock=clock)
 
     async def show_json(request: web.Request) -> web.Response:
         asked = page_asked(request, MAX_AT_ONCE)
         return await passed_on(lagging, "flow", flow=_name(request), **asked)
 
     async def show_page(request: web.Request) -> web.Response:
-        asked = page_asked(request, AT_ONCE) | {"most": AT_ONCE}
-        try:
-            head, body = await lagging.ask("flow", flow=_name(request), **asked)
-        except UnavailableError as error:
-            return html_answer(page.away(sentence_of(error), now_at=clock.wall_s()), status=503)
-
-        def draw() -> str:
-            document = json.loads(body)
-            if "error" in document:
-                return page.away(document["error"], now_at=clock.wall_s())
-            return page.draw("mirror.html", mirror_names(document), now_at=document["now_ms"] / 1000)
-
-        return html_answer(await asyncio.to_thread(draw), status=head["status"])
+        asked = page_asked(request, AT_ONCE) | {"most": AT_ONCE, "flow": _name(request)}
+        return await pages.answer("flow", asked, "mirror.html", mirror_names)
 
     return [
         web.get("/api/v1/flows/{flow:.+}/offsets", show_json),

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -10,41 +9,9 @@ from fleet.vocabulary import Verdict
 from mirrorwatch import words
 from mirrorwatch.page import Page, anchor, books_of
 from tests.mirrorwatch import views
+from tests.mirrorwatch.markup import Markup
 
-_VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
 V = Verdict
-
-
-class _Markup(HTMLParser):
-    """Reads a document strictly: every element is closed in order, and what it holds is remembered."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.elements, self.texts = [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    @property
-    def text(self):
-        return " ".join("".join(self.texts).split())
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +20,7 @@ def page():
 
 
 def _drawn(page, *flows, **service):
-    return _Markup(page.page(views.service(*flows, **service)))
+    return Markup(page.page(views.service(*flows, **service)))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +46,7 @@ def test_the_first_line_says_how_things_are(page, verdicts, headline, title):
     view = views.service(*flows)
     assert words.headline(view) == headline
     assert words.title(view) == f"{title} · mirrorwatch"
-    markup = _Markup(page.page(view))
+    markup = Markup(page.page(view))
     assert headline in markup.text
     assert len(markup.all("h1")) == 1
 
@@ -231,7 +198,7 @@ def test_hostile_names_stay_text(page):
     for text in (page.page(view), page.fragment(view)):
         assert "<script>" not in text
         assert "\u202e" not in text
-        scripts = _Markup(text).all("script")
+        scripts = Markup(text).all("script")
         assert [script.get("src", "")[:15] for script in scripts] in ([], ["/static/page.js"])
 
 
