@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TOPIC = "__consumer_offsets"
 WAIT_S = 0.5
+BACKLOG_WAIT_S = 0.05  # the last records of what was there are not waited for as live ones are
 
 
 @dataclass(slots=True)
@@ -84,9 +85,9 @@ class CommitsReader:
                 self._awaited.setdefault(partition, (end, at_ms))
 
     def _take(self, first_ends: Mapping[int, int]) -> None:
-        batch = self._bulk.take(wait_s=WAIT_S)
-        read_ms = self._now_ms()
         live = self.progress.ready_after_s is not None
+        batch = self._bulk.take(wait_s=WAIT_S if live else BACKLOG_WAIT_S)
+        read_ms = self._now_ms()
         if batch.keys:
             with self._lock:
                 self._lag.intake.take(batch.keys, batch.values, read_ms=read_ms, live=live)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RECORDS = 10_000  # of one batch at most
 _QUEUE_KBYTES = 8192  # what the client holds ready: more of it only costs memory
 _FETCH_BYTES = 4_000_000
-_WAIT_MS = 500  # how long a broker lets records gather
+_WAIT_MS = 200  # how long a broker lets records gather
 
 
 @dataclass(slots=True)
