@@ -179,6 +179,7 @@ class LagEvidence:
     moved_at: float | None = None  # when an offset of another topic than the canary's was last written anew
     rows: tuple[Evidence, ...] = ()
     findings: tuple[LagFinding, ...] = ()
+    more_found: bool = False  # there are more than are listed
 
 
 @dataclass(frozen=True, slots=True)

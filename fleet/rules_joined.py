@@ -65,6 +65,8 @@ def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold where there is nothing to judge by: no data of offsets alone makes a flow unknown."""
+    if flow.lag is None:
+        return rules_quiet.unknown(flow, now_at)
     uncommitted = rules_offsets.not_committing(flow, now_at)
     if flow.canary.state is CanaryState.OFF:
         why = ended(flow.canary.sentence or rules_quiet.NO_REASON)

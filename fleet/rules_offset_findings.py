@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from fleet.evidence import FlowEvidence, LagFinding
 
+    _Counts = dict[tuple[str, int | None], int | None]
+
 SHOWN_PARTITIONS = 5
 _WHY = {
     Cause.OVERTAKEN: "the log on {source} starts after them, so they were deleted before they were read",
@@ -64,23 +66,56 @@ def _found_sentence(flow: FlowEvidence, held: Sequence[LagFinding], now_at: floa
     last = f" The last was found {duration_text(ago_s)} ago." if ago_s > pause else ""
     if len(held) == 1:
         return f"{ended(newest.sentence)}{last}"
-    names = {"source": flow.source.alias, "target": flow.target.alias}
-    does = _DOES[newest.verdict].format(**names)
-    why = _WHY[newest.cause].format(**names) if newest.cause in _WHY else clause(newest.sentence)
-    return f"By offsets, {_records_of(held)} {does}: {why}.{last}"
+    least = flow.lag.more_found
+    does = _DOES[newest.verdict].format(source=flow.source.alias, target=flow.target.alias)
+    by_cause: dict[Cause, list[LagFinding]] = {}
+    for one in reversed(held):
+        by_cause.setdefault(one.cause, []).insert(0, one)
+    if len(by_cause) == 1:
+        return f"By offsets, {_records_of(held, least=least)} {does}: {_why(flow, held)}.{last}"
+    each = " ".join(_of_one_cause(flow, some, least=least) for some in by_cause.values())
+    return f"By offsets, {_total(_counts(held), least=least)} {does}. {each}{last}"
 
 
-def _records_of(held: Sequence[LagFinding]) -> str:
-    """Write how many records there are and where: `168 records (123 of t-0, 45 of t-1)`."""
-    counts: dict[tuple[str, int | None], int | None] = {}
+def _of_one_cause(flow: FlowEvidence, held: Sequence[LagFinding], *, least: bool) -> str:
+    """Return a sentence on those of one cause, beside others."""
+    if len(held) == 1:
+        return ended(held[0].sentence)
+    told = _records_of(held, least=least)
+    return f"{told[0].upper()}{told[1:]}: {_why(flow, held)}."
+
+
+def _why(flow: FlowEvidence, held: Sequence[LagFinding]) -> str:
+    newest = held[-1]
+    if newest.cause not in _WHY:
+        return clause(newest.sentence)
+    return _WHY[newest.cause].format(source=flow.source.alias, target=flow.target.alias)
+
+
+def _counts(held: Sequence[LagFinding]) -> _Counts:
+    """Return how many records there are by topic and partition, None where that is not known."""
+    counts: _Counts = {}
     for one in held:
         before = counts.get((one.topic, one.partition), 0)
         counts[one.topic, one.partition] = (
             None if one.records is None or before is None else before + one.records
         )
+    return counts
+
+
+def _total(counts: _Counts, *, least: bool) -> str:
     known = [count for count in counts.values() if count is not None]
-    least = "" if len(known) == len(counts) else "at least "
-    total = f"{least}{_records(sum(known))}" if known else "records"
+    if not known:
+        return "records"
+    return f"{'at least ' if least or len(known) < len(counts) else ''}{_records(sum(known))}"
+
+
+def _records_of(held: Sequence[LagFinding], *, least: bool) -> str:
+    """Write how many records there are and where: `168 records (123 of t-0, 45 of t-1)`.
+
+    `least` tells that not all are known.
+    """
+    counts = _counts(held)
     where = [
         (topic if partition is None else f"{topic}-{partition}", count)
         for (topic, partition), count in sorted(counts.items(), key=lambda item: -(item[1] or 0))
@@ -89,7 +124,7 @@ def _records_of(held: Sequence[LagFinding]) -> str:
         place if count is None else f"{count} of {place}" for place, count in where[:SHOWN_PARTITIONS]
     )
     more = len(where) - SHOWN_PARTITIONS
-    return f"{total} ({shown}{f' and {more} more' if more > 0 else ''})"
+    return f"{_total(counts, least=least)} ({shown}{f' and {more} more' if more > 0 else ''})"
 
 
 def _records(count: int) -> str:

@@ -137,17 +137,14 @@ def not_committing(flow: FlowEvidence, now_at: float) -> Judgement | None:
 def unknown_without_canary(flow: FlowEvidence, why: str) -> Judgement | None:
     """Return what is not known of a flow whose canary is off (`why`); None where offsets tell how it is."""
     lag = flow.lag
-    if lag is not None and says_something(lag):
+    if lag is None or says_something(lag):
         return None
-    told = "" if lag is None else f" {ended(lag.sentence)}"
-    uncommitted = lag is not None and lag.cause is Cause.OFFSETS_NOT_COMMITTING
-    cause = None if lag is None or uncommitted else lag.cause
+    told = f" {ended(lag.sentence)}"
+    cause: Cause | None = None if lag.cause is Cause.OFFSETS_NOT_COMMITTING else lag.cause
     for down, cluster in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target)):
         if cause is None and cluster.control is Control.FAILING:
             cause, told = down, f"{told} {cluster.alias} does not answer."
-    return Judgement(
-        Verdict.UNKNOWN, cause, f"{flow.flow} has no canary: {why}{told}", () if lag is None else lag.rows
-    )
+    return Judgement(Verdict.UNKNOWN, cause, f"{flow.flow} has no canary: {why}{told}", lag.rows)
 
 
 def well_without_canary(flow: FlowEvidence) -> Judgement | None:

@@ -49,6 +49,7 @@ class AdminIntake:
             self._policy,
             stale_after_ms=max(self._policy.stale_after_ms, least_ms),
             stopped_after_ms=max(self._policy.stopped_after_ms, least_ms),
+            until_read=False,
         )
 
     def wanted(self, group: str) -> bool:
@@ -115,7 +116,7 @@ class AdminIntake:
     def _still_held(self, group: str) -> dict[tuple[str, int], int]:
         """Return the offsets as told last, without those that went away with their topic since."""
         before = self._known.get(group, {})
-        slots = self._lag.slots.of(group)
+        slots = self._lag.slots.held_by(group)
         if len(slots) == len(before):
             return before
         there = {self._lag.places.name(place) for place in self._lag.slots.place[slots].tolist()}

@@ -95,9 +95,9 @@ class ClusterLag:
     def note_topics(self, partitions: Mapping[str, int]) -> list[str]:
         """Take note of every topic that there is, with its partitions; return those that went away."""
         gone = [name for name in self.places.topics if name not in partitions]
-        for name in gone:
-            self.forget(name)
+        self._forget(gone)
         self.topics = dict(partitions)
+        self.places.listed = sum(partitions.values())
         for name, count in self.topics.items():
             if count:
                 self.places.take(name, count - 1)
@@ -139,14 +139,15 @@ class ClusterLag:
         self._remade_ms.update(dict.fromkeys(places.tolist(), now_ms))
         return True
 
-    def forget(self, topic: str) -> None:
-        """Know nothing of a topic that went away, nor of what groups had read of it."""
-        places = self.places.drop(topic)
+    def _forget(self, topics: Sequence[str]) -> None:
+        """Know nothing of topics that went away, nor of what groups had read of them."""
+        places = [place for topic in topics for place in self.places.drop(topic)]
         self.intake.drop_places(places)
         self.readable.forget(np.array(places, np.int32))
         self.readable_uncommitted.forget(np.array(places, np.int32))
-        self.ids.pop(topic, None)
-        self.former_ids.pop(topic, None)
+        for topic in topics:
+            self.ids.pop(topic, None)
+            self.former_ids.pop(topic, None)
         for place in places:
             self._remade_ms.pop(place, None)
             self._held_ms.pop(place, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 TOPIC = "__consumer_offsets"
 WAIT_S = 0.5
+MOST_AWAITED = 12  # ends of a partition: of more the newest counts, and those of the first two minutes
 BACKLOG_WAIT_S = 0.05  # the last records of what was there are not waited for as live ones are
 
 
@@ -47,18 +49,21 @@ class CommitsReader:
         self._clock = clock
         self._ending = threading.Event()
         self._starts: Mapping[int, int] = {}
+        self._first_ends: dict[int, int] = {}  # read so far, all that was there as it began is known
         self._position: dict[int, int] = {}  # of each partition, the next offset
-        self._awaited: dict[int, tuple[int, int]] = {}  # the end that was seen there, and when (epoch ms)
+        # The ends that were seen there, and when (epoch ms), oldest first.
+        self._awaited: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self.progress = Progress()
 
     def run(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
         """Read until `stop`; `starts` and `ends` are the offsets of each partition as it begins.
 
-        Raises our own error where the cluster does not let us.
+        An end of -1 is not known: what stands there has yet to be read once `expect` tells it. Raises our own
+        error where the cluster does not let us.
         """
-        at_ms = self._now_ms()
         self._starts = dict(starts)
         self._position = dict(starts)
+        self._first_ends = dict(ends)
         self.progress = Progress(
             partitions=len(starts),
             total_records=sum(max(0, ends[one] - starts[one]) for one in starts),
@@ -66,11 +71,10 @@ class CommitsReader:
         )
         with self._lock:
             self._lag.begin_commits(max(starts, default=0) + 1)
-        self.expect(ends, at_ms)
         self._bulk.open(starts)
         try:
             while not self._ending.is_set():
-                self._take(ends)
+                self._take()
         finally:
             self._bulk.close()
 
@@ -79,12 +83,19 @@ class CommitsReader:
         self._ending.set()
 
     def expect(self, ends: Mapping[int, int], at_ms: int) -> None:
-        """Take note of where the partitions ended at an instant: read so far, all until then is known."""
+        """Take note of where the partitions ended at an instant: read so far, all until then is known.
+
+        That is the high watermark: what was committed behind an open transaction cannot be read before that
+        is decided, and is no less in force.
+        """
         with self._lock:
             for partition, end in ends.items():
-                self._awaited.setdefault(partition, (end, at_ms))
+                awaited = self._awaited[partition]
+                if len(awaited) == MOST_AWAITED:
+                    awaited.pop()
+                awaited.append((end, at_ms))
 
-    def _take(self, first_ends: Mapping[int, int]) -> None:
+    def _take(self) -> None:
         live = self.progress.ready_after_s is not None
         batch = self._bulk.take(wait_s=WAIT_S if live else BACKLOG_WAIT_S)
         read_ms = self._now_ms()
@@ -98,8 +109,15 @@ class CommitsReader:
             self.progress.problem = str(fault)
         if batch.keys:
             self.progress.problem = ""
-        if not live and all(self._position[one] >= end for one, end in first_ends.items()):
+        unknown = [partition for partition, end in self._first_ends.items() if end < 0]
+        if unknown:
+            self.progress.problem = (
+                f"Partition {unknown[0]} of {TOPIC} is not there to be read: see its leader."
+            )
+        if not live and all(0 <= end <= self._position[one] for one, end in self._first_ends.items()):
             self.progress.ready_after_s = self._clock.wall_s() - self.progress.began_at
+            if not batch.faults:
+                self.progress.problem = ""
             give_back()  # reading a backlog leaves holes
 
     def _advance(self, ends: Mapping[int, int]) -> None:
@@ -107,10 +125,14 @@ class CommitsReader:
             self._position[partition] = max(offset, self._position.get(partition, 0))
         self.progress.read_records = sum(self._position[one] - start for one, start in self._starts.items())
         with self._lock:
-            for partition, (end, at_ms) in list(self._awaited.items()):
-                if self._position.get(partition, 0) >= end:
-                    self._lag.note_read(partition, at_ms)
-                    del self._awaited[partition]
+            for partition, awaited in self._awaited.items():
+                if awaited and self._first_ends.get(partition) == -1:
+                    self._first_ends[partition] = awaited[0][0]
+                position = self._position.get(partition, -1)
+                read_ms = [at_ms for end, at_ms in awaited if position >= end]
+                if read_ms:
+                    self._lag.note_read(partition, max(read_ms))
+                    awaited[:] = [one for one in awaited if position < one[0]]
 
     def _now_ms(self) -> int:
         return int(self._clock.wall_s() * 1000)

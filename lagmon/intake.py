@@ -43,6 +43,7 @@ _NEW = -2
 _PASSED_OVER = -1  # a group or topic that is not wanted
 MAX_PASSED_OVER = 200_000  # keys that are remembered as not wanted
 MAX_PARTITION = 100_000  # brokers take commits for partitions that no topic has; places are made up to it
+MAX_UNLISTED = 150_000  # of these, of all topics together: each takes half a kilobyte
 _SAMPLE_BYTES = 200
 
 
@@ -55,7 +56,7 @@ class Taken:
     members: int = 0  # descriptions of groups and their members
     passed_over: int = 0  # of groups and topics that are not wanted
     other: int = 0  # known, and nothing about positions
-    absurd: int = 0  # a negative offset, a partition beyond MAX_PARTITION
+    absurd: int = 0  # a negative offset, a partition beyond MAX_PARTITION or MAX_UNLISTED
     malformed: int = 0
     sample: str = ""  # of what was malformed, the first
 
@@ -123,15 +124,12 @@ class Intake:
     def drop_places(self, places: Sequence[int]) -> int:
         """Forget every position at these places; return how many there were."""
         found = np.flatnonzero(np.isin(self.slots.place[: len(self.slots)], places))
-        for slot in found.tolist():
-            self._drop(slot)
+        self._drop(found.astype(np.int32))
         return len(found)
 
     def forget_all(self) -> None:
         """Forget every position; what was counted stays counted."""
-        for slot, key in enumerate(self._keys):
-            if key is not None:
-                self._drop(slot)
+        self._drop(np.array([slot for slot, key in enumerate(self._keys) if key is not None], np.int32))
         self._slot_of.clear()  # of what was passed over too
         self._passed_over = 0
 
@@ -176,7 +174,7 @@ class Intake:
         return _NEW
 
     def _begin(self, key: bytes, group: str, topic: str, partition: int) -> int:
-        if partition > MAX_PARTITION:
+        if partition > MAX_PARTITION or self.places.unlisted(topic, partition) > MAX_UNLISTED:
             self.taken.absurd += 1
             return _NEW
         if self._is_wanted is None or self._asked != (group, topic):
@@ -202,6 +200,8 @@ class Intake:
     def _bury(self, slots: NDArray[np.int32], values: Sequence[bytes | None]) -> NDArray[np.int32]:
         """Take out what tombstones have ended, and return the slots of what came after or stays."""
         last: dict[int, int] = {}
+        ended: list[int] = []
+        cleared: list[int] = []
         for place, value in enumerate(values):
             if value is None and slots[place] >= 0:
                 last[int(slots[place])] = place
@@ -212,23 +212,23 @@ class Intake:
             before = of_it[of_it < place]
             self.taken.commits += sum(values[one] is not None for one in before.tolist())
             kept[of_it[of_it <= place]] = _NEW
-            if of_it[-1] == place:
-                self._drop(slot)
-            else:
-                self._clear(slot)
+            (ended if of_it[-1] == place else cleared).append(slot)
+        self._drop(np.array(ended, np.int32))
+        self._clear(np.array(cleared, np.int32))
         return kept
 
-    def _drop(self, slot: int) -> None:
-        key, self._keys[slot] = self._keys[slot], None
-        if key is not None:
-            del self._slot_of[key]
-        self._clear(slot)
-        self.seen_ms[slot] = -1
-        self.slots.drop(slot)
+    def _drop(self, slots: NDArray[np.int32]) -> None:
+        for slot in slots.tolist():
+            key, self._keys[slot] = self._keys[slot], None
+            if key is not None:
+                del self._slot_of[key]
+            self.slots.drop(slot)
+        self._clear(slots)
+        self.seen_ms[slots] = -1
 
-    def _clear(self, slot: int) -> None:
-        self.rings.clear(np.array([slot], np.int32))
-        self.trail.clear(np.array([slot], np.int32))
+    def _clear(self, slots: NDArray[np.int32]) -> None:
+        self.rings.clear(slots)
+        self.trail.clear(slots)
 
     def _read_singly(self, columns: Columns, place: int, key: bytes | None, value: bytes) -> None:
         """Read what does not have the usual shape, such as metadata of more than 126 bytes."""

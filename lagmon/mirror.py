@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     Longs = NDArray[np.int64]
 
+MOST_OFFSET = (1 << 63) - 2  # the largest with a next one
 NEAR_MS = 3_000  # commits closer than this share a column: ten columns span more than two looks at the end
 _FIRST = 64
 
@@ -44,6 +45,8 @@ class MirrorWindows:
         self._names: list[tuple[str, int] | None] = []
         self._free: list[int] = []
         self._anew: set[int] = set()
+        self._confirmed_ms: dict[int, int] = {}  # when an offset was known to be of the log that there is
+        self._turns = 0  # slots given out and back, ever
 
     def __len__(self) -> int:
         """Return one more than the largest slot ever given out."""
@@ -52,7 +55,7 @@ class MirrorWindows:
     @property
     def version(self) -> tuple[int, int]:
         """Return what changes when a slot is given out or back."""
-        return len(self._names), len(self._free)
+        return len(self._names), self._turns
 
     def slots(self) -> Iterator[tuple[str, int, int]]:
         """Yield topic, partition and slot of each."""
@@ -70,7 +73,7 @@ class MirrorWindows:
 
     def take(self, topic: str, partition: int, offset: int, at_ms: int, *, live: bool) -> None:
         """Take in that the record at this offset is mirrored; `live` where that is read as it came."""
-        slot = self.begin(topic, partition)
+        slot, offset = self.begin(topic, partition), min(offset, MOST_OFFSET)
         self._put_back(slot)
         if slot in self._anew:
             self._anew.remove(slot)
@@ -123,6 +126,7 @@ class MirrorWindows:
         if slot is None:
             return
         self.resets += 1
+        self._turns += 1
         self._names[slot] = None
         self._free.append(slot)
         self._clear(slot)
@@ -144,9 +148,17 @@ class MirrorWindows:
             if name == topic:
                 self._anew.add(slot)
 
+    def confirm(self, slot: int, at_ms: int) -> None:
+        """Take in that an offset is one of the log that was there at this instant, whenever written."""
+        self._anew.discard(slot)
+        self._confirmed_ms[slot] = at_ms
+
+    def confirmed_ms(self, slot: int) -> int:
+        """Return up to when a slot's offset is known to be one of the log that is there."""
+        return max(int(self.committed_ms[slot]), self._confirmed_ms.get(slot, -1))
+
     def keep_newest(self, slot: int, columns: int) -> None:
         """Forget all but so many of a slot's newest offsets: those before are of another log."""
-        self._anew.discard(slot)
         rings, first = self.rings, self.rings.length - columns
         for array in (rings.offset, rings.committed_ms, rings.lag):
             array[slot, :first] = -1
@@ -176,6 +188,7 @@ class MirrorWindows:
         return found
 
     def _begin(self, topic: str, partition: int) -> int:
+        self._turns += 1
         if self._free:
             slot = self._free.pop()
             self._names[slot] = (topic, partition)
@@ -198,5 +211,6 @@ class MirrorWindows:
     def _clear(self, slot: int) -> None:
         self.rings.clear(np.array([slot], np.int32))
         self._anew.discard(slot)
+        self._confirmed_ms.pop(slot, None)
         for array in (self.next_offset, self.committed_ms, self.moved_ms, self.rest):
             array[slot] = -1

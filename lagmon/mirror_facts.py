@@ -39,7 +39,8 @@ def may_lose(flow: MirrorFlow, found: FlowSight) -> str:
 
 def _finding(found: FlowSight, code: str, sentence: str) -> str:
     others = sum(one.proved for one in found.findings) - 1
-    more = f" ({others} more such findings are listed.)" if others else ""
+    more = f" ({others} more such findings are listed.)" if others > 1 else ""
+    more = " (1 more such finding is listed.)" if others == 1 else more
     return f"Found lately, {code}: {sentence}{more}"
 
 
@@ -47,7 +48,8 @@ def _remade(flow: MirrorFlow, remade: list[Recreation]) -> str:
     one = remade[-1]
     side = flow.order.flow.source if one.side == "source" else flow.order.flow.target
     name = one.topic if one.side == "source" else flow.topics.remote.get(one.topic, one.topic)
-    more = f", and {len(remade) - 1} more topics lately" if len(remade) > 1 else ""
+    others = len(remade) - 1
+    more = f", and {others} more {'topic' if others == 1 else 'topics'} lately" if others else ""
     return (
         f"{name} on {side} was made anew (seen at {instant_text(one.at_ms)}{more}): nothing is known to be "
         "lost by that."

@@ -57,11 +57,12 @@ class Filtered:
         return [one for topic in sorted(due) for one in self._findings(flow, topic, now_ms)]
 
     def _findings(self, flow: MirrorFlow, topic: str, now_ms: int) -> list[MirrorFinding]:
+        ends = flow.readable_ends
         heads, remote, target = flow.source.heads, flow.topics.remote[topic], flow.order.flow.target
         since = instant_text(self._since_ms[topic])
         found = []
         for partition, place in enumerate(flow.source.places.of(topic)):
-            start, end = max(0, int(heads.start[place])), int(heads.end[place])
+            start, end = max(0, int(heads.start[place])), int(ends[place])
             if end > start:
                 sentence = (
                     f"{topic}-{partition} has {end - start} records on {flow.order.flow.source}, {start} to "
@@ -85,7 +86,7 @@ class Filtered:
 
 def _empty_copies(flow: MirrorFlow) -> list[str]:
     """Return the topics with records, no offset of the mirror, and a copy that never had a record."""
-    source, target = flow.source, flow.target
+    source, target, ends = flow.source, flow.target, flow.readable_ends
     found = []
     for topic, remote in flow.topics.remote.items():
         if remote not in target.topics or flow.windows.slot(topic, 0) is not None:
@@ -96,6 +97,6 @@ def _empty_copies(flow: MirrorFlow) -> list[str]:
         copies = target.heads.end[target.places.of(remote)]
         if not len(copies) or (copies != 0).any():
             continue
-        if (source.heads.end[places] > np.maximum(source.heads.start[places], 0)).any():
+        if (ends[places] > np.maximum(source.heads.start[places], 0)).any():
             found.append(topic)
     return found

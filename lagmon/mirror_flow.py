@@ -143,11 +143,21 @@ class MirrorFlow:
         return MirrorPace(
             LOOK_MS if looks else int(flow.offset_flush_interval_s * 1000),
             self.read_to_ms,
-            flow.isolation_level == "read_committed" and not looks,
+            self._committed_only,
             tails=lag_from in (CONNECT_OFFSETS, OFFSET_SYNCS),
             commits=not looks,
             least_ms=self.source.policy.stopped_after_ms if self.asks_groups else 0,
         )
+
+    @property
+    def _committed_only(self) -> bool:
+        return self.order.flow.isolation_level == "read_committed" and self.order.lag_from != EQUAL_OFFSETS
+
+    @property
+    def readable_ends(self) -> NDArray[np.int64]:
+        """Return up to where the mirror can read at each place of the source, -1 where that is not known."""
+        ends, stable = self.source.heads.end, self.source.heads.stable
+        return np.where((stable >= 0) & self._committed_only, np.minimum(stable, ends), ends)
 
     @property
     def asks_groups(self) -> bool:
@@ -156,7 +166,8 @@ class MirrorFlow:
 
     def partitions_without(self) -> list[tuple[str, int, int]]:
         """Return topic, partition and records of each partition to be mirrored that has no offset."""
-        heads, found = self.source.heads, []
+        starts, ends = self.source.heads.start, self.readable_ends
+        found = []
         with_offset = Counter(topic for topic, _, _ in self.windows.slots())
         for topic in self.topics.remote:
             places = self.source.places.of(topic)
@@ -164,8 +175,8 @@ class MirrorFlow:
                 continue
             for partition, place in enumerate(places):
                 if self.windows.slot(topic, partition) is None:
-                    start, end = int(heads.start[place]), int(heads.end[place])
-                    found.append((topic, partition, end - max(start, 0) if end >= 0 else -1))
+                    start, end = int(starts[place]), int(ends[place])
+                    found.append((topic, partition, max(0, end - max(start, 0)) if end >= 0 else -1))
         return found
 
     def note_ids(self, alias: str, ids: Mapping[str, str], now_ms: int) -> None:
@@ -218,8 +229,11 @@ class MirrorFlow:
         count = len(self.windows)
         found = np.full((2, count), -1, np.int32)
         for topic, partition, slot in self.windows.slots():
+            remote = self.topics.remote.get(topic)
+            if remote is None:
+                continue  # it was left out of the flow: its offset stays and says nothing
             on_source = self.source.places.of(topic)
-            on_target = self.target.places.of(self.topics.remote.get(topic, ""))
+            on_target = self.target.places.of(remote)
             found[0, slot] = on_source[partition] if partition < len(on_source) else -1
             found[1, slot] = on_target[partition] if partition < len(on_target) else -1
         self._held, self._places = held, (found[0], found[1])
@@ -230,17 +244,18 @@ class MirrorFlow:
         newest = {one.topic: one.at_ms for one in self.topics.recreations if one.side == "source"}
         if newest:
             for topic, _, slot in self.windows.slots():
-                found[slot] = newest.get(topic, -1)
+                remade_ms = newest.get(topic, -1)
+                found[slot] = remade_ms if remade_ms > self.windows.confirmed_ms(slot) else -1
         return found
 
     def _missing(self, now_ms: int, patience_ms: int) -> list[Missing]:
         with_offset = Counter(topic for topic, _, _ in self.windows.slots())
-        with_records = Counter(topic for topic, _, records in self.partitions_without() if records > 0)
+        waiting = [(topic, number) for topic, number, records in self.partitions_without() if records > 0]
         return self.topics.missing(
             self.source.topics,
             self.target.topics,
             with_offset=with_offset,
-            with_records=with_records,
+            waiting=waiting,
             now_ms=now_ms,
             patience_ms=patience_ms,
         )

@@ -194,14 +194,16 @@ class GroupProgress:
         places = lag.slots.place[rows]
         if len(np.unique(places)) == len(places):
             return ""
-        for place in np.flatnonzero(np.bincount(places) > 1).tolist():
+        committed_ms = lag.rings.committed_ms[rows, -1]
+        newest_ms = np.full(int(places.max()) + 1, -1, np.int64)
+        np.maximum.at(newest_ms, places, committed_ms)
+        at_work = rows[committed_ms >= newest_ms[places] - TOGETHER_MS]
+        for place in np.flatnonzero(np.bincount(lag.slots.place[at_work]) > 1).tolist():
             topic, partition = lag.places.name(place)
             held = self._held.get((topic, partition))
-            of_it = rows[places == place]
-            newest_ms = lag.rings.committed_ms[of_it, -1]
-            at_work = of_it[newest_ms >= newest_ms.max() - TOGETHER_MS].tolist()
-            if held is not None and len(at_work) > 1:
-                groups = [lag.slots.group_name(int(lag.slots.group[one])) for one in at_work]
+            if held is not None:
+                of_it = at_work[lag.slots.place[at_work] == place].tolist()
+                groups = [lag.slots.group_name(int(lag.slots.group[one])) for one in of_it]
                 return shared(self._flow.order, f"{topic}-{partition}", groups, held.group)
         return ""
 

@@ -37,11 +37,13 @@ class MirrorLosses:
 
     def note_gone(self, flow: MirrorFlow, topic: str) -> None:
         """Keep where the mirror was in a source topic that is not there any more."""
-        if len(self._gone) < MOST_GONE:
-            remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
-            places = {number: (-1, place) for number, place in enumerate(flow.target.places.of(remote))}
-            known_ms = flow.topics.ids_at_ms.get((topic, "source"), -1)
-            self._gone[topic] = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=known_ms)
+        remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
+        places = {number: (-1, place) for number, place in enumerate(flow.target.places.of(remote))}
+        known_ms = flow.topics.ids_at_ms.get((topic, "source"), -1)
+        self._gone.pop(topic, None)
+        self._gone[topic] = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=known_ms)
+        if len(self._gone) > MOST_GONE:
+            del self._gone[next(iter(self._gone))]  # the one that went first
 
     def note_source(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a source topic was made anew, after `known_ms`."""

@@ -6,7 +6,7 @@ reads the list of topics is the one that has to decide.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.filters import PatternList, TopicFilter
@@ -87,6 +87,8 @@ def order_of(
     Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. A
     worker of Connect may hold the offsets of several connectors, so there the name counts.
     """
+    if lag_from in (GROUP, EQUAL_OFFSETS):
+        flow = replace(flow, heartbeats_replicated=False)  # which only MirrorMaker 2 copies past its filter
     match lag_from:
         case "group":
             return MirrorOrder(flow, flow.source, COMMITS_TOPIC, lag_from=GROUP, group=group or "")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Name = tuple[str, int]  # topic and partition
 
+_ANY = 1 << 62
 SETTLES_MS = 90_000  # looks enough at a mirror that moves; longer where it writes its offsets less often
 
 
@@ -56,8 +57,9 @@ class Passing:
 
     base: Base
     least: int = 0
-    most: int = 1 << 62
+    most: int = _ANY
     passed_ms: int = -1  # when the mirror's offset was seen to be past it, -1 not yet
+    stood: bool = False  # whether N has stood for longer than it does in a mirror that moves
 
 
 def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> None:
@@ -70,6 +72,7 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
         start = offset + int(sight.deleted[slot])
         before = flow.open_overtaken.get(name)
         passing[name].passed_ms = -1
+        passing[name].stood |= sight.now_ms - int(flow.windows.committed_ms[slot]) > _longest_ms(sight)
         if before is None or (before.next_offset, before.start) != (offset, start):
             first_at_ms = before.first_at_ms if before is not None else sight.now_ms
             flow.open_overtaken[name] = Overtaken(topic, partition, offset, start, first_at_ms, sight.now_ms)
@@ -89,7 +92,7 @@ def surely_lost(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passin
             continue
         standing_ms = sight.now_ms - int(flow.windows.committed_ms[slot])
         lost = one.start - bounds.base.next_offset - _grown(flow, sight, slot, bounds.base)
-        if bounds.passed_ms < 0 and standing_ms > 2 * sight.cadence_ms + LOOK_MS and lost > 0:
+        if bounds.passed_ms < 0 and standing_ms > _longest_ms(sight) and lost > 0:
             left = one.start - min(lost, one.records)
             found.append(replace(one, next_offset=left, at_ms=sight.now_ms))
     return found
@@ -143,7 +146,9 @@ def _settle(
     """Bound what was lost by the newest look, and count it as soon as the bounds meet."""
     one, bounds, slot = flow.open_overtaken[name], passing.get(name), flow.windows.slot(*name)
     followed = Followed(flow.windows, flow.source.heads, flow.target.heads, flow.order.flow.source)
-    lost, sure = one.records, True
+    # Without the target's growth only a mirror that stood is known to have lost what its offsets say.
+    stood = bounds.stood if bounds is not None else _stood(flow, sight, one, slot)
+    lost, sure = one.records if stood else 0, True
     if bounds is not None and slot is not None and slot < len(sight.places):
         if bounds.passed_ms < 0:
             bounds.passed_ms = sight.now_ms
@@ -157,8 +162,8 @@ def _settle(
                 bounds.most = min(bounds.most, seen.high - bounds.base.next_offset - grew)
             within_ms = max(SETTLES_MS, 2 * sight.stopped_after_ms)
             sure = bounds.most - bounds.least <= 0 or sight.now_ms - bounds.passed_ms > within_ms
-            # No more than by offsets, and no more than the target lacks.
-            lost = max(0, min(lost, max(bounds.most, bounds.least)))
+            if bounds.most < _ANY:  # no more than by offsets, and no more than the target lacks
+                lost = max(0, min(one.records, max(bounds.most, bounds.least)))
     if not sure:
         return
     del flow.open_overtaken[name]
@@ -166,6 +171,23 @@ def _settle(
     if lost:
         flow.settled_overtaken.append(replace(one, next_offset=one.start - lost, at_ms=sight.now_ms))
         flow.overtaken_total[one.topic] += lost
+
+
+def _longest_ms(sight: MirrorSight) -> int:
+    """Return for how long an offset may stand in a mirror that moves."""
+    return 2 * sight.cadence_ms + LOOK_MS
+
+
+def _stood(flow: MirrorFlow, sight: MirrorSight, one: Overtaken, slot: int | None) -> bool:
+    """Tell by its window whether a mirror stood before what it has passed while we were away."""
+    if slot is None:
+        return False
+    rings, first = flow.windows.rings, flow.windows.rings.length - int(flow.windows.rings.filled[slot])
+    behind = np.flatnonzero(rings.offset[slot, first:] > one.next_offset)
+    if not len(behind) or not behind[0]:
+        return False
+    stood_ms = np.diff(rings.committed_ms[slot, first:])[behind[0] - 1]
+    return bool(stood_ms > _longest_ms(sight))
 
 
 def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:

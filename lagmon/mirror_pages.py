@@ -14,6 +14,9 @@ from lagmon.words import RANK, STATUS_OF, Reason, Status
 if TYPE_CHECKING:
     from lagmon.mirror_flow import FlowSight, MirrorFlow
 
+_THERE = "there are records"
+_NOT_KNOWN = "where the source's log ends is not known yet"
+
 _Without = tuple[str, int, int]  # topic, partition, records (-1: not known)
 
 
@@ -51,9 +54,9 @@ def _row(flow: MirrorFlow, found: FlowSight, what: int | _Without) -> dict[str, 
         "status": _status_without(what).name,
         "reason": "no_offset",
         "sentence": (
-            "The mirror has written no offset for it, and there are records."
-            if records
-            else "There has been nothing to copy."
+            "There has been nothing to copy."
+            if not records
+            else f"The mirror has written no offset for it, and {_THERE if records > 0 else _NOT_KNOWN}."
         ),
         "next_offset": None,
         "lag_records": None,

@@ -135,6 +135,7 @@ def begin(
             remade.open.pop(partition, None)
             remade.decided[partition] = Passage.COPIED
             followed.windows.keep_newest(slot, len(commits) - fall)
+            followed.windows.confirm(slot, now_ms)
     return remade
 
 
@@ -161,6 +162,7 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places]) -> 
             continue
         del remade.open[partition]
         remade.decided[partition] = passage
+        followed.windows.confirm(slot, remade.at_ms)
         if passage is Passage.PASSED_OVER and seen is not None:
             remade.found.append(_finding(remade, partition, base, seen, followed))
 

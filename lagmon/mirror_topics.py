@@ -6,15 +6,18 @@ nothing, a later one that differs tells that the topic was made anew.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.quantity import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fleet.flow import Flow
+
+MOST_IDS_GONE = 2_000  # of topics that went away
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class MirrorTopics:
     ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
     _known: Mapping[str, int] | None = None
     missing_since: dict[tuple[str, str], int] = field(default_factory=dict)
+    _waiting_since: dict[tuple[str, int], int] = field(default_factory=dict)  # by topic and partition
 
     def note_source(self, topics: Mapping[str, int]) -> None:
         """Decide which of the source's topics are replicated; `topics` are all, with their partitions."""
@@ -66,6 +70,15 @@ class MirrorTopics:
             if known is not None:
                 found[name] = known
         self.remote = found
+        self._forget_ids()
+
+    def _forget_ids(self) -> None:
+        """Forget ids of topics that went, but for those that were read last: they may come again."""
+        gone = [key for key in self.ids if key[0] not in self.remote]
+        gone.sort(key=lambda key: self.ids_at_ms.get(key, -1))
+        for key in gone[:-MOST_IDS_GONE]:
+            del self.ids[key]
+            self.ids_at_ms.pop(key, None)
 
     def note_id(self, topic: str, side: str, topic_id: str, now_ms: int) -> Recreation | None:
         """Take note of a topic's id; return what that tells where it is another one than before."""
@@ -85,16 +98,19 @@ class MirrorTopics:
         target: Mapping[str, int],
         *,
         with_offset: Mapping[str, int],
-        with_records: Mapping[str, int],
+        waiting: Sequence[tuple[str, int]],
         now_ms: int,
         patience_ms: int,
     ) -> list[Missing]:
         """Return what is not as it should be.
 
         `source` and `target` are partitions by topic; `with_offset` is in how many partitions of a topic the
-        mirror has an offset, `with_records` in how many without one there is a record. `patience_ms` is how
-        long a mirror may take until it has seen a new topic and written its first offsets.
+        mirror has an offset, `waiting` are topic and partition of those without one where there is a record.
+        `patience_ms` is how long a mirror may take until it has seen a new topic and written its first
+        offsets.
         """
+        oldest = self._follow_waiting(waiting, now_ms)
+        with_records = Counter(topic for topic, _ in waiting)
         found: list[tuple[str, str, str]] = []
         for topic, remote in self.remote.items():
             there = target.get(remote)
@@ -107,12 +123,14 @@ class MirrorTopics:
                 )
                 said = f"{said} {there}"
                 found.append(("partition_missing", topic, said))
-            if with_records.get(topic):
+            if with_records[topic]:
                 count = with_records[topic]
-                where = "any partition" if not with_offset.get(topic) else f"{count} of its partitions"
+                some = "1 partition" if count == 1 else f"{count} partitions"
+                where = some if with_offset.get(topic) else "any partition"
                 said = f"The mirror has written no offset for {where} of {topic}, where there are records"
-                found.append(("not_mirrored", topic, said.replace("of its partitions of", "partitions of")))
+                found.append(("not_mirrored", topic, said))
         since = {(code, topic): self.missing_since.get((code, topic), now_ms) for code, topic, _ in found}
+        since |= {("not_mirrored", topic): since_ms for topic, since_ms in oldest.items()}
         self.missing_since = since
         return [
             Missing(
@@ -124,3 +142,20 @@ class MirrorTopics:
             )
             for code, topic, said in found
         ]
+
+    def _follow_waiting(self, waiting: Sequence[tuple[str, int]], now_ms: int) -> dict[str, int]:
+        """Return by topic since when the first of its partitions waits: of several in turn none waits long.
+
+        Of a topic of which no partition was known to wait, an earlier process may have told since when.
+        """
+        before = self._waiting_since
+        known = {topic for topic, _ in before}
+        told = {topic: at_ms for (code, topic), at_ms in self.missing_since.items() if code == "not_mirrored"}
+        self._waiting_since = {
+            name: before.get(name, now_ms if name[0] in known else told.get(name[0], now_ms))
+            for name in waiting
+        }
+        oldest: dict[str, int] = {}
+        for (topic, _), since_ms in self._waiting_since.items():
+            oldest[topic] = min(since_ms, oldest.get(topic, since_ms))
+        return {topic: since_ms for topic, since_ms in oldest.items() if topic in self.remote}

@@ -220,9 +220,11 @@ def _overtaken_sentence(flow: MirrorFlow, found: FlowSight, gone: NDArray[np.int
 def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
     topic, partition = flow.windows.name(int(slots[0]))
     since_ms = int(flow.windows.committed_ms[slots].min())
+    one = len(slots) == 1
+    what = f"{topic}-{partition}" if one else f"{_partitions(len(slots))}, {topic}-{partition} among them,"
     return (
-        f"{_partitions(len(slots))}, {topic}-{partition} among them, reach {flow.order.flow.target}, and the "
-        f"mirror has written no offset for them since {instant_text(since_ms)}: a restart of the mirror "
+        f"{what} {'reaches' if one else 'reach'} {flow.order.flow.target}, and the mirror has written no "
+        f"offset for {'it' if one else 'them'} since {instant_text(since_ms)}: a restart of the mirror "
         "will copy all that again."
     )
 

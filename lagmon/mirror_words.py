@@ -74,7 +74,8 @@ def well(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> str:
             when = f"{flow.order.flow.target} was last looked at (every {every}, the last time {age} ago)"
         case _:
             when = f"the mirror last wrote its offsets (every {every}, read {age} ago)"
-    said = f"{_counted(len(used), 'partition')} move or have nothing to copy: {behind} behind when {when}."
+    do = "moves or has" if len(used) == 1 else "move or have"
+    said = f"{_counted(len(used), 'partition')} {do} nothing to copy: {behind} behind when {when}."
     return f"{said} {flow.note}" if flow.note else said
 
 

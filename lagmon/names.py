@@ -33,6 +33,8 @@ class Places:
         self._topics: list[str] = []  # by place
         self._partitions: list[int] = []
         self._spare: list[int] = []
+        self.listed = 0  # partitions that the cluster has, as it told last
+        self._used = 0
 
     @property
     def topics(self) -> list[str]:
@@ -45,6 +47,10 @@ class Places:
         while len(known) <= partition:
             known.append(self._new(topic, len(known)))
         return known[partition]
+
+    def unlisted(self, topic: str, partition: int) -> int:
+        """Return how many places more than the cluster has partitions there would be with this one."""
+        return self._used + max(0, partition + 1 - len(self.of(topic))) - self.listed
 
     def of(self, topic: str) -> list[int]:
         """Return the places of a topic in the order of its partitions, none where it is not known."""
@@ -63,6 +69,7 @@ class Places:
     def drop(self, topic: str) -> list[int]:
         """Forget a topic; return its places, which will be given out again."""
         gone = self._of_topic.pop(topic, [])
+        self._used -= len(gone)
         for place in gone:
             self._topics[place] = ""
         if gone:
@@ -77,6 +84,7 @@ class Places:
             self._topics.append("")
             self._partitions.append(-1)
         self._topics[place], self._partitions[place] = topic, partition
+        self._used += 1
         return place
 
 
@@ -141,7 +149,11 @@ class Slots:
 
     def of(self, group: str) -> NDArray[np.int32]:
         """Return the slots of a group, none of a hidden one."""
-        number = self.number(group)
+        return self.held_by(group) if self.number(group) is not None else np.zeros(0, np.int32)
+
+    def held_by(self, group: str) -> NDArray[np.int32]:
+        """Return the slots of a group, of a hidden one too."""
+        number = self._number.get(group)
         if number is None:
             return np.zeros(0, np.int32)
         return np.flatnonzero(self.group[: self._count] == number).astype(np.int32)

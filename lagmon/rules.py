@@ -15,7 +15,8 @@ Order, first match wins; a verdict is never made from stale or missing data:
 
 The group stands since there was a record to read and the newest offset was committed, whichever came later.
 It may stand for `usual_gaps` of the median gap between its commits, and never for less than
-`stopped_after_ms`: what commits once an hour is no alarm after a minute.
+`stopped_after_ms`: what commits once an hour is no alarm after a minute. It has stood up to where commits
+are read, and no longer: what it has committed since is not known.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Policy:
     grown_for_ms: int = 60_000
     grown_lags: int = 9  # so many at least tell that a lag grows: of fewer, chance makes a row too often
     grown_rises: int = 5  # and so many times it rose: once is no trend
+    until_read: bool = True  # a group stands up to where commits are read; not so where groups are asked
     far_ms: int = 600_000  # a time further ahead of ours than this is no time
 
 
@@ -190,7 +192,10 @@ def _beyond_end(case: _Case) -> bool:
 
 
 def _stopped(case: _Case) -> bool:
-    return case.standing_ms > case.stopped_after_ms
+    # As of the newest instant up to which commits are known: since then it may have committed, unread.
+    read_ms = case.position.commits_read_to_ms if case.policy.until_read else case.now_ms
+    known_ms = min(case.now_ms, read_ms)
+    return known_ms - case.standing_since_ms > case.stopped_after_ms
 
 
 def _stalled(case: _Case) -> bool:

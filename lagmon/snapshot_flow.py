@@ -210,6 +210,7 @@ def _leave_older_log(flow: MirrorFlow, slot: int, remade_ms: int) -> None:
     falls = [at for at in range(1, filled) if offsets[at] < offsets[at - 1] and times[at - 1] <= remade_ms]
     if falls:
         flow.windows.keep_newest(slot, filled - falls[-1])
+        flow.windows.confirm(slot, remade_ms)
 
 
 def _table(found: Mapping[str, Any], name: str, width: int, *, most: int = MOST_ROWS) -> list[list[Any]]:

@@ -145,7 +145,9 @@ def _judge_windows(
     silent_ms = found.now_ms - here.seen_ms
     unsure = ~here.passed_exact | (here.passed_ms < 0)
     waits = unsure & (found.now_ms - pace.committed_since_ms > pace.stopped_after_ms)
-    stopped = pace.standing_ms > pace.stopped_after_ms
+    # As of the newest instant up to which commits are known: since then it may have committed, unread.
+    known_ms = np.minimum(found.now_ms, here.commits_read_to_ms if policy.until_read else found.now_ms)
+    stopped = known_ms - pace.standing_since_ms > pace.stopped_after_ms
     stalled = stopped & (silent_ms <= pace.stopped_after_ms) & (pace.same_since_standing >= 2)
     reason = np.full(len(filled), Reason.MOVING, np.int8)
     for holds, why in (

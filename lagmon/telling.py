@@ -86,9 +86,11 @@ class Telling:
         total, most = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
         seconds = np.full(size, -1.0)
         for alias, sight in sights.items():
-            numbers = [number for number, _ in self._clusters[alias].slots.groups()]
-            rows = [self._rows[alias, name] for _, name in self._clusters[alias].slots.groups()]
             found = sight.groups
+            # A sight may be a second old: of a group that came since there is no value yet.
+            seen = [one for one in self._clusters[alias].slots.groups() if one[0] < len(found.status)]
+            numbers = [number for number, _ in seen]
+            rows = [self._rows[alias, name] for _, name in seen]
             status[rows] = found.status[numbers]
             known = found.partitions[numbers].sum(axis=1) > found.unknown_lags[numbers]
             total[rows] = np.where(known, found.total_lag[numbers], -1)

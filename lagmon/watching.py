@@ -64,6 +64,7 @@ class ClusterWatch:
         self._listed: dict[str, Listed] = {}
         self._places = np.zeros(0, np.int32)  # of the partitions with a leader
         self._partitions = Partitions()  # and their names, in the same order
+        self._lacking: set[str] = set()  # topics that the last list lacked for the first time
         self._unanswered = False  # whether a partition did not answer at the last look
         self._retry_s = retry_s  # between two tries to read the topic after all
         self._retry_at_ns = 0
@@ -199,12 +200,20 @@ class ClusterWatch:
             self._nothing_there = self._nothing_there or Progress(began_at=now_s, ready_after_s=0.0)
             return None
         partitions = [(TOPIC, number) for number in range(count)]
-        starts = await asyncio.to_thread(positions.read, partitions, Which.START)
-        ends = await asyncio.to_thread(positions.read, partitions, Which.STABLE)
+        at_ms = int(self._clock.wall_s() * 1000)
+        starts, ends, stables = [
+            await asyncio.to_thread(positions.read, partitions, which)
+            for which in (Which.START, Which.END, Which.STABLE)
+        ]
         self.reader = CommitsReader(
             self._settings, self.lag, self.lock, cluster=self.alias, clock=self._clock
         )
-        from_, to = ({number: max(0, one) for number, one in enumerate(found)} for found in (starts, ends))
+        self.reader.expect({number: end for number, end in enumerate(ends) if end >= 0}, at_ms)
+        from_ = {number: max(0, start) for number, start in enumerate(starts)}
+        to = {
+            number: stable if start >= 0 else -1
+            for number, (start, stable) in enumerate(zip(starts, stables, strict=True))
+        }
         return asyncio.create_task(asyncio.to_thread(self.reader.run, from_, to))
 
     def _begin_asking(self) -> asyncio.Task[None]:
@@ -222,15 +231,21 @@ class ClusterWatch:
     def _look(self, positions: Positions) -> None:
         """Read the ends of all partitions; now and then, what topics there are and where logs begin."""
         began_at = self._clock.wall_s()
-        rarely = self._looks % TOPICS_EVERY == 0
-        if rarely or self._unanswered or TOPIC not in self._listed:
+        rarely, back = self._looks % TOPICS_EVERY == 0, False
+        if rarely or self._unanswered or self._lacking or TOPIC not in self._listed:
             self._listed = positions.topics()
             partitions = {name: len(topic.leaders) for name, topic in self._listed.items()}
+            # A broker that has just begun may tell of none: what groups have read is only forgotten once a
+            # second list, at the next look, lacks the topic too.
+            lacking = self.lag.topics.keys() - partitions.keys() - self._lacking
+            back = bool(self._lacking & partitions.keys())  # perhaps as another topic of the same name
+            self._lacking = lacking
+            kept = {name: self.lag.topics[name] for name in lacking}
             if self.on_reached is not None:
                 self.on_reached(self.alias, positions.cluster_id, partitions)
                 self.on_reached = None
             with self.lock:
-                self.lag.note_topics(partitions)
+                self.lag.note_topics(partitions | kept)
             self._places, self._partitions = self._asked()
         places, asked = self._places, self._partitions
         # What does not answer has another leader, or the client still knows it under an old epoch: it learns
@@ -244,8 +259,8 @@ class ClusterWatch:
         with self.lock:
             self.lag.note_looked(places, ends, stables, at_ms)
         self._look_at_starts(positions, places, asked, everywhere=rarely)
-        self._look_at_ids(positions, at_ms, everywhere=rarely)
-        self._expect(asked, stables.tolist(), at_ms)
+        self._look_at_ids(positions, at_ms, everywhere=rarely or back)
+        self._expect(asked, ends.tolist(), at_ms)
         self._looks += 1
         self.looked_at = self._clock.wall_s()
         self.look_took_s = self.looked_at - began_at
@@ -279,7 +294,8 @@ class ClusterWatch:
     def _look_at_ids(self, positions: Positions, at_ms: int, *, everywhere: bool) -> None:
         """Read the ids of topics that groups read: of all, or of those of which none is known yet."""
         with self.lock:
-            wanted = [one for one in self.lag.watched_topics() if everywhere or one not in self.lag.ids]
+            watched = [one for one in self.lag.watched_topics() if one in self._listed]
+            wanted = [one for one in watched if everywhere or one not in self.lag.ids]
         ids = positions.ids(wanted)
         if ids:
             with self.lock:
@@ -300,11 +316,11 @@ class ClusterWatch:
         places = (of[name][number] for name, number in asked)
         return np.fromiter(places, np.int32, len(asked)), asked
 
-    def _expect(self, asked: Partitions, stables: list[int], at_ms: int) -> None:
+    def _expect(self, asked: Partitions, ends: list[int], at_ms: int) -> None:
         if isinstance(self.reader, CommitsReader):
-            ends = {
+            of_commits = {
                 number: end
-                for (name, number), end in zip(asked, stables, strict=True)
+                for (name, number), end in zip(asked, ends, strict=True)
                 if name == TOPIC and end >= 0
             }
-            self.reader.expect(ends, at_ms)
+            self.reader.expect(of_commits, at_ms)

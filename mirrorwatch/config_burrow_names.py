@@ -26,7 +26,7 @@ def names_for_burrow(
     owners: dict[str, str] = {}
     for alias in sorted(aliases, key=lambda one: (one not in said, one)):
         name = said.get(alias, alias)
-        if not name.strip() or len(name) > LONGEST:
+        if alias in said and (not name.strip() or len(name) > LONGEST):
             sentence = f"has to be a name of 1 to {LONGEST} characters; leave it out for the alias, {alias}"
             problems.append(where(("clusters", alias, BURROW_NAME), sentence))
             continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.evidence import LagEvidence
-from fleet.judgement_words import HOLD_S
+from fleet.judgement_words import HOLD_S, holding
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch.lag_evidence import evidence_of, findings_in, repeated_in
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STALE_S = 10.0  # it is asked each second
 COUNTED_S = 120.0  # within this time, or four times what offsets take to settle, what was passed is counted
-MAX_FINDINGS = 200
+MAX_FINDINGS = 200  # losses and changes, the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class _Known:
     evidence: LagEvidence | None = None  # as of the last answer
     listed: dict[About, _Listed] = field(default_factory=dict)
     repeated: LagFinding | None = None
+    told_ns: int | None = None  # when an answer last told of it
     down_at: float | None = None  # when no partition moved last
 
 
@@ -66,6 +67,7 @@ class LagBook:
             known = self._flows.get(document["flow"])
             if known is not None:
                 _take(known, document, now_at, incarnation)
+                known.told_ns = now_ns
 
     def fall_silent(self, sentence: str) -> None:
         """Take in that the monitor gave no answer, and why."""
@@ -76,14 +78,13 @@ class LagBook:
         known = self._flows.get(flow)
         if known is None:
             return None
-        age_s = 0.0 if self._answered_ns is None else (now_ns - self._answered_ns) / 1e9
-        if known.evidence is not None and age_s <= STALE_S:
+        if known.evidence is not None and _age_s(known.told_ns, now_ns) <= STALE_S:
             return known.evidence
-        silence = self.silence or f"The lag monitor has not answered for {duration_text(age_s)}."
-        if self.silence == "" and age_s <= STALE_S:
-            silence = "The lag monitor has told nothing of this flow yet."
-        found = () if known.evidence is None else known.evidence.findings
-        return LagEvidence(Verdict.UNKNOWN, None, silence, 0.0, 0.0, findings=found)
+        silent = LagEvidence(Verdict.UNKNOWN, None, self._why_silent(known, now_ns), 0.0, 0.0)
+        if known.evidence is None:
+            return silent
+        found, more = known.evidence.findings, known.evidence.more_found
+        return replace(silent, findings=found, more_found=more)
 
     def canary_offsets(self, flow: str) -> tuple[str, dict[int, int], float] | None:
         """Return topic id and next offsets of the canary's topic as just answered, and `settles_s`."""
@@ -95,6 +96,18 @@ class LagBook:
             return None
         offsets = {int(partition): int(offset) for partition, offset in told["next_offsets"]}
         return told["source_topic_id"], offsets, known.evidence.settles_s
+
+    def _why_silent(self, known: _Known, now_ns: int) -> str:
+        """Say why there is nothing to tell of a flow right now."""
+        answered_s = _age_s(self._answered_ns, now_ns)
+        if self.silence:
+            return self.silence
+        if answered_s > STALE_S:
+            return f"The lag monitor has not answered for {duration_text(answered_s)}."
+        if known.told_ns is None:
+            return "The lag monitor has told nothing of this flow yet."
+        age = duration_text(_age_s(known.told_ns, now_ns))
+        return f"The lag monitor has told nothing of this flow for {age}."
 
     def move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""
@@ -116,6 +129,14 @@ class LagBook:
                 )
 
 
+def _age_s(then_ns: int | None, now_ns: int) -> float:
+    return 0.0 if then_ns is None else (now_ns - then_ns) / 1e9
+
+
+def _when(finding: LagFinding) -> float:
+    return finding.at
+
+
 def _moved(findings: Iterable[LagFinding], by_s: float) -> tuple[LagFinding, ...]:
     return tuple(replace(one, at=one.at + by_s) for one in findings)
 
@@ -125,10 +146,11 @@ def _take(known: _Known, document: Mapping[str, Any], now_at: float, incarnation
     _list(known, document, now_at, incarnation)
     if document["verdict"] == Verdict.REPEATING:
         known.repeated = repeated_in(document, now_at)
-    repeated = () if known.repeated is None else (known.repeated,)
-    found = (*(one for listed in known.listed.values() for one in listed.findings), *repeated)
-    held = tuple(one for one in found if now_at - one.at <= HOLD_S)[:MAX_FINDINGS]
-    known.evidence = evidence_of(document, held, now_at=now_at, down_at=known.down_at)
+    held = holding((one for listed in known.listed.values() for one in listed.findings), now_at)
+    newest = held if len(held) <= MAX_FINDINGS else sorted(held, key=_when)[-MAX_FINDINGS:]
+    repeated = () if known.repeated is None else holding((known.repeated,), now_at)
+    told = evidence_of(document, (*newest, *repeated), now_at=now_at, down_at=known.down_at)
+    known.evidence = replace(told, more_found=told.more_found or len(held) > MAX_FINDINGS)
     if known.evidence.cause is Cause.MIRROR_DOWN:
         known.down_at = now_at
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_ROWS = 10
+MOST_LISTED = 100  # findings, by the monitor
 _STATUSES = {
     Verdict.STALLED: ("STOP", "STALL", "ERR"),
     Verdict.LATE: ("WARN",),
@@ -45,6 +46,7 @@ def evidence_of(
         moved_at=None if moved_ms is None else moved_ms / 1000,
         rows=_rows(document, verdict, cause, now_at),
         findings=findings,
+        more_found=sum(one["proved"] for one in document["findings"]) >= MOST_LISTED,
     )
 
 
@@ -53,8 +55,8 @@ def _present(document: Mapping[str, Any], now_at: float) -> tuple[Verdict, Cause
     verdict, sentence = Verdict(document["verdict"]), document["sentence"]
     cause = None if document["cause"] is None else Cause(document["cause"])
     if cause is Cause.OVERTAKEN:  # by its rule the mirror stands there
-        moved_ms = document["moved_ms"]
-        silent = moved_ms is None or now_at - moved_ms / 1000 > document["settles_s"]
+        moved_ms = max((document["moved_ms"] or 0, document["own_moved_ms"] or 0))
+        silent = now_at - moved_ms / 1000 > document["settles_s"]
         return Verdict.STALLED, Cause.MIRROR_DOWN if silent else Cause.TASK_STUCK, sentence
     return verdict, cause, sentence
 

@@ -138,12 +138,11 @@ class Lagging:
 
     async def _look(self) -> None:
         _, body = await self.ask("flows", canary_topic=self._canary_topic)
-        self._book.take(
-            json.loads(body)["flows"],
-            incarnation=self._worker.starts,
-            now_at=self._clock.wall_s(),
-            now_ns=self._clock.monotonic_ns(),
-        )
+        incarnation = self._worker.starts
+        for document in json.loads(body)["flows"]:
+            now_at, now_ns = self._clock.wall_s(), self._clock.monotonic_ns()
+            self._book.take([document], incarnation=incarnation, now_at=now_at, now_ns=now_ns)
+            await asyncio.sleep(0)  # a flow with many findings takes milliseconds, and the taps wait
         for name in self._watched:
             told = self._book.canary_offsets(name)
             if told is not None:

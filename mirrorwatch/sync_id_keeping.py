@@ -52,7 +52,12 @@ class TopicIdKeeper:
 
     async def forget(self, now_ms: int) -> None:
         """Delete what was last seen longer ago than syncs are kept."""
-        await self._store.write(partial(forget_ids, before_ms=now_ms - self._keep_ms))
+        before_ms = now_ms - self._keep_ms
+        await self._store.write(partial(forget_ids, before_ms=before_ms))
+        for flow, known in self._seen.items():
+            for place in [place for place, one in known.items() if one.last_ms < before_ms]:
+                del known[place]
+                self._written_ms.pop((flow, *place), None)
 
     async def _take(self, flow: str, seen: list[SeenId]) -> None:
         known = self._seen[flow]

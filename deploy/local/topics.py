@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, OffsetSpec
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from deploy.local.waiting import wait_until
@@ -34,10 +34,21 @@ def admin_client(client: Mapping[str, str]) -> AdminClient:
 def create_topic(
     client: Mapping[str, str], topic: str, *, partitions: int = 1, config: Mapping[str, str] | None = None
 ) -> None:
-    """Create a topic with one replica and wait until the cluster shows it."""
+    """Create a topic with one replica and wait until the cluster shows it and its leaders answer."""
     admin = admin_client(client)
     admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])[topic].result(_TIMEOUT_S)
     wait_until(lambda: _partitions(admin, topic) == partitions, deadline_s=_TIMEOUT_S, what=f"Topic {topic}")
+    wait_until(lambda: _is_led(admin, topic, partitions), deadline_s=_TIMEOUT_S, what=f"Leaders of {topic}")
+
+
+def _is_led(admin: AdminClient, topic: str, partitions: int) -> bool:
+    """Tell whether every leader answers: a broker that is busy shows a topic before it leads it."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    asked = {TopicPartition(topic, number): latest for number in range(partitions)}
+    try:
+        return all(future.result(_TIMEOUT_S).offset >= 0 for future in admin.list_offsets(asked).values())
+    except KafkaException:
+        return False
 
 
 def delete_topic(client: Mapping[str, str], topic: str) -> None:

@@ -68,6 +68,8 @@ class Gaps:
             until_ns = self._clock.monotonic_ns() + int(longest_s * 1e9)
             try:
                 self._consumer.assign([TopicPartition(*place, offset) for place, offset in starts.items()])
+                # What was paused at an earlier look stays so over an assignment, and would answer no more.
+                self._consumer.resume([TopicPartition(*place) for place in starts])
                 self._read(starts, found, until_ns)
                 self._consumer.unassign()
             except KafkaException as error:

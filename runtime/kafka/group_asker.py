@@ -142,6 +142,8 @@ class GroupAsker:
 def _listen(stream: BinaryIO, answers: queue.SimpleQueue[Told]) -> None:
     with stream:
         for line in stream:
+            if not line.endswith(b"\n"):
+                return  # the process ended in the midst of it
             found = json.loads(line)
             answers.put(_KINDS[found.pop("kind")](**found))
 

@@ -386,6 +386,35 @@ def test_what_is_not_counted_is_told_as_the_least():
     )
 
 
+def test_losses_of_several_causes_are_told_each_with_its_own():
+    dropped = deleted(
+        topic="Payments", last=1002, cause=Cause.FILTERED, sentence="2 of Payments-0 are left out"
+    )
+    some = [deleted(ago_s=300), deleted(ago_s=200, partition=1), dropped]
+    told = judge(seen(offsets=lag(findings=some)), now_at=NOW)
+    assert told.cause is Cause.FILTERED
+    assert told.sentence == (
+        "By offsets, 248 records have not come and will not come to B. 2 of Payments-0 are left out. 246 records"
+        " (123 of orders-0, 123 of orders-1): the log on A starts after them, so they were deleted before they"
+        " were read."
+    )
+
+
+def test_where_more_was_found_than_is_listed_the_count_is_the_least():
+    told = judge(seen(offsets=lag(findings=BOTH_WAYS, more_found=True)), now_at=NOW)
+    assert told.sentence.startswith(
+        "By offsets, at least 124 records (123 of orders-0, 1 of payments-3) have not"
+    )
+
+
+@pytest.mark.parametrize("control", Control)
+def test_where_offsets_are_not_watched_a_flow_without_a_canary_has_no_cause_whatever_a_cluster_does(control):
+    away = unprobed(None, source=cluster("A", control), target=cluster("B", control))
+    told = judge(away, now_at=NOW)
+    assert (told.verdict, told.cause) == (UNKNOWN, None)
+    assert told.sentence == "A->B has no canary: canary.mode is off."
+
+
 @pytest.mark.parametrize("evidence", [seen(*ALL_STAND, offsets=lag(findings=[deleted()]))])
 def test_beside_what_offsets_show_to_be_lost_stands_how_the_flow_is_now(evidence):
     told = follow(None, evidence, now_at=NOW)

@@ -206,3 +206,18 @@ def test_a_group_of_which_nothing_is_told_yet_is_unknown():
     row = asked.rows("g")["t", 0]
     assert Reason[row["reason"].upper()] is Reason.COMMITS_STALE
     assert row["sentence"] == "The group's offsets have not been told by the Admin API yet."
+
+
+def test_a_group_that_is_kept_for_a_mirror_alone_is_taken_in_as_any_other():
+    asked = Asked()
+    asked.lag = ClusterLag(wanted=lambda *_: True, hidden=lambda group: group == "mm1")
+    asked.lag.note_topics({"t": 2})
+    asked.intake = AdminIntake(asked.lag)
+    asked.intake.begin()
+    for ago_s in (30, 20, 10):
+        asked.told("mm1", [("t", 0, 5), ("t", 1, 7)], ago_s=ago_s)
+    assert asked.lag.intake.taken.commits == 2  # it stood
+    asked.told("mm1", [("t", 1, 7)], ago_s=5)
+    assert (asked.lag.intake.taken.gone, asked.lag.slots.used) == (1, 1)
+    asked.intake.forget("mm1")
+    assert asked.lag.slots.used == 0

@@ -145,3 +145,49 @@ def test_the_topics_that_groups_read_are_told_once_each_and_without_those_of_nob
     assert places.topics_of(np.array([of["v"], -1, of["t"], of["v"]], np.int32)) == {"t", "v"}
     assert places.topics_of(np.array([-1], np.int32)) == set()
     assert places.topics_of(np.zeros(0, np.int32)) == set()
+
+
+def test_a_group_whose_commits_are_not_read_up_to_now_has_not_stopped_meanwhile():
+    """What delays the reading by less than a minute is no reason for an alarm."""
+    desk = Desk()
+    for ago_s in range(200, 0, -10):
+        desk.look(1000 - ago_s, 100, ago_s=ago_s)
+    for ago_s in range(190, 60, -10):
+        desk.commit("g", 0, 985 - ago_s, ago_s=ago_s)
+    desk.read_all(ago_s=58)  # since then it may have committed, unread
+    assert desk.reasons("g")[("t", 0)] is Reason.PAUSING
+    desk.read_all()
+    assert desk.reasons("g")[("t", 0)] is Reason.STOPPED
+
+
+def test_thousands_of_topics_that_go_at_once_are_forgotten_together(monkeypatch):
+    lag, dropped = ClusterLag(wanted=lambda *_: True), []
+    lag.note_topics({f"t{number}": 1 for number in range(50)})
+    keys = [encode_commit_key("g", f"t{number}", 0) for number in range(50)]
+    lag.intake.take(keys, [encode_commit_value(5, NOW)] * 50, read_ms=NOW, live=True)
+    clear, drop_places = lag.rings.clear, lag.intake.drop_places
+    monkeypatch.setattr(
+        type(lag.intake), "drop_places", lambda _, places: dropped.append(drop_places(places))
+    )
+    monkeypatch.setattr(lag.rings, "clear", lambda slots: (dropped.append("cleared"), clear(slots)))
+    assert len(lag.note_topics({"t0": 1})) == 49
+    assert dropped == ["cleared", 49]
+    assert lag.slots.used == 1
+    dropped.clear()
+    lag.begin_commits(1)
+    assert (dropped, lag.slots.used) == (["cleared"], 0)
+
+
+def test_commits_for_partitions_that_no_topic_has_take_no_room_without_end():
+    """Brokers take them: one client could fill the memory with forty of them."""
+    lag = ClusterLag(wanted=lambda *_: True)
+    lag.note_topics({"a": 1, "b": 1, "c": 2})
+    keys = [encode_commit_key("g", topic, 100_000) for topic in "abc"]
+    for _ in range(2):
+        lag.intake.take(keys, [encode_commit_value(5, NOW)] * 3, read_ms=NOW, live=True)
+    assert (lag.intake.taken.commits, lag.intake.taken.absurd) == (2, 4)
+    lag.intake.take([encode_commit_key("g", "c", 1)], [encode_commit_value(5, NOW)], read_ms=NOW, live=True)
+    assert lag.intake.taken.commits == 3  # it is there
+    lag.note_topics({"b": 1, "c": 2})
+    lag.intake.take(keys[1:], [encode_commit_value(5, NOW)] * 2, read_ms=NOW, live=True)
+    assert (lag.intake.taken.commits, lag.intake.taken.absurd) == (4, 5)  # room for one again

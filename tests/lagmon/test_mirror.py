@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fleet.filters import TopicFilter
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_sight import LEAST_MS, observed_cadence_ms
 from lagmon.words import Status
@@ -321,3 +322,39 @@ def test_a_worker_that_writes_offsets_all_the_time_is_judged_like_any_other():
             assert one.verdict().lag == 0
             assert told(one)[0] in (Verdict.HEALTHY, Verdict.UNKNOWN)
     assert told(one) == (Verdict.HEALTHY, None)
+
+
+def test_an_offset_of_a_topic_that_the_flow_leaves_out_says_nothing():
+    # It stays in the worker's topic for good, and the source goes on to write to its own.
+    one = Mirrored({"orders": 1, "old": 1}, topic_filter=TopicFilter("orders", "", None))
+    one.look()
+    one.commit("old", to=1)
+
+    def each():
+        one.write(10)
+        one.commit()
+        one.write(10, "old", copied=False)
+
+    one.go(120, each=each)
+    assert told(one) == (Verdict.HEALTHY, None)
+    assert [row["topic"] for row in one.flow_rows()] == ["orders"]
+
+
+def test_offsets_that_were_taken_away_and_come_back_in_another_order_are_of_their_own_logs(flow):
+    flow.go(10, each=lambda: busy(flow))
+    flow.write(1000, partition=1)
+    for partition in (1, 0):
+        flow.flow.windows.reset("orders", partition)
+    for partition in (1, 0):
+        flow.commit(partition=partition)
+    flow.look()
+    assert [row["end_offset"] for row in flow.flow_rows()] == [
+        flow.ends["orders", 0],
+        flow.ends["orders", 1],
+    ]
+
+
+def test_the_largest_offset_that_a_record_can_tell_is_no_fact_and_ends_no_reader(flow):
+    flow.flow.windows.take("orders", 0, (1 << 63) - 1, flow.now, live=True)
+    flow.look()
+    assert told(flow) == (Verdict.UNKNOWN, None)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fleet.filters import TopicFilter
 from fleet.flow import Flow
 from lagmon.cluster import ClusterLag
 from lagmon.mirror_following import EVERY_S, MirrorFollowing
@@ -43,6 +44,15 @@ def test_where_each_kind_of_progress_stands(lag_from, where):
         *where,
     )
     assert again.follows("mm1-x") is (lag_from == "group")
+
+
+@pytest.mark.parametrize("lag_from", KINDS)
+def test_only_mirrormaker_copies_heartbeats_past_its_filter(lag_from):
+    flow = Flow("A", "B", topic_filter=TopicFilter("orders"), mirror_version="4.3")
+    order = order_of(flow, lag_from=lag_from, group="g" if lag_from == "group" else None)
+    of_mirrormaker = lag_from in ("connect-offsets", "offset-syncs")
+    assert order.flow.decide("heartbeats").replicated is of_mirrormaker
+    assert order.flow.decide("orders").replicated
 
 
 def test_syncs_are_where_the_flow_keeps_them():

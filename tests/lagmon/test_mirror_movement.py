@@ -67,3 +67,28 @@ def test_the_id_that_the_canarys_topic_has_comes_with_its_offsets():
 def test_offsets_that_are_no_words_of_the_mirror_itself_are_not_handed_on():
     mirrored, _ = running(lag_from="equal-offsets")
     assert told(mirrored)["canary"] is None
+
+
+def test_an_offset_past_the_log_s_end_is_no_proof():
+    mirrored, _ = running()
+    mirrored.commit(CANARY, 0, to=10**15)
+    mirrored.commit(CANARY, 1, to=61)  # newer than the last look, as it may be
+    assert told(mirrored)["canary"]["next_offsets"] == []
+    mirrored.write(1, CANARY, 1)
+    mirrored.go(10)
+    assert told(mirrored)["canary"]["next_offsets"] == [[1, 61]]
+
+
+def test_what_retention_overtook_stands():
+    mirrored, _ = running()
+
+    def each():
+        for topic, number in list(mirrored.ends):
+            mirrored.write(1, topic, number, copied=topic == CANARY)
+        mirrored.commit(CANARY, 0)
+
+    mirrored.go(60, each=each)
+    mirrored.starts["orders", 0] = 100
+    found = told(mirrored.go(60, each=each))
+    assert found["standing"] == ["orders"]
+    assert found["own_moved_ms"] == mirrored.now > found["moved_ms"]

@@ -149,3 +149,47 @@ def test_a_start_that_is_read_after_the_targets_end_is_no_loss_while_the_mirror_
     flow.go(SETTLES_MS // S + 30, each=lambda: busy(flow))
     assert found(flow) == []
     assert flow.flow.overtaken_total["orders"] == 0
+
+
+def short_log(one, seconds, *, first=1):
+    """Let a mirror keep up that writes its offsets each minute, beside a log of five seconds."""
+    for second in range(first, first + seconds):
+        one.go(1, each=partial(busy, one, commits=second % 60 == 7), look=100)
+        one.starts = {name: max(0, end - 500) for name, end in one.ends.items()}
+        if second % 10 == 0:
+            one.look()
+            one.sight()
+
+
+@pytest.mark.parametrize("what", ["topic", "offset"])
+def test_a_short_log_lost_nothing_when_its_topic_or_the_mirrors_offset_goes(what):
+    one = Mirrored({"orders": 2, "other": 1}, flush_s=60.0)
+    one.look()
+    short_log(one, 330)
+    assert one.flow.open_overtaken  # its log starts behind N + 1, as nearly always
+    if what == "offset":
+        one.flow.windows.reset("orders", 0)
+    else:
+        one.a.note_topics({"other": 1})
+        one.ends, one.starts = {("other", 0): 0}, {}
+    one.look()
+    assert found(one) == []
+    assert one.flow.overtaken_total["orders"] == 0
+
+
+def test_a_short_log_lost_nothing_before_the_first_looks_at_its_copy():
+    # Where the target ended when the first offsets were written is not known: we did not look yet.
+    one = Mirrored(flush_s=60.0)
+    for second in range(1, 601):
+        one.now += S
+        busy(one, commits=False)
+        if second % 60 == 7:
+            for partition in (0, 1):
+                one.commit(partition=partition, live=False)
+    one.starts = {name: end - 500 for name, end in one.ends.items()}
+    one.look()
+    one.sight()
+    assert one.flow.open_overtaken
+    short_log(one, 300, first=601)
+    assert found(one) == []
+    assert one.flow.overtaken_total["orders"] == 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_ends import TargetEnds
 from lagmon.mirror_findings import HELD_MS, MirrorFinding, listed, worst_finding
+from lagmon.mirror_losses import MOST_GONE
 from lagmon.mirror_remade import Base, Passage, Sighted, judge_passage
-from tests.lagmon.mirrors import Mirrored, S
+from lagmon.mirror_topics import MOST_IDS_GONE
+from tests.lagmon.mirrors import NOW, Mirrored, S
 
 
 def told(one):
@@ -147,6 +150,23 @@ def test_a_source_made_anew_under_a_running_mirror_stays_silent(flow, after):
     assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
     assert told(flow) == (Verdict.HEALTHY, None)
     assert "orders on A was made anew" in flow.verdict().sentence
+
+
+@pytest.mark.parametrize("records", [40, 9000])
+def test_a_new_log_that_is_copied_before_its_id_is_read_and_then_left_alone_stays_silent(flow, records):
+    # The offset that N has is one of the new log, though it was written before anybody knew of that.
+    flow.goes = {"other"}
+    flow.run(20)
+    flow.now += 2 * S
+    flow.remake_source()
+    for partition in (0, 1):
+        flow.write(records, partition=partition)
+        flow.commit(partition=partition)
+    flow.now += 3 * S
+    seen = {told(flow.run(5, look=5)) for _ in range(40)}
+    assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
+    assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
+    assert {row["reason"] for row in flow.flow_rows()} == {"caught_up"}
 
 
 def test_a_source_made_anew_and_left_empty_is_told_and_nothing_else(flow):
@@ -403,3 +423,97 @@ def test_the_worst_and_newest_finding_decides():
     assert worst_finding([one(Cause.FILTERED, 1, proved=False)]) is None
     newest = one(Cause.FILTERED, 2)
     assert worst_finding([one(Cause.RETIMED, 3), one(Cause.OVERTAKEN, 1), newest]) is newest
+
+
+def test_partitions_that_wait_one_after_another_are_no_stall():
+    # Two tasks write their offsets each minute, and every 15 s a partition gets its first record.
+    one = Mirrored({"orders": 90}, flush_s=60.0)
+    one.look()
+    seconds = iter(range(1, 10_000))
+
+    def each():
+        second = next(seconds)
+        if second % 15 == 0 and second // 15 < 90:
+            one.write(1, partition=second // 15)
+        if second % 30 == 7:
+            for partition in range(second // 30 % 2, 90, 2):
+                if one.ends["orders", partition]:
+                    one.commit(partition=partition)
+
+    waited = 0
+    for _ in range(120):
+        one.go(10, each=each)
+        assert one.verdict().verdict is not Verdict.STALLED
+        waited += bool(one.sight().missing)
+    assert waited > 100
+
+
+@pytest.mark.parametrize("isolation_level", ["read_committed", "read_uncommitted"])
+def test_records_of_a_transaction_that_is_open_wait_for_nobody_who_reads_committed_ones(isolation_level):
+    one = Mirrored({"orders": 1, "held": 1}, isolation_level=isolation_level)
+    one.write(50, "held", copied=False)
+
+    def each():
+        one.write(10)
+        one.commit()
+
+    for _ in range(150):
+        one.go(10, each=each, look=100)
+        one.look()
+        one.a.heads.note_stable(np.array(one.a.places.of("held"), np.int32), np.array([0]))
+        one.sight()
+    committed = isolation_level == "read_committed"
+    assert [found.code for found in one.sight().findings] == ([] if committed else [Cause.FILTERED])
+
+
+def test_of_topics_that_went_the_last_are_remembered():
+    one = Mirrored({"orders": 1})
+    one.look()
+    for number in range(MOST_GONE + 10):
+        one.flow.losses.note_gone(one.flow, f"t{number}")
+        one.flow.topics.note_id(f"t{number}", "source", "id", NOW + number)
+        one.flow.topics.note_id(f"t{number}", "target", "id", NOW + number)
+    one.flow.topics.note_source({"orders": 1, "new": 1})
+    assert list(one.flow.losses._gone)[:1] == ["t10"]
+    assert len(one.flow.losses._gone) == MOST_GONE
+    assert min(one.flow.topics.ids_at_ms.values()) == NOW + 10
+    assert len(one.flow.topics.ids) == len(one.flow.topics.ids_at_ms) == MOST_IDS_GONE
+
+
+def test_of_a_log_whose_end_is_not_known_nothing_is_said_to_wait():
+    one = Mirrored({"orders": 1})
+    one.flow.topics.note_source(one.a.topics)
+    (row,) = one.flow_rows()
+    assert row["sentence"].endswith("where the source's log ends is not known yet.")
+
+
+def test_sentences_about_one_say_one():
+    one = Mirrored({"orders": 1, "more": 1, "new": 2})
+    one.look()
+
+    def each():
+        for topic in ("orders", "more", "new"):
+            one.write(10, topic)
+            one.commit(topic)
+
+    one.go(60, each=each)
+    one.write(5, "new", partition=1)
+    one.sight()
+    for topic in ("orders", "more"):
+        for topic_id in ("before", "after"):
+            one.flow.note_ids("A", {topic: topic_id}, one.now)
+    one.go(60, each=each)
+    assert "no offset for 1 partition of new," in one.sight().missing[0].sentence
+    assert one.verdict().sentence.endswith("(1 more such finding is listed.)")
+    empty = Mirrored({"orders": 1, "more": 1})
+    empty.look()
+    empty.sight()
+    for topic_id in ("before", "after"):
+        empty.flow.note_ids("A", {"orders": topic_id, "more": topic_id}, empty.now)
+    assert "and 1 more topic lately)" in empty.verdict().sentence
+    alone = Mirrored({"orders": 1})
+    alone.look()
+    alone.go(60, each=lambda: (alone.write(10), alone.commit()))
+    assert alone.verdict().sentence.startswith("1 partition moves or has nothing to copy: ")
+    alone.go(60, each=lambda: alone.write(10))
+    assert "orders-0 reaches B, and the mirror has written no offset for it since" in alone.verdict().sentence

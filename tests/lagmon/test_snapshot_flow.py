@@ -394,3 +394,45 @@ def test_nothing_known_is_kept_too():
     again = Mirrored()
     take_up(again.flow, found, now_ms=again.now)
     assert replace(found, taken_ms=0) == replace(kept(again), taken_ms=0)
+
+
+def keeps_up(one, seconds, *, first, copied=True, commits=True, looks=True):
+    """Let a mirror write its offsets each minute, beside a log of five seconds."""
+    for second in range(first, first + seconds):
+        one.now += S
+        for partition in (0, 1):
+            one.write(100, partition=partition, copied=copied)
+            if commits and second % 60 == 7:
+                one.commit(partition=partition)
+        one.starts = {name: max(0, end - 500) for name, end in one.ends.items()}
+        if looks and second % 10 == 0:
+            one.look()
+            one.sight()
+
+
+@pytest.mark.parametrize("away_s", [39, 999])
+def test_a_short_log_of_which_an_offset_came_while_we_were_away_lost_nothing(away_s):
+    one = Mirrored(flush_s=60.0)
+    one.look()
+    keeps_up(one, 330, first=1)
+    assert one.flow.open_overtaken
+    keeps_up(one, away_s, first=331, looks=False)
+    again = restarted(one)
+    again.look()
+    assert again.sight().findings == ()
+    keeps_up(again, 200, first=331 + away_s)
+    assert again.sight().findings == ()
+    assert again.flow.overtaken_total["orders"] == 0
+
+
+def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
+    one = Mirrored(flush_s=60.0)
+    one.look()
+    keeps_up(one, 367, first=1)
+    keeps_up(one, 203, first=368, copied=False, commits=False)
+    assert one.flow.open_overtaken
+    keeps_up(one, 40, first=571, looks=False)
+    again = restarted(one)
+    again.look()
+    again.sight()
+    assert again.flow.overtaken_total["orders"] == 2 * (20300 - 500)

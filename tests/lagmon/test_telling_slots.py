@@ -120,3 +120,15 @@ def test_at_every_scrape_the_series_are_those_of_the_groups_that_are_there(scrap
         for (alias, group, topic, _), lag in there.items():
             by_topic[alias, group, topic] = by_topic.get((alias, group, topic), 0) + lag
         assert desk.told(BY_TOPIC) == by_topic
+
+
+def test_a_group_that_came_after_the_verdicts_were_made_is_told_with_the_next():
+    desk = Desk()
+    desk.commit("A", "g", "t", 0, 90)
+    sights = {alias: lag.see(NOW) for alias, lag in desk.lags.items()}
+    desk.commit("A", "new", "t", 0, 80)
+    text = b"".join(desk.telling.tell(sights, Form.PLAIN)).decode()
+    lags = [line for line in text.splitlines() if line.startswith("mirrorwatch_group_lag_records{")]
+    assert len(lags) == 1
+    assert 'group="g"' in lags[0]
+    assert desk.told("mirrorwatch_group_lag_records") == {("A", "g"): 10, ("A", "new"): 20}

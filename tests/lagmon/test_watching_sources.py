@@ -16,7 +16,7 @@ from lagmon.commits import TOPIC, CommitsReader, Progress
 from lagmon.watching import ClusterWatch
 from lagmon.words import Reason
 from runtime.kafka.bulk import Batch
-from runtime.kafka.positions import Listed
+from runtime.kafka.positions import Listed, Which
 from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually_async
 from tests.runtime.fake_clock import FakeClock
@@ -213,3 +213,182 @@ def test_what_is_committed_while_ends_are_read_is_not_past_the_end():
     watch._look(positions)
     lag.note_read(0, int(clock.wall_s() * 1000))
     assert lag.see(int(clock.wall_s() * 1000)).rows.reason.tolist()[:1] == [Reason.CAUGHT_UP]
+
+
+class Looked:
+    """A watch over the topic t, whose lists, ends and ids a test says."""
+
+    def __init__(self):
+        self.clock = FakeClock()
+        self.lag = ClusterLag(wanted=lambda *_: True)
+        self.watch = ClusterWatch("A", None, self.lag, clock=self.clock, random=lambda: 0.5)
+        self.topics, self.id = {"t": Listed("t", (1,)), TOPIC: Listed(TOPIC, (1,))}, "first"
+        self.end, self.committed_end, self.stable_end = 100, 50, 50
+        self.lag.begin_commits(1)
+        self.lag.note_read(0, self.now_ms)
+
+    @property
+    def now_ms(self):
+        return int(self.clock.wall_s() * 1000)
+
+    def read(self, partitions, which):
+        of_commits = self.stable_end if which is Which.STABLE else self.committed_end
+        return [of_commits if topic == TOPIC else self.end for topic, _ in partitions]
+
+    def ids(self, topics):
+        return {topic: self.id for topic in topics if topic in self.topics}
+
+    def look(self, *, after_s=10):
+        self.clock.advance(after_s)
+        told = SimpleNamespace(topics=lambda: dict(self.topics), read=self.read, ids=self.ids, cluster_id="c")
+        self.watch._look(told)
+
+    def commit(self, group, offset):
+        key, value = encode_commit_key(group, "t", 0), encode_commit_value(offset, self.now_ms)
+        self.lag.intake.take([key], [value], read_ms=self.now_ms, live=True)
+
+
+def test_a_list_that_lacks_a_topic_once_takes_no_offsets_with_it():
+    """A broker that has just begun may tell of no topic at all; a group that stopped would never be back."""
+    looked = Looked()
+    looked.look()
+    looked.commit("g", 90)
+    there = looked.topics
+    for _ in range(6):  # until the next list
+        looked.topics = {}
+        looked.look()
+        looked.topics = there
+    assert looked.lag.slots.used == 1
+    looked.look()
+    assert looked.lag.topics == {"t": 1, TOPIC: 1}
+    looked.topics = {TOPIC: there[TOPIC]}
+    for _ in range(8):
+        looked.look()
+    assert (looked.lag.slots.used, looked.lag.topics) == (0, {TOPIC: 1})
+
+
+def test_a_topic_that_is_back_after_a_list_without_it_is_known_as_another_at_once():
+    looked = Looked()
+    looked.look()
+    looked.commit("g", 90)
+    looked.look()
+    assert looked.lag.ids["t"] == "first"
+    there = looked.topics
+    for _ in range(6):
+        if not looked.watch._lacking:
+            looked.topics = {TOPIC: there[TOPIC]}
+            looked.look()
+    looked.topics, looked.id, looked.end = there, "second", 95
+    looked.look()
+    assert looked.lag.ids["t"] == "second"
+    looked.look()
+    looked.lag.note_read(0, looked.now_ms)
+    assert looked.lag.see(looked.now_ms).rows.reason.tolist()[:1] == [Reason.RECREATED]
+
+
+class Pretended:
+    """The client of a reader: what it hands over, and where it stands."""
+
+    def __init__(self, reader):
+        self.batches, self.at = [], {}
+        reader._bulk = self
+
+    def open(self, partitions):
+        pass
+
+    def take(self, **_):
+        return self.batches.pop(0) if self.batches else Batch([], [])
+
+    def positions(self):
+        return dict(self.at)
+
+    def close(self):
+        pass
+
+
+def begun(looked, starts, ends):
+    reader = CommitsReader(None, looked.lag, looked.watch.lock, cluster="A", clock=looked.clock)
+    reader._ending.set()
+    pretended = Pretended(reader)
+    reader.run(starts, ends)
+    looked.watch.reader = reader
+    return reader, pretended
+
+
+def test_who_commits_behind_an_open_transaction_has_not_stopped():
+    """Only what is decided can be read, in the whole partition: also of groups that know no transactions."""
+    looked = Looked()
+    reader, client = begun(looked, {0: 0}, {0: 50})
+    client.at = {0: 50}
+    looked.look()
+    reader._take()
+    looked.commit("g", 90)
+    for _ in range(30):  # the group commits on, and nobody can read it
+        looked.committed_end += 1
+        looked.end += 1
+        looked.look()
+        reader._take()
+        reason = Reason(int(looked.lag.see(looked.now_ms).rows.reason[0]))
+        assert reason not in {Reason.STOPPED, Reason.STALLED}
+    assert reason is Reason.COMMITS_STALE
+    looked.stable_end = looked.committed_end
+    client.at = {0: looked.committed_end}
+    looked.look()
+    reader._take()
+    assert Reason(int(looked.lag.see(looked.now_ms).rows.reason[0])) is not Reason.COMMITS_STALE
+
+
+def test_a_partition_that_is_away_as_the_reading_begins_is_not_taken_for_read():
+    looked = Looked()
+    reader, client = begun(looked, {0: 0, 1: 0}, {0: 50, 1: -1})
+    reader.expect({0: 50}, looked.now_ms)
+    client.at = {0: 50}
+    reader._take()
+    assert reader.progress.ready_after_s is None
+    assert reader.progress.problem == f"Partition 1 of {TOPIC} is not there to be read: see its leader."
+    assert looked.lag.read_to_ms == -1
+    reader.expect({0: 50, 1: 7, 2: 0}, looked.now_ms)
+    reader._take()
+    assert reader.progress.ready_after_s is None
+    assert looked.lag.read_to_ms == -1
+    assert reader.progress.problem != ""
+    old = encode_commit_value(5, looked.now_ms - 3_600_000)
+    client.batches, client.at = [Batch([encode_commit_key("g", "t", 0)], [old])], {0: 50, 1: 7}
+    reader._take()
+    assert reader.progress.ready_after_s is not None
+    assert looked.lag.intake.seen_ms[0] == looked.now_ms - 3_600_000  # it was there before
+    assert reader.progress.problem == ""
+
+
+async def test_a_watch_tells_the_reader_of_partitions_whose_ends_did_not_come(monkeypatch):
+    looked, found = Looked(), []
+    looked.topics[TOPIC] = Listed(TOPIC, (1, None))
+    looked.watch._listed = looked.topics
+
+    class Reader(Reading):
+        def run(self, starts, ends):
+            found.append((starts, ends))
+
+        def expect(self, ends, _at_ms):
+            found.append(ends)
+
+    def read(partitions, which):
+        return [{Which.START: 3, Which.END: 9, Which.STABLE: 7}[which], -1]
+
+    monkeypatch.setattr(watching, "CommitsReader", Reader)
+    await (await looked.watch._begin(SimpleNamespace(read=read)))
+    assert found == [{0: 9}, ({0: 3, 1: 0}, {0: 7, 1: -1})]
+
+
+def test_ids_are_asked_of_topics_that_the_cluster_has_and_of_no_others():
+    """The client raises for a name like the empty one, which would end the process."""
+    looked, asked = Looked(), []
+    looked.ids = lambda topics: asked.append(list(topics)) or {}
+    looked.look()
+    looked.commit("g", 90)
+    keys = [encode_commit_key("g", topic, 0) for topic in ("", "gone")]
+    looked.lag.intake.take(
+        keys, [encode_commit_value(5, looked.now_ms)] * 2, read_ms=looked.now_ms, live=True
+    )
+    looked.look()
+    assert asked == [[], ["t"]]

@@ -195,6 +195,7 @@ def test_a_marker_as_the_last_record_does_not_keep_it_from_being_ready(monkeypat
 
     lock = threading.Lock()
     reader = CommitsReader(None, lag, lock, cluster="A", clock=SimpleNamespace(wall_s=wall_s))
+    reader.expect({0: 10}, NOW)
     reader.run({0: 0}, {0: 10})
     assert reader.progress.ready_after_s is not None
     assert reader.progress.read_records == 10

@@ -60,3 +60,10 @@ def test_a_name_that_is_none_or_another_s_is_a_problem_at_its_line(tmp_path, nam
     ((found, sentence),) = problems(tmp_path, **names)
     assert found == key
     assert said in sentence
+
+
+def test_an_alias_may_be_longer_than_a_name_for_burrow(tmp_path):
+    long = "B" * 201
+    path = tmp_path / "mirrorwatch.yml"
+    path.write_text(BASE.format(a="", b="").replace("  B:", f"  {long}:").replace("->B", f"->{long}"))
+    assert read_configuration(path, environ={}).burrow_names == {"A": "A", long: long}

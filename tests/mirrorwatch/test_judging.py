@@ -193,3 +193,19 @@ async def test_an_answer_that_cannot_be_read_is_told_and_leaves_the_canary_alone
     assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY
     await monitor.follow({"flows": answered.documents()})
     assert monitor.said == {}
+
+
+async def test_between_two_flows_of_an_answer_others_have_their_turn(monitor, answered):
+    (one,) = answered.documents()
+    turns = []
+
+    async def waits():
+        while True:
+            turns.append([monitor.lagging.evidence(name).verdict for name in ("A->B", "B->A")])
+            await asyncio.sleep(0)
+
+    waiting = asyncio.create_task(waits())
+    await monitor.follow({"flows": [one, one | {"flow": "B->A"}]})
+    waiting.cancel()
+    assert [Verdict.HEALTHY, Verdict.UNKNOWN] in turns
+    assert monitor.lagging.evidence("B->A").verdict is Verdict.HEALTHY

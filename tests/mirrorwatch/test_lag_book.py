@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from fleet.judgement import beside, judge
 from fleet.judgement_words import HOLD_S
 from fleet.vocabulary import Cause, Verdict
+from lagmon import mirror_rows
 from mirrorwatch.lag_book import COUNTED_S, STALE_S, LagBook
+from mirrorwatch.lag_evidence import MOST_LISTED
+from tests.fleet.offsets import seen
 from tests.mirrorwatch.answered import CANARY, Answered
 
 NS = 1_000_000_000
@@ -259,3 +265,70 @@ def test_every_instant_moves_with_a_wall_clock_that_is_set(running):
     assert after.since_at == before.since_at - 3600
     assert after.moved_at == before.moved_at - 3600
     assert [one.at for one in after.findings] == [one.at - 3600 for one in before.findings]
+
+
+def test_a_flow_that_an_answer_leaves_out_is_known_for_a_while_only(running):
+    for _ in range(2):
+        running.flow.now += 6_000
+        running.answer([])
+    found = running.evidence()
+    assert (found.verdict, found.lag_s) == (Verdict.UNKNOWN, None)
+    assert found.sentence == "The lag monitor has told nothing of this flow for 12 s."
+
+
+def test_a_flow_whose_answer_cannot_be_read_is_known_for_a_while_only(running):
+    running.flow.now += int(STALE_S * 1000) + 1
+    with pytest.raises(KeyError):
+        running.answer([{"flow": "A->B"}])
+    running.book.fall_silent("Its answer cannot be read.")
+    assert (running.evidence().verdict, running.evidence().sentence) == (
+        Verdict.UNKNOWN,
+        "Its answer cannot be read.",
+    )
+
+
+def listing(scene, name, count=MOST_LISTED):
+    """Let another process of the monitor list losses, all that one answer may hold of them."""
+    scene.flow.now += 10_000
+    scene.incarnation += 1
+    found = [told(topic=f"{name}-{number}", at_ms=scene.flow.now) for number in range(count)]
+    scene.answer([scene.flow.document() | {"findings": found}])
+
+
+def test_of_too_many_findings_the_newest_are_kept_beside_a_step_back(running):
+    for name in ("one", "two", "three"):
+        listing(running, name)
+    back = {"verdict": "repeating", "cause": "duplicating", "sentence": "It went back."}
+    running.answer([running.flow.document() | back])
+    found = running.evidence()
+    losses = [one for one in found.findings if one.verdict is Verdict.LOSING]
+    assert {one.topic.split("-")[0] for one in losses} == {"two", "three"}
+    assert [one.sentence for one in found.findings if one not in losses] == ["It went back."]
+    assert found.more_found
+
+
+def test_that_an_answer_lists_all_that_it_may_is_known(running):
+    listing(running, "one", MOST_LISTED - 1)
+    assert not running.evidence().more_found
+    listing(running, "one")
+    assert running.evidence().more_found
+    assert running.evidence(STALE_S + 1).more_found
+    assert MOST_LISTED == mirror_rows.LISTED
+
+
+def test_where_retention_overtook_one_task_the_canary_s_own_offsets_tell_that_another_moves(running):
+    def copy_probes():
+        for topic, number in list(running.flow.ends):
+            running.flow.write(1, topic, number, copied=topic == CANARY)
+            if topic == CANARY:
+                running.flow.commit(topic, number)
+
+    running.go(60, copy_probes)
+    running.flow.starts["orders", 0] = 100
+    found = running.go(60, copy_probes).evidence()
+    assert (found.verdict, found.cause, found.standing) == (Verdict.STALLED, Cause.TASK_STUCK, ("orders",))
+    told = seen(offsets=replace(found, since_at=running.flow.now_at - 3600))
+    worst = judge(told, now_at=running.flow.now_at)
+    right_now = beside(told, worst, now_at=running.flow.now_at)
+    assert (worst.verdict, worst.cause) == (Verdict.LOSING, Cause.OVERTAKEN)
+    assert (right_now.verdict, right_now.cause) == (Verdict.STALLED, Cause.TASK_STUCK)

@@ -21,6 +21,7 @@ from lagmon.sync_queue import MOST_HANDED, SyncQueue, WaitingSync
 from lagmon.sync_tables import Cursor, crowded, cursor_of, pairs_of, thin_places, write_syncs
 from lagmon.sync_thinning import Thinning
 from mirrorwatch import sync_keeping
+from mirrorwatch.sync_id_keeping import TopicIdKeeper
 from mirrorwatch.sync_keeping import ASK_S, FRESH, WHERE, SyncKeeper
 from runtime.store import Store
 from tests.runtime.fake_clock import FakeClock
@@ -415,6 +416,17 @@ async def test_ids_that_no_pair_can_be_about_go(scene):
     await watch(scene, keeper, 10, source="s2")
     await watch(scene, keeper, 3700, source="s2")
     assert [one[1] for one in await spans(scene)] == ["s2"]
+
+
+async def test_what_is_kept_of_ids_in_memory_does_not_grow_with_topics_that_are_gone(scene):
+    keeper = TopicIdKeeper(scene.store, scene.topic, keep_ms=2 * DAY_S * 1000)
+    for number in range(50):
+        scene.topic.ids.clear()
+        scene.topic.see(f"t{number}", "source", f"id{number}")
+        await keeper.look(FLOW)
+        await keeper.forget(int(scene.clock.wall_s() * 1000))
+        scene.clock.advance(DAY_S)
+    assert len(keeper._seen[FLOW]) == len(keeper._written_ms) == 3
 
 
 async def test_an_id_is_written_once_the_store_takes_it(scene, monkeypatch):

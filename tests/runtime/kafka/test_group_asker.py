@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
+import queue
 import signal
 from pathlib import Path
 
 import pytest
 
 from fleet.errors import UnavailableError
+from runtime.kafka import group_asker
 from runtime.kafka.group_asker import GroupAsker
-from runtime.kafka.group_offsets import Failed
+from runtime.kafka.group_offsets import Failed, GroupsOfAnyKind
 from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually
 
@@ -100,3 +103,11 @@ def test_it_ends_when_it_is_told_to_and_with_whoever_started_it(asker):
     asker.ask(["one"])  # not answered yet
     asker.end()
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_an_answer_in_the_midst_of_which_the_process_ended_is_none():
+    answers = queue.SimpleQueue()
+    whole = b'{"kind": "GroupsOfAnyKind", "others": 3}\n'
+    group_asker._listen(io.BytesIO(whole + whole[:20]), answers)
+    assert answers.get_nowait() == GroupsOfAnyKind(3)
+    assert answers.empty()
