@@ -51,21 +51,29 @@ class Client:
 
     def __init__(self, config, **_others):
         self.config, self.assigned, self.paused, self.closed = config, [], [], False
+        self.held = set()
         self.made.append(self)
 
     def assign(self, places):
         self.assigned = [(one.topic, one.partition, one.offset) for one in places]
+        self.silent = set(self.held)  # a pause outlasts an assignment
 
     def unassign(self):
         self.assigned = []
 
     def pause(self, places):
         self.paused += [(one.topic, one.partition) for one in places]
+        self.held |= {(one.topic, one.partition) for one in places}
+
+    def resume(self, places):
+        self.held -= {(one.topic, one.partition) for one in places}
+        self.silent = set(self.held)
 
     def consume(self, most, wait_s):
         assert self.assigned
         assert (most, wait_s) == (500, 0.1)
-        return self.batches.pop(0) if self.batches else []
+        batch = self.batches.pop(0) if self.batches else []
+        return [one for one in batch if (one.topic(), one.partition()) not in self.silent]
 
     def close(self):
         self.closed = True
@@ -148,6 +156,12 @@ def test_the_client_is_kept_from_look_to_look_and_made_anew_after_it_was_let_go(
         if turn == 1:
             looks.close()
     assert [one.closed for one in client.made] == [True, False]
+
+
+def test_a_place_answers_at_every_look(client, looks):
+    for _ in range(2):
+        client.batches[:] = [[Message(("t", 0), 18)]]
+        assert looks.look({("t", 0): 5}).records == {("t", 0): 18}
 
 
 def test_settings_that_the_client_does_not_accept_are_told_as_ours(monkeypatch):
