@@ -112,9 +112,9 @@ What the verdict was on the way: a restart or an outage is `stalled` only while 
 canary a failed or paused connector looks like a mirror that stands: which of them it is, the mirror's own
 states tell, and a canary does not read those. A target that stamps its own time changes no byte that the
 canary compares: that is for the audit. Records that were routed into another topic are missing to a canary
-that reads its own. A source topic that is re-created under a stopped mirror ends the warm-up of the flow: what the
-mirror then skips of the new topic was sent as warm-up, stands in the books as that, and is for the inventory
-to tell.
+that reads its own. A source topic that is re-created under a stopped mirror ends the warm-up of the flow:
+what the mirror then skips of the new topic was sent as warm-up, stands in the books as that, and is for the
+inventory to tell.
 
 {_ACCEPTED}
 {_missing(results)}"""

@@ -158,7 +158,8 @@ def test_the_client_is_kept_from_look_to_look_and_made_anew_after_it_was_let_go(
     assert [one.closed for one in client.made] == [True, False]
 
 
-def test_a_place_answers_at_every_look(client, looks):
+def test_a_place_answers_at_every_look(client):
+    looks = Gaps(SETTINGS, cluster="A", name="A-tails", clock=Ticking())
     for _ in range(2):
         client.batches[:] = [[Message(("t", 0), 18)]]
         assert looks.look({("t", 0): 5}).records == {("t", 0): 18}
