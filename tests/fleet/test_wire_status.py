@@ -71,3 +71,9 @@ def test_anything_is_read_or_refused(key, content):
             decode_status(each, content)
         except MalformedError:
             continue
+
+
+def test_half_a_character_in_a_trace_is_replaced():
+    value = b'{"state": "FAILED", "trace": "bad \\ud800 record\\nat x"}'
+    told = decode_status(b"status-task-MirrorSourceConnector-0", value)
+    assert told.trace == "bad ? record"
