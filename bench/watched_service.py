@@ -46,7 +46,7 @@ class WatchedService(Service):
         lag: Mapping[str, str] | None = None,
         module: str = "",
     ) -> None:
-        document = {"mm2": str(mm2), "canary": dict(canary)} | ({} if lag is None else {"lag": dict(lag)})
+        document = {"mm2": str(mm2), "canary": dict(canary), "lag": dict(lag or {"commits": "off"})}
         super().__init__(folder, document, module=module)
 
     def get(self, path: str) -> bytes:

@@ -40,15 +40,15 @@ Where several causes are right, or one on the way, each is true while it is told
   nothing else is told before."""
 
 
-def table(results: Mapping[str, Result]) -> str:
-    """Return the table of every drill that has a result, in the order of the list."""
-    return "\n".join([_HEAD, *_rows(results)])
+def table(results: Mapping[str, Result], *, by_offsets: bool = False) -> str:
+    """Return the table of every drill of a kind that has a result, in the order of the list."""
+    return "\n".join([_HEAD, *_rows(results, by_offsets=by_offsets)])
 
 
-def _rows(results: Mapping[str, Result]) -> Iterator[str]:
+def _rows(results: Mapping[str, Result], *, by_offsets: bool) -> Iterator[str]:
     for drill in DRILLS:
         result = results.get(drill.label)
-        if result is not None:
+        if result is not None and drill.by_offsets is by_offsets:
             yield _row(drill, result)
 
 
@@ -117,7 +117,27 @@ what the mirror then skips of the new topic was sent as warm-up, stands in the b
 inventory to tell.
 
 {_ACCEPTED}
+
+## Without a canary, by offsets alone
+
+The same stack, and a service with `canary: {{mode: off}}`: what it says of a flow comes from the offsets that
+the mirror's worker writes, from both logs and from the topics' ids. The mirror has MirrorMaker's own defaults
+here (offset flush 60 s, refresh of topics and groups 600 s, checkpoints 60 s), except for
+{_quickly()}, whose faults are no matter of
+the flush: those run with the quick settings of above. So a standstill shows after two flushes and two looks
+at the logs at the latest, 144 s.
+
+{table(results, by_offsets=True)}
+
+Where no alarm is expected, a row is right only if nothing but `unknown` or a cause that stands as 'on the
+way' was said. What was deleted unread of a mirror that stands is `stalled` as `overtaken` at first and
+`losing` as well; a mirror that has passed it is `losing` once the number is certain.
 {_missing(results)}"""
+
+
+def _quickly() -> str:
+    names = [f"`{one.label}`" for one in DRILLS if one.by_offsets and not one.settings]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _quick() -> str:

@@ -38,6 +38,8 @@ class Result:
             return "the expected was not said"
         alarms = {drill.verdict, drill.then}
         causes = {drill.cause, Cause.UNEXPLAINED, None, *drill.accepted}
+        if drill.by_offsets and drill.verdict is None:
+            causes -= {Cause.UNEXPLAINED}  # nothing is wrong, so there is nothing to explain
         for at, verdict, cause in self.said:
             if verdict in ALARMS and Verdict(verdict) not in alarms:
                 return f"{verdict} was said"

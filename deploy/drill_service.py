@@ -41,7 +41,8 @@ class Watched(Service):
         if by_offsets:
             document |= {"canary": {"mode": "off"}, "lag": {"commits": "topic"}}
         else:
-            document |= {"canary": {"topic": topic, **canary}}
+            # What the canary finds by itself: offsets would tell some of it too.
+            document |= {"canary": {"topic": topic, **canary}, "lag": {"commits": "off"}}
         super().__init__(folder, document)
         self._by_offsets = by_offsets
 

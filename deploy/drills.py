@@ -70,7 +70,7 @@ def main() -> None:
     ):
         for group in groups(wanted):
             failed += bench.run(group, keep)
-    print(table(results))
+    print(table(results), table(results, by_offsets=True), sep="\n\n")
     if chosen.write is not None:
         chosen.write.write_text(page(results), encoding="utf-8")
     wrong = [one for one in wanted if one.label in results and results[one.label].wrong(one)]

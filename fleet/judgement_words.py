@@ -124,4 +124,4 @@ def clause(sentence: str) -> str:
 def ended(sentence: str) -> str:
     """Return a sentence of another part with a full stop at its end."""
     text = sentence.strip()
-    return text if text.endswith((".", "!", "?")) or not text else f"{text}."
+    return text if text.endswith((".", "!", "?", ".)", "!)", "?)")) or not text else f"{text}."

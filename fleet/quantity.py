@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: `500ms`, `5s`, `2m`, `1h`, `28d`; `10MB`, `1TB`."""
+"""Durations, sizes and numbers as people write them: `500ms`, `5s`, `28d`; `10MB`, `1TB`; `1 record`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,11 @@ def duration_text(seconds: float) -> str:
             rest = whole % size // lesser_size
             return f"{whole // size} {unit}" + (f" {rest} {lesser}" if rest else "")
     return f"{whole} s"
+
+
+def count_text(count: int, what: str) -> str:
+    """Write how many there are: `1 record`, `3 records`."""
+    return f"1 {what}" if count == 1 else f"{count} {what}s"
 
 
 def bytes_text(count: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.judgement_words import MAX_ROWS, Judgement, clause, ended, holding, pause_s
-from fleet.quantity import duration_text
+from fleet.quantity import count_text, duration_text
 from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | No
     lag = flow.lag
     if lag is None:
         return None
-    held = sorted((one for one in holding(lag.findings, now_at) if one.verdict is verdict), key=_when)
+    held = _once([one for one in holding(lag.findings, now_at) if one.verdict is verdict])
     if held:
         return Judgement(
             verdict, held[-1].cause, _found_sentence(flow, held, now_at), _rows(held), ended=True
@@ -52,6 +52,17 @@ def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Caus
     held = [] if lag is None else [one for one in holding(lag.findings, now_at) if one.topic == topic]
     held = sorted((one for one in held if one.verdict is verdict), key=_when)
     return held[-1].cause if held else None
+
+
+def _once(found: Sequence[LagFinding]) -> list[LagFinding]:
+    """Return findings, oldest first; one without a number is left out beside one of the same that has it."""
+    counted = {(one.cause, one.topic, one.partition) for one in found if one.records is not None}
+    kept = [
+        one
+        for one in found
+        if one.records is not None or (one.cause, one.topic, one.partition) not in counted
+    ]
+    return sorted(kept, key=_when)
 
 
 def _when(finding: LagFinding) -> float:
@@ -107,7 +118,7 @@ def _total(counts: _Counts, *, least: bool) -> str:
     known = [count for count in counts.values() if count is not None]
     if not known:
         return "records"
-    return f"{'at least ' if least or len(known) < len(counts) else ''}{_records(sum(known))}"
+    return f"{'at least ' if least or len(known) < len(counts) else ''}{count_text(sum(known), 'record')}"
 
 
 def _records_of(held: Sequence[LagFinding], *, least: bool) -> str:
@@ -125,10 +136,6 @@ def _records_of(held: Sequence[LagFinding], *, least: bool) -> str:
     )
     more = len(where) - SHOWN_PARTITIONS
     return f"{_total(counts, least=least)} ({shown}{f' and {more} more' if more > 0 else ''})"
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"
 
 
 def _rows(held: Sequence[LagFinding]) -> tuple[Evidence, ...]:

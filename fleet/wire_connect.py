@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _KEY = "key of a source offset"
 _VALUE = "value of a source offset"
 _MAX_PARTITION = (1 << 31) - 1
-_MAX_OFFSET = (1 << 63) - 1
+_MAX_OFFSET = (1 << 63) - 2  # the next offset, N+1, has to fit into a long too
 
 
 def decode_source_offset(

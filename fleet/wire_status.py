@@ -56,9 +56,14 @@ def decode_status(key: bytes | None, value: bytes | None) -> TaskState | None:
     state, trace = content.get("state"), content.get("trace") or ""
     if not isinstance(state, str) or not state.isalpha() or len(state) > 20 or not isinstance(trace, str):
         raise MalformedError("A state is no word, or its trace no text.")
+    return TaskState(connector, task, state, first_line(trace))
+
+
+def first_line(trace: str) -> str:
+    """Return what is kept of a trace, as text that can be written everywhere."""
     first = next(iter(trace.splitlines()), "")[:MAX_TRACE_CHARS]
     # JSON can spell half of a character, which no page and no log can write.
-    return TaskState(connector, task, state, first.encode("utf-8", "replace").decode("utf-8"))
+    return first.encode("utf-8", "replace").decode("utf-8")
 
 
 def _object(value: bytes) -> dict[str, object] | None:

@@ -218,7 +218,8 @@ class AdminRounds:
             return self._without_list
         if self.failing:
             count, why = len(self.failing), next(iter(self.failing.values()))
-            return f"of {self._plan.groups:,} groups {count:,} did not tell where they stand; of one: {why}"
+            groups = "1 group" if self._plan.groups == 1 else f"{self._plan.groups:,} groups"
+            return f"of {groups} {count:,} did not tell where they stand; of one: {why}"
         return ""
 
     def _now_s(self) -> float:

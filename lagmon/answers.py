@@ -75,7 +75,11 @@ class Answers:
             "group_counts": groups.counts,
         }
         if mirrors is not None:
-            self._answers |= {"flows": mirrors.answer_flows, "flow": mirrors.answer_flow}
+            self._answers |= {
+                "flows": mirrors.answer_flows,
+                "flow": mirrors.answer_flow,
+                "connect_states": mirrors.take_states,
+            }
         if syncs is not None:
             self._answers |= {"syncs": syncs.answer, "sync_ids": syncs.ids}
 

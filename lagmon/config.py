@@ -15,13 +15,13 @@ class CommitsFrom(StrEnum):
 
     TOPIC = "topic"
     ADMIN = "admin"  # the Admin API, group by group
-    OFF = "off"  # nowhere: groups are not watched
+    OFF = "off"  # nowhere: there is no lag monitor
 
 
 class LagConfig(Section):
     """Which groups are watched, and what is told of them."""
 
-    commits: CommitsFrom = CommitsFrom.OFF
+    commits: CommitsFrom = CommitsFrom.TOPIC
     groups: str = ".*"
     groups_exclude: str = "console-consumer-.*"
     per_partition: Flag = False  # tell the lag of each partition as a series of its own
@@ -29,7 +29,7 @@ class LagConfig(Section):
 
     @property
     def on(self) -> bool:
-        """Tell whether groups are watched."""
+        """Tell whether groups and mirrors are judged from their offsets."""
         return self.commits is not CommitsFrom.OFF
 
     @field_validator("groups", "groups_exclude")

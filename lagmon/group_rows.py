@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lagmon.place_looks import looks_of
 from lagmon.time_lag import LagKind
 from lagmon.words import RANK, STATUS_OF, Reason
@@ -61,28 +59,21 @@ def _owner(owner: Owner | None) -> dict[str, Any]:
 def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
     place = _place(lag, slot)
     seconds = float(sight.lag_s[slot])
-    committed = int(lag.rings.offset[slot, -1])
     return {
         "status": _status(sight, slot).name,
         "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
         "sentence": sight.rows.sentence(slot),
         "since_ms": _known(int(sight.rows.since_ms[slot])),
-        "committed_offset": committed,
-        "readable_from": _readable_from(lag, place, committed),
-        "end_offset": int(lag.heads.end[place]),
-        "start_offset": int(lag.heads.start[place]),
+        "committed_offset": int(sight.rows.offset[slot]),
+        "readable_from": _known(int(sight.readable_from[slot])),  # nothing is to be read before it
+        "end_offset": int(sight.end[slot]),
+        "start_offset": int(sight.start[slot]),
         "lag_records": _known(int(sight.rows.lag[slot])),
         "lag_s": round(seconds, 3) if seconds >= 0 else None,
         "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
         "commits": [{"offset": offset, "committed_at_ms": at_ms} for offset, at_ms in _commits(lag, slot)],
         "ends": looks_of(lag.heads, place),
     }
-
-
-def _readable_from(lag: ClusterLag, place: int, committed: int) -> int | None:
-    """Return the offset behind the committed one before which nothing is to be read, where that is known."""
-    at = np.array([place], np.int32)
-    return _known(int(lag.readable.readable_from(at, np.array([committed]))[0]))
 
 
 def _commits(lag: ClusterLag, slot: int) -> list[tuple[int, int]]:

@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from runtime.logs import Logger
 
 LINGER_S = 8.0
+LEAVE_S = 2.0  # from the word to stop on; a question to a cluster that is away may take ten more
 NICER = 5  # than the service, whose taps time the canary
 
 
@@ -110,6 +112,9 @@ async def serve(orders: Orders) -> None:
                 )
             )
         await stopping.wait()
+        # Threads that wait for a cluster cannot be called off, and the service waits for us. There is nothing
+        # to lose: what we know was asked for before.
+        loop.call_later(LEAVE_S, os._exit, 0)
     server.close()
 
 
@@ -149,11 +154,17 @@ async def _end_with_input(stopping: asyncio.Event) -> None:
 def main() -> None:
     """Read the orders, one line of JSON, and serve."""
     orders = read_orders(json.loads(_line()))
-    os.nice(NICER)
+    step_back()
     logs.configure(
         form=orders.log_format, level=orders.log_level, stream=sys.stderr, redactor=Redactor(orders.secrets)
     )
     asyncio.run(serve(orders))
+
+
+def step_back() -> None:
+    """Leave the processor to the service where both want it; where that is refused, do without."""
+    with suppress(OSError):  # by a sandbox, such as the one of deploy/systemd
+        os.nice(NICER)
 
 
 def _line() -> bytes:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from fleet.vocabulary import Verdict
+from lagmon.connect_states import take_states
 from lagmon.mirror_movement import movement_document
 from lagmon.mirror_pages import partition_page
 from lagmon.mirror_rows import flow_document
@@ -90,6 +91,12 @@ class MirrorAnswers:
         for row in (row for document in told for row in document["worst"]):
             row.pop("commits", None)
         return Answer({"status": 200}, [json.dumps({"flows": told}).encode()])
+
+    def take_states(self, question: dict[str, Any]) -> Answer:
+        """Take in what Kafka Connect says of the mirrors' tasks."""
+        with self.held():
+            take_states(self.flows, question)
+        return Answer()
 
     def answer_flow(self, question: dict[str, Any]) -> Answer:
         """Answer with one flow and a page of its partitions, the worst first."""

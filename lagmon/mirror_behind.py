@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.rules_sentences import instant_text
@@ -108,9 +109,10 @@ def _finding(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[
         last_offset=now[0] - 1,
         proved=False,
         sentence=(
-            f"Of {topic}-{partition} the mirror passed {passed} offsets ({before[0]} to {now[0] - 1}) since "
-            f"{instant_text(before[2])}, and {remote} on {target} grew by {came}: {passed - came} stayed "
-            "behind. Markers of transactions, aborted records and gaps of compaction do so too; an audit "
-            "(mirrorwatch checksum) tells whether records are missing."
+            f"Of {topic}-{partition} the mirror passed {count_text(passed, 'offset')} "
+            f"({before[0]} to {now[0] - 1}) since {instant_text(before[2])}, and {remote} on {target} "
+            f"grew by {came}: {passed - came} stayed behind. Markers of transactions, aborted records "
+            "and gaps of compaction do so too; an audit (mirrorwatch checksum) tells whether records are"
+            " missing."
         ),
     )

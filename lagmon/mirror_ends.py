@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_findings import MirrorFinding
 from lagmon.rules_sentences import instant_text
@@ -91,10 +92,11 @@ def lost_copies(topic: str, remote: str, target: str, held: Held, *, now_ms: int
             last_offset=end - 1,
             side="target",
             sentence=(
-                f"{remote} on {target} was made anew (seen at {instant_text(now_ms)}): the {end - start} "
-                f"records that its partition {partition} held at {instant_text(held.at_ms)}, offsets {start} "
-                f"to {end - 1} there, are gone, and the mirror goes on behind them: it sends none of them "
-                "again."
+                f"{remote} on {target} was made anew (seen at {instant_text(now_ms)}): the "
+                f"{count_text(end - start, 'record')} that its partition {partition} held at "
+                f"{instant_text(held.at_ms)}, offsets {start} to {end - 1} there, "
+                f"{'is' if end - start == 1 else 'are'} gone, and the mirror goes on behind: it sends none "
+                "of that again."
             ),
         )
         for partition, (start, end) in enumerate(zip(starts, held.ends.tolist(), strict=True))

@@ -2,8 +2,11 @@
 
 Such a topic has a copy that stays empty; the source has records, and the mirror writes no offset for any of
 them while those of other topics move. A task that hangs looks alike, so nothing is said while any partition
-of the flow stands. A copy that was seen to be made after the topic was made by the mirror, which so knows of
-the topic; for any other it may yet have to find it, as long as it takes to look for topics anew.
+of the flow stands. A mirror that leaves aborted transactions out does the same with a topic of such alone, so
+of that it is a suspicion.
+
+A copy that was seen to be made after the topic was made by the mirror, which so knows of the topic; for any
+other it may yet have to find it, as long as it takes to look for topics anew.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_findings import MirrorFinding
 from lagmon.mirror_sight import STOPPED
@@ -60,14 +64,19 @@ class Filtered:
         ends = flow.readable_ends
         heads, remote, target = flow.source.heads, flow.topics.remote[topic], flow.order.flow.target
         since = instant_text(self._since_ms[topic])
+        committed_only = flow.order.flow.isolation_level == "read_committed"
+        aborted = (
+            " They may all be of aborted transactions, which it does not copy." if committed_only else ""
+        )
         found = []
         for partition, place in enumerate(flow.source.places.of(topic)):
             start, end = max(0, int(heads.start[place])), int(ends[place])
             if end > start:
                 sentence = (
-                    f"{topic}-{partition} has {end - start} records on {flow.order.flow.source}, {start} to "
-                    f"{end - 1}, and its copy {remote} on {target} has never had any: the mirror copies "
-                    f"other topics and none of these, since {since} at the latest."
+                    f"{topic}-{partition} has {count_text(end - start, 'record')} on "
+                    f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "
+                    "never had any: the mirror copies other topics and none of these, since "
+                    f"{since} at the latest.{aborted}"
                 )
                 found.append(
                     MirrorFinding(
@@ -78,6 +87,7 @@ class Filtered:
                         records=end - start,
                         first_offset=start,
                         last_offset=end - 1,
+                        proved=not committed_only,
                         sentence=sentence,
                     )
                 )

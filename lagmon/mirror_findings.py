@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 HELD_MS = 900_000  # as the canary's are (interface.md, Verdict and cause)
 
-_VERDICTS = {Cause.RETIMED: Verdict.ALTERED}  # all others are about records that are not there
+# All others are about records that are not there.
+_VERDICTS = {Cause.RETIMED: Verdict.ALTERED, Cause.DUPLICATING: Verdict.REPEATING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

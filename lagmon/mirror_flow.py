@@ -14,9 +14,11 @@ import numpy as np
 from lagmon import mirror_overtaken, mirror_tails
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_behind import LeftBehind
+from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_filtered import Filtered
 from lagmon.mirror_losses import MirrorLosses
 from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP, OFFSET_SYNCS
+from lagmon.mirror_rewinds import Rewinds
 from lagmon.mirror_settings import MirrorSettings, retention_of
 from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
 from lagmon.mirror_starts import StartLooks
@@ -24,7 +26,7 @@ from lagmon.mirror_states import MirrorStates
 from lagmon.mirror_topics import MirrorTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,10 +35,13 @@ if TYPE_CHECKING:
     from lagmon.mirror_orders import MirrorOrder
     from lagmon.mirror_overtaken import Overtaken, Passing
     from lagmon.mirror_remade import Remade
+    from lagmon.mirror_steps import Step
     from lagmon.mirror_topics import Missing
 
 DEFAULT_REFRESH_S = 600.0
 MOST_KEPT = 1000
+IDS_WITHIN_MS = 60_000  # how long the id of a topic that is back is waited for
+_NOT_BACK = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class FlowSight:
     overtaken: tuple[Overtaken, ...]
     findings: tuple[MirrorFinding, ...] = ()
     undecided: tuple[Remade, ...] = ()  # source topics made anew of which it may still show what was copied
+    rewinds: Mapping[tuple[str, int], Step] = field(default_factory=dict)
+    uncounted: Mapping[tuple[str, int], Overtaken] = field(default_factory=dict)  # of those overtaken: as yet
 
 
 @dataclass(slots=True)
@@ -77,7 +84,10 @@ class MirrorFlow:
     settled_overtaken: deque[Overtaken] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
     _passing: dict[tuple[str, int], Passing] = field(default_factory=dict)  # of those that are open
     _filtered: Filtered = field(default_factory=Filtered)
+    _rewinds: Rewinds = field(default_factory=Rewinds)
     _behind: LeftBehind = field(default_factory=LeftBehind)
+    distance: DistanceBounds = field(default_factory=DistanceBounds)
+    _away: dict[str, int] = field(default_factory=dict)  # topics left out of a list: since when they are back
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
@@ -87,10 +97,11 @@ class MirrorFlow:
 
     def see(self, now_ms: int) -> FlowSight:
         """Judge every partition."""
-        self._follow_topics()
+        self._follow_topics(now_ms)
         if self.when_read is not None and self.read_to_ms >= 0:
             self.when_read(self)
             self.when_read = None
+        self.losses.forget_offsets(self)
         flow = self.order.flow
         places, target_places = self._find_places()
         sight = see(
@@ -107,6 +118,7 @@ class MirrorFlow:
             now_ms=now_ms,
         )
         self.starts.note(self.windows, sight, self.source.heads.start)
+        self.distance.note(self, sight)
         mirror_overtaken.follow(self, sight, self._passing)
         refresh_ms = int((flow.refresh_topics_interval_s or DEFAULT_REFRESH_S) * 1000)
         missing = (
@@ -114,24 +126,34 @@ class MirrorFlow:
             if self.read_to_ms >= 0 and self.source.topics and self.target.topics
             else []
         )
-        findings = self._findings(sight, now_ms, refresh_ms)
-        overtaken = mirror_overtaken.surely_lost(self, sight, self._passing)
-        left_out = {one.topic for one in findings if one.proved and one.code == "filtered"}
+        uncounted = mirror_overtaken.uncounted(self, sight, self._passing)
+        overtaken = (*self.settled_overtaken, *uncounted.values())
+        findings = self._findings(sight, overtaken, now_ms, refresh_ms)
+        left_out = {
+            one.topic
+            for one in findings
+            if one.code == "filtered" and self.windows.slot(one.topic, one.partition or 0) is None
+        }
         return FlowSight(
             now_ms,
             self.read_to_ms,
             sight,
             tuple(one for one in missing if (one.code, one.topic in left_out) != ("not_mirrored", True)),
-            tuple(overtaken),
+            overtaken,
             tuple(findings),
             tuple(self.losses.undecided(sight)),
+            self._rewinds.steps,
+            uncounted,
         )
 
-    def _findings(self, sight: MirrorSight, now_ms: int, refresh_ms: int) -> list[MirrorFinding]:
-        self.losses.look(self, now_ms)
+    def _findings(
+        self, sight: MirrorSight, overtaken: Sequence[Overtaken], now_ms: int, refresh_ms: int
+    ) -> list[MirrorFinding]:
+        self.losses.look(self, now_ms, cadence_ms=sight.cadence_ms)
         return [
-            *mirror_overtaken.findings(self, sight, self._passing),
+            *mirror_overtaken.findings(self, overtaken, now_ms),
             *self.losses.findings(),
+            *self._rewinds.look(self, sight),
             *self._filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
             *(self._behind.look(self, sight) if self.order.lag_from == CONNECT_OFFSETS else ()),
             *self.settings.look(self.topics.remote, self.target, now_ms),
@@ -187,7 +209,10 @@ class MirrorFlow:
         for topic, remote in self.topics.remote.items():
             if alias == self.order.flow.source and topic in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "source"), -1)
-                if self.topics.note_id(topic, "source", ids[topic], now_ms) is not None:
+                remade = self.topics.note_id(topic, "source", ids[topic], now_ms)
+                if topic in self._away:
+                    self._note_back(topic, is_another=remade is not None)
+                if remade is not None:
                     self.windows.begin_anew(topic)
                     self._behind.begin_anew(topic)
                     self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
@@ -212,25 +237,49 @@ class MirrorFlow:
         if retention_ms is not None:
             self.retention_ms[topic] = retention_ms
 
-    def _follow_topics(self) -> None:
-        if not self.source.topics:
+    def _follow_topics(self, now_ms: int) -> None:
+        """Keep what is known of a topic that is left out of a list until its id tells if it is another."""
+        there = self.source.topics
+        if not there:
             return
-        self.topics.note_source(self.source.topics)
+        self.topics.note_source(there)
         self.source.mirrored[self.order.name] = self.topics.remote.keys()
-        for topic in {topic for topic, _, _ in self.windows.slots()} - self.source.topics.keys():
-            self.losses.note_gone(self, topic)
-            self.windows.drop_topic(topic)
+        for topic in {topic for topic, _, _ in self.windows.slots()} - there.keys():
+            if self._away.get(topic) is None:
+                self.losses.note_gone(self, topic)
+            if (topic, "source") in self.topics.ids:
+                self._away[topic] = _NOT_BACK
+            else:
+                self._drop(topic)
+        for topic in self._away.keys() & there.keys():
+            back_ms = self._away[topic]
+            if back_ms == _NOT_BACK:
+                self._away[topic] = now_ms
+            elif now_ms - back_ms > IDS_WITHIN_MS:
+                self._drop(topic)
+
+    def _drop(self, topic: str) -> None:
+        self._away.pop(topic, None)
+        self.windows.drop_topic(topic)
+
+    def _note_back(self, topic: str, *, is_another: bool) -> None:
+        """Take note of the id of a topic that had been away."""
+        if is_another:
+            self._drop(topic)
+        else:
+            del self._away[topic]
+            self.losses.note_back(topic)
 
     def _find_places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        held = (self.source.topics, self.target.topics, self.windows.version)
+        held = (self.source.topics, self.target.topics, self.windows.version, frozenset(self._away))
         known = self._held and held[0] is self._held[0] and held[1] is self._held[1]
-        if known and held[2] == self._held[2] and self._places is not None:
+        if known and held[2:] == self._held[2:] and self._places is not None:
             return self._places
         count = len(self.windows)
         found = np.full((2, count), -1, np.int32)
         for topic, partition, slot in self.windows.slots():
             remote = self.topics.remote.get(topic)
-            if remote is None:
+            if remote is None or topic in self._away:
                 continue  # it was left out of the flow: its offset stays and says nothing
             on_source = self.source.places.of(topic)
             on_target = self.target.places.of(remote)
@@ -241,7 +290,7 @@ class MirrorFlow:
 
     def _recreated(self, count: int) -> NDArray[np.int64]:
         found = np.full(count, -1, np.int64)
-        newest = {one.topic: one.at_ms for one in self.topics.recreations if one.side == "source"}
+        newest = {topic: at_ms for (topic, side), at_ms in self.topics.remade_ms.items() if side == "source"}
         if newest:
             for topic, _, slot in self.windows.slots():
                 remade_ms = newest.get(topic, -1)

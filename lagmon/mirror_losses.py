@@ -45,6 +45,10 @@ class MirrorLosses:
         if len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]  # the one that went first
 
+    def note_back(self, topic: str) -> None:
+        """Take note that a source topic that seemed gone is there, the same as before."""
+        self._gone.pop(topic, None)
+
     def note_source(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a source topic was made anew, after `known_ms`."""
         if flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
@@ -67,13 +71,15 @@ class MirrorLosses:
             if slot is not None:
                 self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
 
-    def look(self, flow: MirrorFlow, now_ms: int) -> None:
-        """Decide what can be decided by now, and forget what is told no longer."""
+    def look(self, flow: MirrorFlow, now_ms: int, *, cadence_ms: int) -> None:
+        """Decide what can be decided by now, and forget what is told no longer.
+
+        The mirror writes its offsets every `cadence_ms`.
+        """
         self.ends.note(flow.topics.remote, flow.target, now_ms)
         for topic, remade in list(self.remade.items()):
             places = _places(flow, topic)
-            mirror_remade.follow(remade, _followed(flow, topic), places)
-            self._forget_offsets(flow, remade, places)
+            mirror_remade.follow(remade, _followed(flow, topic), places, cadence_ms=cadence_ms)
             settled = not remade.open and not remade.found
             if settled and now_ms - remade.at_ms > HELD_MS:
                 del self.remade[topic]
@@ -83,6 +89,22 @@ class MirrorLosses:
             for one in self._copies
             if now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
         ]
+
+    def forget_offsets(self, flow: MirrorFlow) -> None:
+        """Take away offsets of old logs where the new ones are known to be empty: they say nothing.
+
+        Slots are given back by that, so it is done before anything is judged.
+        """
+        start, end = flow.source.heads.start, flow.source.heads.end
+        for topic, remade in self.remade.items():
+            places = _places(flow, topic) if remade.open else {}
+            for partition, base in remade.open.items():
+                place = places.get(partition, (-1, -1))[0]
+                slot = flow.windows.slot(topic, partition)
+                old_to_ms = max(remade.at_ms, base.at_ms)
+                old = slot is not None and int(flow.windows.committed_ms[slot]) <= old_to_ms
+                if old and place >= 0 and 0 <= int(end[place]) <= max(0, int(start[place])):
+                    flow.windows.forget(topic, partition)
 
     def findings(self) -> list[MirrorFinding]:
         """Return what was lost, for as long as it is told."""
@@ -122,18 +144,6 @@ class MirrorLosses:
         if slot is None:
             return name in self._sent_to and one.topic in flow.source.topics
         return int(flow.windows.next_offset[slot]) < self._sent_to.get(name, 0)
-
-    def _forget_offsets(
-        self, flow: MirrorFlow, remade: Remade, places: dict[int, mirror_remade.Places]
-    ) -> None:
-        """Take away an offset of the old log where the new one is known to be empty: it says nothing."""
-        start, end = flow.source.heads.start, flow.source.heads.end
-        for partition in remade.open:
-            place = places.get(partition, (-1, -1))[0]
-            slot = flow.windows.slot(remade.topic, partition)
-            old = slot is not None and int(flow.windows.committed_ms[slot]) <= remade.at_ms
-            if old and place >= 0 and 0 <= int(end[place]) <= max(0, int(start[place])):
-                flow.windows.forget(remade.topic, partition)
 
 
 def _followed(flow: MirrorFlow, topic: str) -> Followed:

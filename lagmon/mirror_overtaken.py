@@ -1,11 +1,15 @@
 """Records that the source deleted before the mirror had copied them: how many, by partition. Pure.
 
 By offsets they are N + 1 to the log's start less 1, but N is only as fresh as the worker's flush: what was
-copied since it was written is not lost. That shows in how much the target has grown since N was written (the
-base). A mirror that keeps up, with offsets each minute and a log of seconds, loses nothing though its log
-starts behind its N all the time; one that was frozen has copied what it had fetched. So a loss is told when N
-has stood for longer than it does in a mirror that moves, and counted once the mirror has passed it: each look
-at the target's end bounds the count from both sides, as N at that instant lies between two offsets.
+copied since it was written is not lost. That shows in how much the copy has grown since N was written (the
+base, `mirror_growth`). A mirror that keeps up, with offsets each minute and a log of seconds, loses nothing
+though its log starts behind its N all the time; one that was frozen has copied what it had fetched. So a loss
+is told when N has stood for longer than it does in a mirror that moves, and counted once the mirror has
+passed the start that was seen meanwhile, be the log's start behind its N again by then: each look at the
+copy's end bounds the count from both sides, as N at that instant lies between two offsets.
+
+Of a mirror that has not stood for so long nothing is told: markers of transactions make a copy seem to lack
+as many records, more with each offset. Nor is what is within the spread of the base.
 """
 
 from __future__ import annotations
@@ -15,13 +19,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause
+from lagmon import mirror_growth
+from lagmon.mirror_distance import narrowed
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.mirror_remade import Base, Followed, sighted
-from lagmon.mirror_sight import LOOK_MS
+from lagmon.mirror_sight import LOOK_MS, STALE_MS
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import MirrorFlow
@@ -40,15 +49,26 @@ class Overtaken:
 
     topic: str
     partition: int
-    next_offset: int  # where the mirror stood
+    next_offset: int  # the first of them: what the mirror had written, and what its copy has grown by since
     start: int  # where the log began then
     first_at_ms: int
     at_ms: int
+    written: int = -1  # the next offset by what the mirror had written, -1 where it is the same
 
     @property
     def records(self) -> int:
         """Return how many."""
         return self.start - self.next_offset
+
+    @property
+    def by_offsets(self) -> int:
+        """Return how many they are by the offset that the mirror had written."""
+        return self.records + self.copied
+
+    @property
+    def copied(self) -> int:
+        """Return how many of those the copy had got all the same."""
+        return self.next_offset - self.written if self.written >= 0 else 0
 
 
 @dataclass(slots=True)
@@ -56,84 +76,148 @@ class Passing:
     """What bounds the number of records of one that is open: lost are at least and at most so many."""
 
     base: Base
+    spread: int = 0  # records within which the base is not known
     least: int = 0
     most: int = _ANY
+    copied: int = 0  # by how much the copy had grown when N was first known to stand
     passed_ms: int = -1  # when the mirror's offset was seen to be past it, -1 not yet
     stood: bool = False  # whether N has stood for longer than it does in a mirror that moves
+
+    def lost(self, one: Overtaken) -> int:
+        """Return how many of one are lost by the bounds, none of a mirror that has not stood.
+
+        No more than by offsets, and no more than the copy had not got yet while it stood.
+        """
+        left = min(one.records, one.start - self.base.next_offset - self.copied)
+        return max(0, min(left, max(self.least, self.most))) if self.stood else 0
 
 
 def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> None:
     """Keep what was deleted unread, and count it once the mirror has passed it."""
-    gone = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
-    _note_bases(flow, sight, [slot for slot in gone if flow.windows.name(slot) not in passing], passing)
-    for slot in gone:
-        topic, partition = name = flow.windows.name(slot)
-        offset = int(sight.known_to[slot])
+    slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
+    gone = {flow.windows.name(slot): slot for slot in slots}
+    _settle_passed(flow, sight, gone, passing)
+    anew = [
+        name
+        for name, slot in gone.items()
+        if name not in passing or _moves(passing[name], int(sight.known_to[slot]))
+    ]
+    _note_bases(flow, sight, [gone[name] for name in anew], passing)
+    for name, slot in gone.items():
+        offset, bounds, before = int(sight.known_to[slot]), passing[name], flow.open_overtaken.get(name)
+        if bounds.passed_ms >= 0:
+            continue  # it settles, and what the log has lost since is seen after that
+        if not bounds.stood and _standing_ms(flow, sight, slot) > _longest_ms(sight):
+            bounds.stood, bounds.copied = True, _grown(flow, sight, slot, bounds)
         start = offset + int(sight.deleted[slot])
-        before = flow.open_overtaken.get(name)
-        passing[name].passed_ms = -1
-        passing[name].stood |= sight.now_ms - int(flow.windows.committed_ms[slot]) > _longest_ms(sight)
         if before is None or (before.next_offset, before.start) != (offset, start):
-            first_at_ms = before.first_at_ms if before is not None else sight.now_ms
-            flow.open_overtaken[name] = Overtaken(topic, partition, offset, start, first_at_ms, sight.now_ms)
-    passed = flow.open_overtaken.keys() - {flow.windows.name(slot) for slot in gone}
-    looks_ms = (flow.source.heads.sampled_ms, flow.target.heads.sampled_ms) if passed else None
-    for name in passed:
-        assert looks_ms is not None
-        _settle(flow, sight, name, passing, looks_ms)
+            same = before is not None and (bounds.stood or before.next_offset == offset)
+            first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
+            flow.open_overtaken[name] = Overtaken(*name, offset, start, first_at_ms, sight.now_ms)
 
 
-def surely_lost(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> list[Overtaken]:
-    """Return what was lost: what is counted, and what a mirror that stands can not have copied so far."""
-    found = [*flow.settled_overtaken]
+def _moves(bounds: Passing, offset: int) -> bool:
+    """Tell whether the mirror writes on without having stood: what it lost or not is told from there."""
+    return bounds.passed_ms < 0 and not bounds.stood and offset != bounds.base.next_offset
+
+
+def _settle_passed(
+    flow: MirrorFlow, sight: MirrorSight, gone: dict[Name, int], passing: dict[Name, Passing]
+) -> None:
+    """Count what the mirror has passed, also where the log's start has passed it again since."""
+    looks_ms: tuple[Longs, Longs] | None = None
+    for name, one in list(flow.open_overtaken.items()):
+        slot, bounds = flow.windows.slot(*name), passing.get(name)
+        again = name in gone
+        if again and int(sight.known_to[gone[name]]) < one.start:
+            if bounds is not None:
+                bounds.passed_ms = -1  # it is not past it, or went back
+            continue
+        if slot is not None and not again and (slot >= len(sight.used) or not sight.used[slot]):
+            continue  # its topic is left out for now
+        if looks_ms is None:
+            looks_ms = flow.source.heads.sampled_ms, flow.target.heads.sampled_ms
+        stands = again and slot is not None and _standing_ms(flow, sight, slot) > _longest_ms(sight)
+        at_once = stands or (again and bounds is not None and not bounds.stood)
+        _settle(flow, sight, name, passing, looks_ms, at_once=at_once)
+
+
+def _standing_ms(flow: MirrorFlow, sight: MirrorSight, slot: int) -> int:
+    """Return for how long N has stood, up to when offsets are read: since then it may have moved, unread."""
+    return min(sight.now_ms, flow.read_to_ms) - int(flow.windows.committed_ms[slot])
+
+
+def _is_copy_stale(flow: MirrorFlow, sight: MirrorSight, slot: int, copies_looked_ms: Longs) -> bool:
+    """Tell whether a copy was not looked at since N stood, or not lately: it may have got all since."""
+    place = int(sight.target_places[slot])
+    if place < 0:
+        return False
+    looked_ms = int(copies_looked_ms[place])
+    since_ms = int(flow.windows.committed_ms[slot]) + _longest_ms(sight)
+    return looked_ms <= since_ms or sight.now_ms - looked_ms > STALE_MS
+
+
+def uncounted(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> dict[Name, Overtaken]:
+    """Return what a mirror that stands can not have copied so far.
+
+    Of one that has just passed it, what the looks until now leave possible.
+    """
+    found: dict[Name, Overtaken] = {}
+    if not flow.open_overtaken:
+        return found
+    copies_looked_ms = flow.target.heads.sampled_ms
     for name, one in flow.open_overtaken.items():
         slot, bounds = flow.windows.slot(*name), passing.get(name)
-        if slot is None or bounds is None:
+        if slot is None or bounds is None or slot >= len(sight.used) or not sight.used[slot]:
             continue
-        standing_ms = sight.now_ms - int(flow.windows.committed_ms[slot])
-        lost = one.start - bounds.base.next_offset - _grown(flow, sight, slot, bounds.base)
-        if bounds.passed_ms < 0 and standing_ms > _longest_ms(sight) and lost > 0:
-            left = one.start - min(lost, one.records)
-            found.append(replace(one, next_offset=left, at_ms=sight.now_ms))
+        lost = 0
+        if bounds.passed_ms >= 0:
+            lost = bounds.lost(one) if bounds.most < _ANY else 0
+        elif _standing_ms(flow, sight, slot) > _longest_ms(sight):
+            if _is_copy_stale(flow, sight, slot, copies_looked_ms):
+                continue
+            lost = one.start - bounds.base.next_offset - _grown(flow, sight, slot, bounds)
+        if lost > bounds.spread:
+            found[name] = _counted(one, lost, sight.now_ms)
     return found
 
 
-def findings(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> list[MirrorFinding]:
+def findings(flow: MirrorFlow, lost: Sequence[Overtaken], now_ms: int) -> list[MirrorFinding]:
     """Return what was lost, for as long as it is told."""
-    lost = surely_lost(flow, sight, passing)
-    return [_finding(flow, one) for one in lost if 0 <= sight.now_ms - one.at_ms <= HELD_MS]
+    return [_finding(flow, one) for one in lost if 0 <= now_ms - one.at_ms <= HELD_MS]
+
+
+def _counted(one: Overtaken, lost: int, at_ms: int) -> Overtaken:
+    """Return what was lost of one by offsets: not more than that."""
+    return replace(one, next_offset=one.start - min(lost, one.records), at_ms=at_ms, written=one.next_offset)
 
 
 def _note_bases(flow: MirrorFlow, sight: MirrorSight, slots: list[int], passing: dict[Name, Passing]) -> None:
-    """Find the target's end when N was written, from those at all offsets in the window: the usual distance.
-
-    The end at one instant lies on a line between two looks; over ten offsets that evens out.
-    """
+    """Find where the copies ended when N was written."""
     if not slots:
         return
-    at, rings = np.array(slots), flow.windows.rings
-    places = sight.target_places[at]
-    distances = np.full((len(slots), rings.length), np.nan)
-    for column in range(rings.length):
-        offsets, times = rings.offset[at, column], rings.committed_ms[at, column]
-        known = (places >= 0) & (offsets >= 0)
-        ends = np.full(len(slots), -1, np.int64)
-        ends[known] = flow.target.heads.end_at(places[known], times[known])
-        known = ends >= 0
-        distances[known, column] = ends[known] - offsets[known]
-    for row, slot in enumerate(slots):
-        known_row = distances[row][~np.isnan(distances[row])]
-        next_offset = int(sight.known_to[slot])
-        end = next_offset + round(float(np.median(known_row))) if len(known_row) else -1
-        at_ms = int(flow.windows.committed_ms[slot])
-        passing[flow.windows.name(slot)] = Passing(Base(next_offset, at_ms, end, sure=True))
+    rows = mirror_growth.distances(flow, slots, sight.target_places[slots])
+    lost_to: dict[Name, int] = {}
+    for one in flow.settled_overtaken:
+        name = one.topic, one.partition
+        lost_to[name] = max(one.start, lost_to.get(name, 0))
+    for slot, row in zip(slots, rows, strict=True):
+        name, next_offset = flow.windows.name(slot), int(sight.known_to[slot])
+        after = flow.windows.rings.offset[slot] >= lost_to.get(name, 0)  # before a loss it was another
+        usual = narrowed(mirror_growth.usual(np.where(after, row, np.nan)), flow.distance.of(slot))
+        end = -1 if usual is None else next_offset + usual.records
+        base = Base(next_offset, int(flow.windows.committed_ms[slot]), end, sure=True)
+        passing[name] = Passing(base) if usual is None else Passing(base, usual.spread)
 
 
-def _grown(flow: MirrorFlow, sight: MirrorSight, slot: int, base: Base) -> int:
-    """Return by how many records the target has grown since the base, 0 where that is not known."""
-    place = int(sight.target_places[slot])
+def _grown(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Passing) -> int:
+    """Return by how many records the copy has grown since the base, 0 where that can not be told."""
+    place, base = int(sight.target_places[slot]), bounds.base
     end = int(flow.target.heads.end[place]) if place >= 0 else -1
-    return max(0, end - base.target_end) if end >= 0 and base.target_end >= 0 else 0
+    if min(end, base.target_end) < 0:
+        return 0
+    grown = end - base.target_end
+    return grown if 2 * grown > bounds.spread else 0
 
 
 def _settle(
@@ -142,8 +226,10 @@ def _settle(
     name: Name,
     passing: dict[Name, Passing],
     looks_ms: tuple[Longs, Longs],
+    *,
+    at_once: bool,
 ) -> None:
-    """Bound what was lost by the newest look, and count it as soon as the bounds meet."""
+    """Bound what was lost by the newest look, and count it as soon as the bounds meet, or `at_once`."""
     one, bounds, slot = flow.open_overtaken[name], passing.get(name), flow.windows.slot(*name)
     followed = Followed(flow.windows, flow.source.heads, flow.target.heads, flow.order.flow.source)
     # Without the target's growth only a mirror that stood is known to have lost what its offsets say.
@@ -162,14 +248,14 @@ def _settle(
                 bounds.most = min(bounds.most, seen.high - bounds.base.next_offset - grew)
             within_ms = max(SETTLES_MS, 2 * sight.stopped_after_ms)
             sure = bounds.most - bounds.least <= 0 or sight.now_ms - bounds.passed_ms > within_ms
-            if bounds.most < _ANY:  # no more than by offsets, and no more than the target lacks
-                lost = max(0, min(one.records, max(bounds.most, bounds.least)))
-    if not sure:
+            if bounds.most < _ANY:
+                lost = bounds.lost(one)
+    if not sure and not at_once:
         return
     del flow.open_overtaken[name]
     passing.pop(name, None)
     if lost:
-        flow.settled_overtaken.append(replace(one, next_offset=one.start - lost, at_ms=sight.now_ms))
+        flow.settled_overtaken.append(_counted(one, lost, sight.now_ms))
         flow.overtaken_total[one.topic] += lost
 
 
@@ -191,6 +277,8 @@ def _stood(flow: MirrorFlow, sight: MirrorSight, one: Overtaken, slot: int | Non
 
 
 def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
+    were = "it was" if one.records == 1 else "they were"
+    written = one.next_offset - one.copied
     return MirrorFinding(
         code=Cause.OVERTAKEN,
         topic=one.topic,
@@ -200,8 +288,9 @@ def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
         first_offset=one.next_offset,
         last_offset=one.start - 1,
         sentence=(
-            f"{flow.order.flow.source} deleted {one.records} records of {one.topic}-{one.partition} before"
-            f" they were copied, up to {one.start - 1}: its log starts at {one.start}, seen at"
-            f" {instant_text(one.first_at_ms)}, and the mirror had come to {one.next_offset}."
+            f"{flow.order.flow.source} deleted {count_text(one.records, 'record')} of"
+            f" {one.topic}-{one.partition} before {were} copied: its log starts at {one.start}, seen at"
+            f" {instant_text(one.first_at_ms)}, the mirror had written {written} as its next offset, and its"
+            f" copy has {f'grown by {one.copied}' if one.copied else 'not grown'} since."
         ),
     )

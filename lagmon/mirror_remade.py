@@ -7,7 +7,9 @@ N was written last in the old log (the *base*): by all that lies before the new 
 
 N and the target's end are read at different instants. So of a look at the target's end, N then is held
 between the newest offset written before that look and what was written or could be read after it; where both
-explanations would fit, the next look decides.
+explanations would fit, the next look decides. A worker may write where it was in the old log when the new
+one is there already, at the next of its usual times: an offset is taken for one of the new log only after
+that time, or once another one follows it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_findings import MirrorFinding
 from lagmon.rules_sentences import instant_text
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     Places = tuple[int, int]  # of a partition on the source and on the target, -1 where it has none
 
+WRITING_MS = 2_000  # for writing offsets, and for the difference of two clocks
 _FAR = np.iinfo(np.int64).max
 
 
@@ -139,17 +143,23 @@ def begin(
     return remade
 
 
-def follow(remade: Remade, followed: Followed, places: Mapping[int, Places]) -> None:
-    """Decide what can be decided by now."""
+def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, cadence_ms: int) -> None:
+    """Decide what can be decided by now of a mirror that writes its offsets so often."""
     if not remade.open:
         return
     looks_ms = followed.source.sampled_ms, followed.target.sampled_ms
-    for partition, base in list(remade.open.items()):
+    for partition, known in list(remade.open.items()):
+        base = known
         slot = followed.windows.slot(remade.topic, partition)
         place, target_place = places.get(partition, (-1, -1))
         if slot is None or place < 0:
             continue
         commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
+        old = _of_old_log(remade, commits, int(followed.source.end[place]), int(looks_ms[0][place]))
+        if old:
+            base = _base(old, followed.target, target_place, sure=base.sure)
+            remade.open[partition] = base
+            commits = [one for one in commits if one[1] > base.at_ms]
         seen = None
         if target_place >= 0:
             looked_ms = int(looks_ms[0][place]), int(looks_ms[1][target_place])
@@ -158,7 +168,9 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places]) -> 
             passage: Passage | None = Passage.COPIED
         else:
             passage = judge_passage(base, seen) if seen is not None else None
-        if passage is None:
+        if passage is None or (
+            passage is Passage.PASSED_OVER and not _are_of_new_log(remade, commits, cadence_ms)
+        ):
             continue
         del remade.open[partition]
         remade.decided[partition] = passage
@@ -174,6 +186,22 @@ def _commits(windows: MirrorWindows, slot: int) -> list[tuple[int, int]]:
     rest, offset = int(windows.rest[slot]), int(windows.next_offset[slot])
     found = rings.offset[slot, columns].tolist(), rings.committed_ms[slot, columns].tolist()
     return [(offset if one == rest else one, at_ms) for one, at_ms in zip(*found, strict=True)]
+
+
+def _of_old_log(
+    remade: Remade, commits: list[tuple[int, int]], end: int, looked_ms: int
+) -> list[tuple[int, int]]:
+    """Return the offsets that were past the new log's end when that was looked at after they were written."""
+    if end < 0 or looked_ms < remade.at_ms:
+        return []
+    return [one for one in commits if one[1] <= looked_ms and one[0] > end]
+
+
+def _are_of_new_log(remade: Remade, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
+    """Tell whether offsets can not all be the last one of the old log, written late."""
+    since = [one for one in commits if one[1] > remade.at_ms]
+    moved = len({offset for offset, _ in since}) > 1
+    return moved or any(at_ms > remade.at_ms + cadence_ms + WRITING_MS for _, at_ms in since)
 
 
 def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:
@@ -234,7 +262,8 @@ def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed
         sentence=(
             f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
             f"{instant_text(remade.at_ms)}), and the mirror went on at {base.next_offset} in the new log: "
-            f"{least}{passed} records, {seen.start} to {base.next_offset - 1}, were not copied. Its copy "
+            f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
+            f"{'was' if passed == 1 else 'were'} not copied. Its copy "
             f"grew by {seen.target_end - base.target_end} while its offset went from {base.next_offset} "
             f"to {seen.low}.{other}"
         ),

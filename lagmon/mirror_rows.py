@@ -51,6 +51,7 @@ def flow_document(
                 "partition": one.partition,
                 "records": one.records,
                 "next_offset": one.next_offset,
+                "written_offset": one.next_offset - one.copied,
                 "start_offset": one.start,
                 "first_at_ms": one.first_at_ms,
                 "at_ms": one.at_ms,
@@ -81,6 +82,7 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
     start, known_to = int(source.start[place]), int(sight.known_to[slot])
     produced_ms, _ = source.passed_ms(np.array([place], np.int32), np.array([known_to]))
     room = room_of(flow, found, slot, int(produced_ms[0]))
+    lost = found.uncounted.get((topic, partition))
     return {
         "topic": topic,
         "target_topic": flow.topics.remote.get(topic),
@@ -98,7 +100,7 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
         "lag_s": _seconds(float(sight.lag_s[slot])),
         "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
         "tail_records": int(sight.tail[slot]),
-        "overtaken_records": int(sight.deleted[slot]),
+        "overtaken_records": 0 if lost is None else lost.records,
         "headroom_records": room.records if room is not None else None,
         "headroom_s": room.seconds if room is not None else None,
         "headroom_from": str(room.how) if room is not None else None,

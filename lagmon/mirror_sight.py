@@ -40,6 +40,8 @@ LOOK_MS = 12_000  # between two looks at a log's end, at most
 STALE_MS = 60_000  # what was read longer ago counts as not known
 LEAST_MS = 30_000  # what stands for less is never called stopped
 LONGEST_CADENCE_MS = 600_000  # beyond this it is the traffic that is rare, not the commits
+GROWS_MS = 20_000  # for how long lags grow at least: a full window of offsets each 3 s spans 27 s
+SURE_OF_SHORT = 8  # offsets in a window
 STOPPED = (Reason.STOPPED, Reason.STOPPED_EMPTY, Reason.STALLED)
 
 
@@ -105,7 +107,9 @@ def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) 
 def observed_cadence_ms(windows: MirrorWindows, configured_ms: int) -> int:
     """Return how often the worker writes offsets: the shortest of the partitions' usual gaps.
 
-    A partition with little traffic has long gaps of its own; the busiest shows the worker's.
+    A partition with little traffic has long gaps of its own; the busiest shows the worker's. A worker that is
+    started anew writes more often for a while: gaps shorter than what it is said to keep are believed where
+    all in the window are short but one.
     """
     count = len(windows)
     filled = windows.rings.filled[:count]
@@ -115,7 +119,11 @@ def observed_cadence_ms(windows: MirrorWindows, configured_ms: int) -> int:
     gaps = np.diff(windows.rings.committed_ms[:count][busy], axis=1).astype(np.float64)
     missing = windows.rings.length - filled[busy]
     gaps[np.arange(gaps.shape[1]) < missing[:, None]] = np.nan
-    shortest = float(np.nanmedian(np.maximum(gaps, 0), axis=1).min())
+    usual = np.nanmedian(np.maximum(gaps, 0), axis=1)
+    longest_but_one = np.sort(np.nan_to_num(gaps, nan=-1.0), axis=1)[:, -2]
+    longest_but_one[filled[busy] < SURE_OF_SHORT] = configured_ms
+    usual = np.where(usual < configured_ms, np.clip(longest_but_one, usual, configured_ms), usual)
+    shortest = float(usual.min())
     return int(shortest) if shortest <= LONGEST_CADENCE_MS else configured_ms
 
 
@@ -158,6 +166,10 @@ class _Look:
         start = np.where(used, _of(sides.source.start, self.at), -1)
         rows = self._judge(pace, stopped_ms)
         lag, seconds, kinds = self._lags(rows)
+        # What was not copied yet when offsets were written is a matter of the instant, and where the log
+        # ended then is known no better than by two looks.
+        keeps_up = (rows.reason == Reason.GROWING) & (seconds * 1000 <= LOOK_MS)
+        rows.reason[keeps_up] = Reason.MOVING
         return MirrorSight(
             now_ms=self.now_ms,
             used=used,
@@ -243,6 +255,7 @@ class _Look:
                 usual_gaps=0,
                 grown_lags=3,
                 grown_rises=1,
+                grown_for_ms=GROWS_MS,
             ),
         )
 

@@ -2,6 +2,9 @@
 
 RUNNING stands there of a mirror that hangs or was killed, too (mm2.md, Seen on 4.3.0, 4), so it only ends
 what was said before. UNASSIGNED is what an orderly stop leaves behind: it explains a standstill and is none.
+
+It says so in its topic of states, record by record, and at its REST address, all at once. What of the two is
+newer holds, task by task: the record, or the look; since when it is so tells the record where both agree.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from typing import TYPE_CHECKING
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fleet.wire_status import TaskState
 
 BELIEVED = FAILED, UNASSIGNED = "FAILED", "UNASSIGNED"
@@ -39,25 +44,54 @@ class MirrorStates:
 
     connector: str
     malformed: int = 0
-    _troubles: dict[int | None, Trouble] = field(default_factory=dict)
+    _troubles: dict[int | None, Trouble] = field(default_factory=dict)  # by the topic
+    _told_ms: dict[int | None, int] = field(default_factory=dict)  # when the topic last told of each
+    _looked: dict[int | None, Trouble] = field(default_factory=dict)  # by the REST address
+    _looked_ms: int = -1  # when that told of all, -1 where it did not
 
     def take(self, told: TaskState, at_ms: int) -> None:
         """Take in a state in the order in which it was written."""
         if told.connector != self.connector:
             return
+        if told.task in self._told_ms or len(self._told_ms) < MOST_TASKS:
+            self._told_ms[told.task] = at_ms
         before = self._troubles.pop(told.task, None)
         if told.state in BELIEVED and len(self._troubles) < MOST_TASKS:
             since_ms = before.at_ms if before is not None and before.state == told.state else at_ms
             self._troubles[told.task] = Trouble(told.task, told.state, since_ms, told.trace)
 
+    def look(self, told: Iterable[TaskState], at_ms: int) -> None:
+        """Take in the states of the connector and all of its tasks as of an instant."""
+        before, self._looked, self._looked_ms = self._looked, {}, at_ms
+        for one in told:
+            if one.state in BELIEVED and len(self._looked) < MOST_TASKS:
+                known = before.get(one.task)
+                since_ms = known.at_ms if known is not None and known.state == one.state else at_ms
+                self._looked[one.task] = Trouble(one.task, one.state, since_ms, one.trace)
+
     def forget(self) -> None:
-        """Know nothing: they are read anew."""
+        """Know nothing of the topic: it is read anew."""
         self._troubles.clear()
+        self._told_ms.clear()
+
+    def forget_look(self) -> None:
+        """Know nothing of what was told at once: it is too old, or nobody asks any more."""
+        self._looked, self._looked_ms = {}, -1
 
     def in_state(self, state: str) -> list[Trouble]:
         """Return those in this state, the newest first."""
-        found = [one for one in self._troubles.values() if one.state == state]
+        tasks = dict.fromkeys((*self._troubles, *self._looked))
+        present = [one for one in map(self._present, tasks) if one is not None]
+        found = [one for one in present if one.state == state]
         return sorted(found, key=lambda one: (-one.at_ms, -1 if one.task is None else one.task))
+
+    def _present(self, task: int | None) -> Trouble | None:
+        """Return how a task is by what is newer."""
+        written, looked = self._troubles.get(task), self._looked.get(task)
+        if self._told_ms.get(task, -1) > self._looked_ms:
+            return written
+        agree = written is not None and looked is not None and written.state == looked.state
+        return written if agree or self._looked_ms < 0 else looked
 
     def sentence(self, state: str) -> str:
         """Return what the worker says of those in this state, "" where there are none."""

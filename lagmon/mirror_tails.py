@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.mirror_sight import LOOK_MS
 from lagmon.readable import Readers
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def readable_from(
     found[used] = readable.readable_from(at, offset)
     end, stable = heads.end[at], heads.stable[at]
     head = np.where((stable >= 0) & pace.committed_only, np.minimum(stable, end), end)
-    standing_ms = now_ms - flow.windows.committed_ms[used] - 2 * pace.configured_ms
+    between_ms = pace.configured_ms + min(pace.configured_ms, LOOK_MS)
+    standing_ms = now_ms - flow.windows.committed_ms[used] - between_ms
     there = (offset >= heads.start[at]) & pace.tails
     readers = Readers(at[there], offset[there], head[there], standing_ms[there])
     source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers

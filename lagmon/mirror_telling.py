@@ -111,8 +111,8 @@ class MirrorTelling:
             labels = name, flow.order.flow.source, flow.order.flow.target
             status[labels] = (int(verdict.status),)
             topics |= {(*labels, topic): values for topic, values in _topics(flow, found).items()}
-            for topic, side in ((one.topic, one.side) for one in flow.topics.recreations):
-                remade[*labels, topic, side] = (flow.topics.recreated_total[topic, side],)
+            for (topic, side), count in flow.topics.recreated_total.items():
+                remade[*labels, topic, side] = (count,)
             if self._per_partition:
                 for topic, number, values in _partitions(flow, found):
                     partitions[*labels, topic, str(number)] = values

@@ -48,7 +48,8 @@ class MirrorTopics:
 
     flow: Flow
     remote: dict[str, str] = field(default_factory=dict)  # by the source's name: the target's
-    recreations: list[Recreation] = field(default_factory=list)  # the newest last
+    recreations: list[Recreation] = field(default_factory=list)  # the last hundred, the newest last
+    remade_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # the newest of each, all of them
     recreated_total: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and side
     ids: dict[tuple[str, str], str] = field(default_factory=dict)  # by the source's name and side
     ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
@@ -78,7 +79,8 @@ class MirrorTopics:
         gone.sort(key=lambda key: self.ids_at_ms.get(key, -1))
         for key in gone[:-MOST_IDS_GONE]:
             del self.ids[key]
-            self.ids_at_ms.pop(key, None)
+            for kept in (self.ids_at_ms, self.remade_ms, self.recreated_total):
+                kept.pop(key, None)
 
     def note_id(self, topic: str, side: str, topic_id: str, now_ms: int) -> Recreation | None:
         """Take note of a topic's id; return what that tells where it is another one than before."""
@@ -89,6 +91,7 @@ class MirrorTopics:
             return None
         found = Recreation(topic, side, now_ms, str(before), topic_id)
         self.recreations = [*self.recreations[-99:], found]
+        self.remade_ms[topic, side] = now_ms
         self.recreated_total[topic, side] = self.recreated_total.get((topic, side), 0) + 1
         return found
 

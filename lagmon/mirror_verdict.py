@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import duration_text
+from fleet.quantity import count_text, duration_text
 from fleet.vocabulary import Cause, Verdict
 from lagmon import mirror_facts, mirror_words
-from lagmon.mirror_findings import HELD_MS
+from lagmon.mirror_orders import EQUAL_OFFSETS
+from lagmon.mirror_rewinds import is_same_topic
 from lagmon.mirror_sight import LOOK_MS, STOPPED
 from lagmon.mirror_states import FAILED, UNASSIGNED
+from lagmon.mirror_steps import Rewound
 from lagmon.rules_sentences import instant_text
 from lagmon.words import RANK, Reason, Status
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 _RANKS = np.array([RANK[status] for status in Status], np.int8)
 _AFTER_FAILURE = "What it carries does not move until it is started again."
-_IDS_WITHIN_MS = 60_000  # where a topic's id is not read for so long, a step back is believed without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +82,11 @@ def _decide(
     if found.read_to_ms < 0:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, flow.problem or mirror_words.reading(flow)
     reason = sight.rows.reason
-    lost = {(one.topic, one.partition) for one in found.findings if one.code is Cause.OVERTAKEN}
     gone = used[(reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)]
-    gone = np.array([slot for slot in gone.tolist() if flow.windows.name(slot) in lost], np.intp)
-    if len(gone):
-        return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, _overtaken_sentence(flow, found, gone)
+    lost = [flow.windows.name(slot) for slot in gone.tolist() if flow.windows.name(slot) in found.uncounted]
+    if lost:
+        told = mirror_words.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
+        return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, told
     stands = used[np.isin(reason[used], STOPPED) & ~sight.not_committing[used] | _left(flow, found, used)]
     if len(stands):
         worst = Status.STALL if (reason[stands] == Reason.STALLED).all() else Status.STOP
@@ -115,8 +116,8 @@ def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[i
     if sight.rows.reason[slot] != Reason.RECREATED:
         return int(sight.rows.since_ms[slot]), int(sight.lag[slot])
     topic, place = flow.windows.name(slot)[0], int(sight.places[slot])
-    remade = [one.at_ms for one in flow.topics.recreations if (one.topic, one.side) == (topic, "source")]
-    return max(remade, default=found.now_ms), int(heads.end[place]) - max(0, int(heads.start[place]))
+    remade_ms = flow.topics.remade_ms.get((topic, "source"), found.now_ms)
+    return remade_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
 
 
 def _waiting(found: FlowSight) -> Missing | None:
@@ -136,13 +137,19 @@ def _decide_milder(
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
     idle = used[sight.not_committing[used] | _passed_unsaid(flow, found, used)]
-    remade = {one.topic for one in flow.topics.recreations if found.now_ms - one.at_ms <= HELD_MS}
-    really_back = [slot for slot in back.tolist() if _is_same_topic(flow, found, slot, remade)]
-    if really_back:
-        return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, really_back[0])
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        again, open_steps = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)], []
+    else:
+        means = {slot: found.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
+        again = [slot for slot, step in means.items() if step is not None and step.means is Rewound.REPEATED]
+        open_steps = [slot for slot, step in means.items() if step is not None and step.means is Rewound.OPEN]
+    if again:
+        return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, again[0])
     if found.undecided:
         told = mirror_facts.may_lose(flow, found)
         return Status.UNKNOWN, Verdict.UNKNOWN, Cause.TOPIC_RECREATED, told
+    if open_steps:
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, open_steps[0])
     if len(behind):
         slot = behind[np.argmax(sight.lag[behind])]
         return Status.WARN, Verdict.LATE, None, _row(flow, found, int(slot))
@@ -164,17 +171,10 @@ def _decide_rest(
 def _passed_unsaid(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
     sight = found.sight
-    stands = found.now_ms - flow.windows.committed_ms[used] > 2 * sight.cadence_ms + LOOK_MS
+    known_ms = min(found.now_ms, found.read_to_ms)
+    stands = known_ms - flow.windows.committed_ms[used] > 2 * sight.cadence_ms + LOOK_MS
     passed: NDArray[np.bool_] = stands & (sight.rows.reason[used] == Reason.DELETED_UNREAD)
     return passed
-
-
-def _is_same_topic(flow: MirrorFlow, found: FlowSight, slot: int, remade: set[str]) -> bool:
-    """Tell whether an offset that fell is surely of the log that the one before was of."""
-    topic = flow.windows.name(slot)[0]
-    fell_ms = int(flow.windows.committed_ms[slot])
-    read_ms = flow.topics.ids_at_ms.get((topic, "source"), found.now_ms)
-    return topic not in remade and (read_ms >= fell_ms or found.now_ms - fell_ms > _IDS_WITHIN_MS)
 
 
 def _standing(
@@ -186,8 +186,8 @@ def _standing(
     lag, count = sum(records for _, records in each), len(stands)
     topics = {flow.windows.name(slot)[0] for slot in stands.tolist()}
     said = (
-        f"{_partitions(count)} of {_topics(topics)} stood since {instant_text(since_ms)}, "
-        f"{duration_text((found.now_ms - since_ms) / 1000)}, with {_records(lag)} to copy"
+        f"{count_text(count, 'partition')} of {_topics(topics)} stood since {instant_text(since_ms)}, "
+        f"{duration_text((found.now_ms - since_ms) / 1000)}, with {count_text(lag, 'record')} to copy"
     )
     newest_ms = int(flow.windows.moved_ms[used].max())
     moved_since = newest_ms > since_ms + sight.cadence_ms
@@ -205,23 +205,15 @@ def _standing(
     return (Cause.TASK_FAILED, f"{told} {left}") if left else (Cause.TASK_STUCK, told)
 
 
-def _overtaken_sentence(flow: MirrorFlow, found: FlowSight, gone: NDArray[np.intp]) -> str:
-    sight = found.sight
-    parts = sorted((*flow.windows.name(slot), int(sight.deleted[slot])) for slot in gone.tolist())
-    total = sum(count for *_, count in parts)
-    shown = ", ".join(f"{count} of {topic}-{partition}" for topic, partition, count in parts[:5])
-    more = f" and {len(parts) - 5} more partitions" if len(parts) > 5 else ""
-    return (
-        f"Retention has overtaken the mirror: {flow.order.flow.source} deleted {_records(total)} before "
-        f"they were copied ({shown}{more}), {mirror_words.known_by(flow.order)}."
-    )
-
-
 def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
     topic, partition = flow.windows.name(int(slots[0]))
     since_ms = int(flow.windows.committed_ms[slots].min())
     one = len(slots) == 1
-    what = f"{topic}-{partition}" if one else f"{_partitions(len(slots))}, {topic}-{partition} among them,"
+    what = (
+        f"{topic}-{partition}"
+        if one
+        else f"{count_text(len(slots), 'partition')}, {topic}-{partition} among them,"
+    )
     return (
         f"{what} {'reaches' if one else 'reach'} {flow.order.flow.target}, and the mirror has written no "
         f"offset for {'it' if one else 'them'} since {instant_text(since_ms)}: a restart of the mirror "
@@ -240,20 +232,21 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     told = mirror_words.row(flow, found, slot)
     if sight.tail[slot]:
         told += (
-            f" The {_records(int(sight.tail[slot]))} before that are passed when more is written: markers of "
-            "transactions, records that a filter leaves out, or such as were not copied."
+            f" The {count_text(int(sight.tail[slot]), 'record')} before that are passed when more is written:"
+            " markers of transactions, records that a filter leaves out, or such as were not copied."
         )
+    lost = found.uncounted.get(flow.windows.name(slot))
+    if lost is not None and lost.copied and sight.rows.reason[slot] == Reason.DELETED_UNREAD:
+        is_known = "is" if lost.records == 1 else "are"
+        told += (
+            f" Its copy has grown by {lost.copied} since: {lost.records} of them {is_known} known to be lost."
+        )
+    step = found.rewinds.get(flow.windows.name(slot))
+    if step is not None and sight.rows.reason[slot] == Reason.REWOUND:
+        told += mirror_words.rewound(step)
     if sight.not_committing[slot]:
         told += " The topic's end on the target advances meanwhile."
     return told
-
-
-def _partitions(count: int) -> str:
-    return "1 partition" if count == 1 else f"{count} partitions"
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"
 
 
 def _topics(topics: set[str]) -> str:

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import duration_text
+from fleet.quantity import count_text, duration_text
 from lagmon.admin_words import seen_by_asking
 from lagmon.mirror_orders import EQUAL_OFFSETS
+from lagmon.mirror_steps import Rewound
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
     from lagmon.mirror_orders import MirrorOrder
+    from lagmon.mirror_overtaken import Overtaken
+    from lagmon.mirror_steps import Step
 
 SHOWN = 3  # names in a sentence
 LONGEST = 60  # characters of each
+SHOWN_PARTITIONS = 5
 
 
 def reading(flow: MirrorFlow) -> str:
@@ -62,7 +68,7 @@ def well(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> str:
     """Return what is to be said where all is well."""
     sight = found.sight
     lag = sight.lag[used]
-    behind = _counted(int(lag[lag >= 0].sum()), "record")
+    behind = count_text(int(lag[lag >= 0].sum()), "record")
     every = duration_text(sight.cadence_ms / 1000)
     age = duration_text(max(0, found.now_ms - found.read_to_ms) / 1000)
     match flow.order.lag_from:
@@ -75,7 +81,7 @@ def well(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> str:
         case _:
             when = f"the mirror last wrote its offsets (every {every}, read {age} ago)"
     do = "moves or has" if len(used) == 1 else "move or have"
-    said = f"{_counted(len(used), 'partition')} {do} nothing to copy: {behind} behind when {when}."
+    said = f"{count_text(len(used), 'partition')} {do} nothing to copy: {behind} behind when {when}."
     return f"{said} {flow.note}" if flow.note else said
 
 
@@ -87,6 +93,36 @@ def known_by(order: MirrorOrder) -> str:
         case "equal-offsets":
             return "by where the copies end"
     return "by the offsets that the mirror has written so far"
+
+
+def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
+    """Return what was deleted unread by a mirror that stands, with what would be by its offsets alone."""
+    total, copied = sum(one.records for one in lost), sum(one.copied for one in lost)
+    shown = ", ".join(f"{one.records} of {one.topic}-{one.partition}" for one in lost[:SHOWN_PARTITIONS])
+    others = len(lost) - SHOWN_PARTITIONS
+    more = f" and {count_text(others, 'more partition')}" if others > 0 else ""
+    by = known_by(order)
+    alone = (
+        f". {by[0].upper()}{by[1:]} it would be {total + copied}, but its copies have grown by {copied}"
+        " since."
+        if copied
+        else f", {by}."
+    )
+    return (
+        f"Retention has overtaken the mirror: {order.flow.source} deleted {count_text(total, 'record')} "
+        f"before {'it was' if total == 1 else 'they were'} copied ({shown}{more}){alone}"
+    )
+
+
+def rewound(step: Step) -> str:
+    """Return what a step back means, as a sentence behind the row's."""
+    if step.means is Rewound.REPEATED:
+        return f" They come again: {step.proof}."
+    again = count_text(step.peak - step.back, "record")
+    return (
+        f" Whether it copies the {again} from {step.back} again, or an old offset was written late, shows by"
+        " how much its copy grows and by its next offsets."
+    )
 
 
 def row(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
@@ -123,7 +159,7 @@ _OF_LOOKS = (
 def _ahead(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     order, rows = flow.order.flow, found.sight.rows
     facts = rows.facts(slot)
-    more = _counted(facts.offset - facts.before, "record")
+    more = count_text(facts.offset - facts.before, "record")
     return (
         f"The copy on {order.target} ends at {facts.offset}, and the log on {order.source} ended at "
         f"{facts.before} when it was read afterwards: the copy has {more} that the source does not have. "
@@ -145,7 +181,3 @@ def short(name: str) -> str:
     """Return a group's name for a sentence: of a long one the beginning, and nothing that does not print."""
     shown = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in name[:LONGEST])
     return f"{shown}..." if len(name) > LONGEST else shown
-
-
-def _counted(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count} {what}s"

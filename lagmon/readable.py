@@ -6,11 +6,16 @@ shortly before an end that does not move either, the log is read from there on (
 is known of a *place* afterwards, one topic partition of one cluster:
 
 - a *gap*: between two offsets there is nothing to read. A reader within it is as far as its end;
-- the furthest offset at which there is a record: who stands before it has something to read.
+- whether there is a record where a gap ends: who stands there, or in the gap, has something to read. A
+  reader that stands before a record has a gap of no offsets.
 
-A gap is good for as long as the log is the same: where its end falls or the topic is made anew, it is
-forgotten. Both are used until the end moves, and a record is looked at anew after `AGAIN_MS`, since
-compaction may have taken it. Pure.
+Readers of one place stand where they stand, each perhaps in a gap of its own: `MOST_GAPS` of a place are
+kept, those nearest to the end. A reader further back than all of them is not looked at, or its gap and
+theirs would take turns for ever; what it has to read is told by offsets alone.
+
+A gap is good for as long as the log is the same: where its end falls or the topic is made anew, all is
+forgotten. It is used until the end moves, and a record is looked at anew after `AGAIN_MS`, since compaction
+may have taken it. Pure.
 """
 
 from __future__ import annotations
@@ -20,10 +25,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.readable_gaps import MOST_GAPS, Gap, with_seen
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from lagmon.readable_gaps import Seen
 
     Longs = NDArray[np.int64]
     Int32s = NDArray[np.int32]
@@ -42,16 +51,6 @@ class Stretch:
     place: int
     first: int
     end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was seen of a place from an offset on: nothing before `end`; there, perhaps, a record."""
-
-    place: int
-    first: int
-    end: int
-    is_record: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,39 +76,42 @@ def joined(readers: Sequence[Readers]) -> Readers:
 
 
 class Readable:
-    """What is known of the places of one cluster, as far as they were looked at."""
+    """What is known of the places of one cluster, as far as they were looked at.
+
+    Gaps are (MOST_GAPS, places), in any order and -1 throughout where there is none.
+    """
 
     def __init__(self) -> None:
-        self._first = np.full(0, -1, np.int64)  # of the gap
-        self._end = np.full(0, -1, np.int64)
-        self._record = np.full(0, -1, np.int64)
+        self._first = np.full((MOST_GAPS, 0), -1, np.int64)
+        self._end = np.full((MOST_GAPS, 0), -1, np.int64)
+        self._record_ms = np.full((MOST_GAPS, 0), -1, np.int64)  # when one was seen at the end, -1 none was
         self._looked_ms = np.full(0, -1, np.int64)  # with or without an answer
 
     def readable_from(self, places: Int32s, offsets: Longs) -> Longs:
         """Return for each reader where there may be something again, -1 where no gap is known around it."""
         found = np.full(len(places), -1, np.int64)
-        known = np.flatnonzero(places < len(self._end))
+        known = np.flatnonzero(places < len(self._looked_ms))
+        known = known[self._looked_ms[places[known]] >= 0]  # a few of many
         at, offset = places[known], offsets[known]
-        inside = (self._first[at] <= offset) & (offset < self._end[at])
-        found[known[inside]] = self._end[at[inside]]
+        for first, end in zip(self._first, self._end, strict=True):
+            inside = (first[at] <= offset) & (offset < end[at])
+            found[known[inside]] = end[at[inside]]
         return found
 
     def due(self, readers: Readers, settled: Flags, *, now_ms: int, most: int = MOST_PLACES) -> list[Stretch]:
         """Return what to look at next, those first that were not looked at for longest.
 
-        `settled` tells of each place whether its end has stood for a while. Of several readers of a place the
-        one nearest to the end comes first.
+        `settled` tells of each place whether its end has stood for a while. Of several readers of a place
+        that are to be looked at, the one nearest to the end comes first, and the others after it.
         """
-        if not len(readers.places):
-            return []
-        self._hold(int(readers.places.max()) + 1)
         places = readers.places
         first = np.maximum(readers.offsets, self.readable_from(places, readers.offsets))
         left = readers.heads - first
         wanted = (left > 0) & (left <= MOST_OFFSETS) & (readers.offsets >= 0)
         wanted &= settled[places] & (readers.standing_ms >= STANDS_MS)
-        old = (now_ms - self._looked_ms[places] > AGAIN_MS) | (self._looked_ms[places] > now_ms)
-        rows = np.flatnonzero(wanted & ((first > self._record[places]) | old))
+        rows = np.flatnonzero(wanted)
+        self._hold(int(places[rows].max(initial=-1)) + 1)
+        rows = rows[~self._answered(places[rows], first[rows], now_ms)]
         order = rows[np.lexsort((-first[rows], places[rows], self._looked_ms[places[rows]]))]
         _, nearest = np.unique(places[order], return_index=True)
         chosen = order[np.sort(nearest)][:most]
@@ -121,43 +123,56 @@ class Readable:
         ]
 
     def note_asked(self, places: Iterable[int], now_ms: int) -> None:
-        """Take note that these were looked at, so that others come before them the next time."""
+        """Take note that these are looked at, so that others come before them the next time."""
         at = np.fromiter(places, np.int64)
         self._hold(int(at.max(initial=-1)) + 1)
         self._looked_ms[at] = now_ms
 
     def note(self, seen: Iterable[Seen]) -> None:
-        """Take in what was seen."""
+        """Take in what was seen of places, at the instant at which `note_asked` was told of them."""
         for one in seen:
-            self._hold(one.place + 1)
-            first, end = int(self._first[one.place]), int(self._end[one.place])
-            if one.is_record:
-                self._record[one.place] = max(one.end, int(self._record[one.place]))
-            elif self._record[one.place] >= one.first:
-                self._record[one.place] = -1  # compaction took it
-            if one.end <= one.first:
-                continue
-            if end >= 0 and one.first <= end and first <= one.end:
-                self._first[one.place], self._end[one.place] = min(first, one.first), max(end, one.end)
-            elif one.end > end:
-                self._first[one.place], self._end[one.place] = one.first, one.end
+            gaps = with_seen(self._gaps(one.place), one, int(self._looked_ms[one.place]))
+            for number in range(MOST_GAPS):
+                gap = gaps[number] if number < len(gaps) else Gap()
+                self._first[number, one.place], self._end[number, one.place] = gap.first, gap.end
+                self._record_ms[number, one.place] = gap.record_ms
 
     def note_ends(self, places: Int32s, ends: Longs) -> None:
         """Forget what lies behind ends that fell; a negative one is no answer."""
-        known = (places < len(self._end)) & (ends >= 0)
+        known = (places < len(self._looked_ms)) & (ends >= 0)
         at, end = places[known], ends[known]
-        self.forget(at[(self._end[at] > end) | (self._record[at] >= end)])
+        beyond = (self._end[:, at] > end) | ((self._record_ms[:, at] >= 0) & (self._end[:, at] >= end))
+        self.forget(at[beyond.any(axis=0)])
 
     def forget(self, places: Int32s) -> None:
         """Know nothing of these places."""
-        at = places[places < len(self._end)]
-        for array in (self._first, self._end, self._record, self._looked_ms):
-            array[at] = -1
+        at = places[places < len(self._looked_ms)]
+        self._looked_ms[at] = -1
+        for array in (self._first, self._end, self._record_ms):
+            array[:, at] = -1
+
+    def _answered(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
+        """Tell of which readers no look would tell more: a record is next, or they are too far back."""
+        answered, full = np.zeros(len(places), np.bool_), np.ones(len(places), np.bool_)
+        furthest_back = np.full(len(places), np.iinfo(np.int64).max)
+        for end, record_ms in zip(self._end, self._record_ms, strict=True):
+            seen_ms = record_ms[places]
+            new = (seen_ms >= 0) & (seen_ms <= now_ms) & (now_ms - seen_ms <= AGAIN_MS)
+            answered |= (end[places] == first) & new
+            full &= end[places] >= 0
+            furthest_back = np.minimum(furthest_back, end[places])
+        return answered | (full & (first < furthest_back))
+
+    def _gaps(self, place: int) -> list[Gap]:
+        columns = (array[:, place].tolist() for array in (self._first, self._end, self._record_ms))
+        return [gap for gap in map(Gap, *columns) if gap.end >= 0]
 
     def _hold(self, places: int) -> None:
-        if places > len(self._end):
-            more = np.full(max(places - len(self._end), len(self._end) // 4), -1, np.int64)
-            self._first, self._end, self._record, self._looked_ms = (
-                np.concatenate((array, more))
-                for array in (self._first, self._end, self._record, self._looked_ms)
+        now = len(self._looked_ms)
+        if places > now:
+            more = max(places - now, now // 4)
+            self._looked_ms = np.concatenate((self._looked_ms, np.full(more, -1, np.int64)))
+            self._first, self._end, self._record_ms = (
+                np.concatenate((array, np.full((MOST_GAPS, more), -1, np.int64)), axis=1)
+                for array in (self._first, self._end, self._record_ms)
             )

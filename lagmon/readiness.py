@@ -60,11 +60,17 @@ def _so_far(progress: Progress) -> str:
         if not progress.total_groups:
             return "The Admin API is being asked which groups there are."
         asked, total = progress.asked_groups, progress.total_groups
-        return f"The Admin API is being asked where the groups stand: {asked:,} of {total:,} groups."
+        return (
+            f"The Admin API is being asked where the groups stand: {asked:,} of {total:,} group{_s(total)}."
+        )
     total = progress.total_records
     read = min(progress.read_records, total)
     share = f", {100 * read // total} %" if total else ""
-    return f"What the groups have committed is being read: {read:,} of {total:,} records{share}."
+    return f"What the groups have committed is being read: {read:,} of {total:,} record{_s(total)}{share}."
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def _whole(text: str) -> str:

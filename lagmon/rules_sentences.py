@@ -180,7 +180,8 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.HEAD_STALE: _head_stale,
     Reason.COMMITS_STALE: _commits_stale,
     Reason.RECREATED: lambda facts: (
-        f"The topic was made anew after the commit of offset {facts.offset}, which belongs to the old one."
+        f"The topic was seen to be made anew after the commit of offset {facts.offset}, and perhaps that "
+        "belongs to the old one: the next commit tells."
     ),
     Reason.NEGATIVE_OFFSET: lambda facts: f"The group committed offset {facts.before}, which no record has.",
     Reason.BEYOND_END: _beyond_end,

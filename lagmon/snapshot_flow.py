@@ -151,8 +151,8 @@ def read_flow(payload: bytes) -> KeptFlow:
             _text(topic): number(count, least=0, most=_MOST)
             for topic, count in _table(found, "overtaken_total", 2)
         },
-        [_overtaken(row) for row in _table(found, "overtaken", 6)],
-        [_overtaken(row) for row in _table(found, "settled", 6, most=MOST_KEPT)],
+        [_overtaken(row) for row in rows(found.get("overtaken"), most=MOST_ROWS)],
+        [_overtaken(row) for row in rows(found.get("settled"), most=MOST_KEPT)],
         {
             _text(topic): number(kept_ms, least=-1, most=_MOST)
             for topic, kept_ms in _table(found, "retention_ms", 2)
@@ -173,6 +173,7 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> None:
     topics.ids |= {key: one for key, (one, _) in kept.ids.items()}
     topics.ids_at_ms |= {key: at_ms for key, (_, at_ms) in kept.ids.items()}
     topics.recreations = [*kept.recreations, *topics.recreations][-_MOST_RECREATIONS:]
+    topics.remade_ms = {(one.topic, one.side): one.at_ms for one in kept.recreations} | topics.remade_ms
     topics.recreated_total = kept.recreated_total | topics.recreated_total
     topics.missing_since = kept.missing_since | topics.missing_since
     flow.overtaken_total.update(kept.overtaken_total)
@@ -234,12 +235,13 @@ def _side(value: object) -> str:
     return str(value)
 
 
-def _overtaken(row: list[Any]) -> Overtaken:
-    topic, *told = row
-    partition, offset, start, first_at_ms, at_ms = numbers(told, count=5, least=0, most=_MOST)
-    if partition > MOST_ROWS or start < offset or max(first_at_ms, at_ms) > LAST_MS:
+def _overtaken(row: object) -> Overtaken:
+    topic, *told = rows(row, least=6, most=7)  # of an older process it tells no offset as written
+    partition, offset, start, first_at_ms, at_ms = numbers(told[:5], count=5, least=0, most=_MOST)
+    (written,) = numbers(told[5:] or [-1], count=1, least=-1, most=_MOST)
+    if partition > MOST_ROWS or not written <= offset <= start or max(first_at_ms, at_ms) > LAST_MS:
         raise MalformedError("What was kept over the restart tells wrongly of records that were deleted.")
-    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms)
+    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms, written)
 
 
 def _told(value: object) -> Since | None:

@@ -2,26 +2,29 @@
 
 MirrorMaker writes them to partition 0 alone. The id of the topic is looked at now and then: a consumer of a
 topic that was made anew reads nothing, and the numbers of its records begin again.
+
+A thread that does not end in time is given up, and another reads by then. So each has a `_Reading` of its
+own, and one that was told to end changes nothing any more, whenever it notices.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from fleet.errors import MirrorwatchError, RefusedError
 from lagmon.mirror_orders import OFFSET_SYNCS
 from lagmon.sync_intake import SyncIntake
+from lagmon.sync_looks import looked, newest_look_ms
 from lagmon.sync_progress import NOTE, SyncProgress
 from lagmon.sync_queue import SyncQueue
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.sync_orders import SyncOrder
@@ -34,6 +37,17 @@ WAIT_S = 0.5
 ID_S = 30.0  # between two looks at the topic's id
 END_S = 15.0
 PARTITION = 0
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far one thread has read one topic; it is ended before another begins."""
+
+    ending: threading.Event = field(default_factory=threading.Event)
+    live: bool = False
+    position: int = 0
+    first_end: int = -1
+    estimated_ms: tuple[int, int] = (-1, -1)  # by which looks at the source and the target
 
 
 class SyncReader:
@@ -55,7 +69,7 @@ class SyncReader:
         clock: WaitingClock,
     ) -> None:
         self.flow, self.cluster, self.topic = order.flow, order.kafka_cluster, order.topic
-        self.turn = threading.Lock()  # guards queue, intake and windows
+        self.turn = threading.Lock()  # guards queue, intake, windows, and what is told of the reading
         self.queue = SyncQueue()
         self.refused = ""  # what right is missing to read them
         self._followed = flow.order.lag_from == OFFSET_SYNCS
@@ -69,11 +83,7 @@ class SyncReader:
         self._source = source
         self._target = target
         self._clock = clock
-        self._ending = threading.Event()
-        self._live = False
-        self._position = 0
-        self._first_end = -1
-        self._estimated_ms = -1, -1  # by which looks at the source and the target
+        self._reading = _Reading()  # that of the newest thread
 
     @property
     def name(self) -> str:
@@ -118,8 +128,9 @@ class SyncReader:
 
     async def _read_one(self, admin: ClusterAdmin, topic_id: str, stopping: asyncio.Event) -> None:
         """Read the topic of this id until told to stop, or until it is another one."""
-        self._begin(topic_id)
-        reading = asyncio.create_task(asyncio.to_thread(self._read))
+        of_it = self._begin(topic_id)
+        reading = asyncio.create_task(asyncio.to_thread(self._read, of_it))
+        reading.add_done_callback(_heard)
         try:
             while not stopping.is_set() and not reading.done():
                 stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=ID_S))
@@ -130,7 +141,7 @@ class SyncReader:
             if reading.done():
                 await reading
         finally:
-            self._ending.set()
+            of_it.ending.set()
             await asyncio.wait((reading,), timeout=END_S)
 
     async def _is_another(self, admin: ClusterAdmin, topic_id: str) -> bool:
@@ -139,15 +150,15 @@ class SyncReader:
         except MirrorwatchError:
             return False  # the reader itself tells what is wrong
 
-    def _begin(self, topic_id: str) -> None:
-        self._ending.clear()
+    def _begin(self, topic_id: str) -> _Reading:
         with self.turn:
             self.queue.begin(topic_id)
-        self._live, self._position, self._first_end = False, 0, -1
+            self._reading = _Reading()
+            return self._reading
 
     # --- on the thread
 
-    def _read(self) -> None:
+    def _read(self, reading: _Reading) -> None:
         bulk = Bulk(
             self._settings,
             cluster=self.cluster,
@@ -157,63 +168,69 @@ class SyncReader:
         )
         bulk.open((PARTITION,))
         try:
-            while not self._ending.is_set():
+            while not reading.ending.is_set():
                 if self.queue.full:
-                    self._ending.wait(WAIT_S)
+                    reading.ending.wait(WAIT_S)
                 else:
-                    self._take(bulk)
-                    self._advance()
+                    self._take(bulk, reading)
+                    self._advance(reading)
         finally:
             bulk.close()
 
-    def _take(self, bulk: Bulk) -> None:
+    def _take(self, bulk: Bulk, reading: _Reading) -> None:
         batch = bulk.take(wait_s=WAIT_S)
-        if batch.keys:
-            with self.turn:
+        with self.turn:
+            if reading.ending.is_set():
+                return
+            if batch.keys:
                 self.intake.take(
                     batch.keys,
                     batch.values,
                     batch.offsets,
                     batch.times_ms,
                     read_ms=int(self._clock.wall_s() * 1000),
-                    live=self._live,
+                    live=reading.live,
                 )
-            self.tell("")
-            self.refused = ""
+                self.tell("")
+                self.refused = ""
+            for fault in batch.faults:
+                self.tell(f"{fault}.")
+                if isinstance(fault, RefusedError):
+                    self.refused = f"{fault}."
         for _, offset in (*bulk.positions().items(), *batch.ends.items()):
-            self._position = max(offset, self._position)
-        for fault in batch.faults:
-            self.tell(f"{fault}.")
-            if isinstance(fault, RefusedError):
-                self.refused = f"{fault}."
+            reading.position = max(offset, reading.position)
 
     def _note(self, sync: WaitingSync) -> None:
         if self._followed:
-            self._progress.note(sync, live=self._live)
+            self._progress.note(sync, live=self._reading.live)
 
-    def _advance(self) -> None:
+    def _advance(self, reading: _Reading) -> None:
         """Find out up to when every sync that was written is read, and what the target's end adds."""
-        end, stable, sampled_ms = (int(found[0]) for found in _looked(self._host, [(self.topic, PARTITION)]))
+        end, stable, sampled_ms = (int(found[0]) for found in looked(self._host, [(self.topic, PARTITION)]))
         to = stable if stable >= 0 else end
         if to < 0:
             return
-        self._first_end = to if self._first_end < 0 else self._first_end
-        self._live = self._live or self._position >= self._first_end
-        if self._followed and self._live:
-            looked_ms = _newest_look(self._source), _newest_look(self._target)
-            if looked_ms != self._estimated_ms:
-                self._estimate()
-                self._estimated_ms = looked_ms
-            if self._position >= to:
-                self.mirror.read_to_ms = min(sampled_ms, looked_ms[1])
+        reading.first_end = to if reading.first_end < 0 else reading.first_end
+        reading.live = reading.live or reading.position >= reading.first_end
+        if self._followed and reading.live:
+            looked_ms = newest_look_ms(self._source), newest_look_ms(self._target)
+            if looked_ms != reading.estimated_ms:
+                self._estimate(reading)
+                reading.estimated_ms = looked_ms
+            with self.turn:
+                if reading.position >= to and not reading.ending.is_set():
+                    self.mirror.read_to_ms = min(sampled_ms, looked_ms[1])
 
-    def _estimate(self) -> None:
+    def _estimate(self, reading: _Reading) -> None:
         """Tell the flow's progress where the copies' logs ended at the last look."""
         remote = self.mirror.topics.remote
-        known = [place for place in self._progress.partitions() if place[0] in remote]
-        ends, _, times_ms = _looked(self._source, known)
-        copies, _, copied_ms = _looked(self._target, [(remote[topic], number) for topic, number in known])
         with self.turn:
+            known = [place for place in self._progress.partitions() if place[0] in remote]
+        ends, _, times_ms = looked(self._source, known)
+        copies, _, copied_ms = looked(self._target, [(remote[topic], number) for topic, number in known])
+        with self.turn:
+            if reading.ending.is_set():
+                return
             for (topic, number), end, at_ms, copy, copy_at_ms in zip(
                 known, ends, times_ms, copies, copied_ms, strict=True
             ):
@@ -227,20 +244,7 @@ class SyncReader:
                 )
 
 
-def _newest_look(watch: ClusterWatch) -> int:
-    with watch.lock:
-        return int(watch.lag.heads.sampled_ms.max(initial=-1))
-
-
-def _looked(
-    watch: ClusterWatch, partitions: Sequence[tuple[str, int]]
-) -> tuple[list[int], list[int], list[int]]:
-    """Return end, last stable offset and time of the last look at each, -1 for what is not known."""
-    with watch.lock:
-        heads = watch.lag.heads
-        of = {topic: watch.lag.places.of(topic) for topic, _ in partitions}
-        at = [of[topic][number] if number < len(of[topic]) else -1 for topic, number in partitions]
-        there = np.array([place for place in at if place >= 0], np.int32)
-        found = [iter(one[there].tolist()) for one in (heads.end, heads.stable, heads.sampled_ms)]
-        ends, stables, times_ms = ([-1 if place < 0 else next(one) for place in at] for one in found)
-    return ends, stables, times_ms
+def _heard(reading: asyncio.Task[None]) -> None:
+    """Take note of how a thread ended: nobody may be waiting for one that was given up."""
+    if not reading.cancelled():
+        reading.exception()

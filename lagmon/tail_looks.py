@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError
-from lagmon.readable import Seen
+from lagmon.readable_gaps import Seen
 from runtime import logs
 from runtime.kafka.gaps import Gaps
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 IDLE_LOOKS = 6  # without anything to look at, after which the client is let go
 REFUSED_S = 600.0  # until a topic that may not be read is tried again
+MOST_TOLD = 100  # topics of one cluster that are told of one by one: whoever reads that knows what is missing
 
 
 @dataclass(slots=True)
@@ -98,9 +99,12 @@ class TailLooks:
         return topic != "" and self._refused_until.get(topic, 0.0) <= now_s
 
     def _note_refused(self, found: Found, now_s: float) -> None:
+        # Told again where it was granted and is taken back; what is gone is no topic to tell of.
+        self._told -= {topic for topic, _ in (*found.records, *found.empty_to)}
+        self._told &= self._lag.topics.keys()
         for topic, why in found.refused.items():
             self._refused_until[topic] = now_s + REFUSED_S
-            if topic not in self._told:
+            if topic not in self._told and len(self._told) < MOST_TOLD:
                 self._told.add(topic)
                 self._tell(
                     f"{why} Grant READ on the topic {topic}: without it markers of transactions behind the "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mirrorwatch.lag_orders import lag_orders
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -16,7 +18,6 @@ FIXED: tuple[tuple[str, Callable[[Configuration], object]], ...] = (
     ("canary.mode", lambda config: config.canary.mode),
     ("canary.topic", lambda config: config.canary.topic),
     ("http.listen", lambda config: config.http.listen),
-    ("lag", lambda config: config.lag),
     ("http.web_config_file", lambda config: config.http.web_config_file),
     ("store.keep", lambda config: config.store.keep),
     ("store.replica", lambda config: config.store.replica),
@@ -45,6 +46,7 @@ class Changes:
     closed: tuple[str, ...] = ()
     renewed: tuple[str, ...] = ()
     anew: bool = False
+    followed: tuple[str, ...] = ()  # flows that go on and of which something else tells how far they are
     settings: tuple[str, ...] = ()  # keys that take effect at once and touch no flow
 
     @property
@@ -54,6 +56,7 @@ class Changes:
         told = [f"{name} is dropped" for name in self.ended if name not in begun]
         told += [f"{name} begins anew with other settings" for name in self.ended if name in begun]
         told += [f"{flow.name} is added" for flow in self.begun if flow.name not in self.ended]
+        told += [f"{name} is followed anew by its offsets" for name in self.followed]
         told += [f"the cluster {alias} is added" for alias in self.opened]
         told += [f"the cluster {alias} is left" for alias in self.closed]
         told += [f"the clients of {alias} are made anew" for alias in self.renewed]
@@ -83,6 +86,7 @@ def what_changes(old: Configuration, new: Configuration) -> Changes:
             if alias in kept and new.clients[alias].librdkafka != old.clients[alias].librdkafka
         ),
         anew=anew,
+        followed=_followed(old, new, same),
         settings=_settings(old, new),
     )
 
@@ -110,7 +114,6 @@ def in_effect(running: Configuration, new: Configuration) -> Configuration:
         new,
         http=new.http.model_copy(update=kept),
         store=running.store,
-        lag=running.lag,
         web_config=web_config,
     )
 
@@ -129,11 +132,29 @@ def _takes_users(running: Configuration, new: Configuration) -> bool:
     return guarded and _same_web_file(running, new)
 
 
+def _followed(old: Configuration, new: Configuration, same: set[str]) -> tuple[str, ...]:
+    before, after = lag_orders(old), lag_orders(new)
+    if before is None or after is None:
+        return ()
+    return tuple(name for name in after.flows if name in same and not before.same(name, after))
+
+
 def _settings(old: Configuration, new: Configuration) -> tuple[str, ...]:
     found = [f"canary.{key}" for key in _AT_ONCE if getattr(old.canary, key) != getattr(new.canary, key)]
     found += [
         f"http.{key}" for key in ("tokens", "reload") if getattr(old.http, key) != getattr(new.http, key)
     ]
+    found += [
+        f"lag.{key}" for key in type(new.lag).model_fields if getattr(old.lag, key) != getattr(new.lag, key)
+    ]
+    kept = old.burrow_names.keys() & new.burrow_names.keys()
+    found += [
+        f"clusters.{alias}.burrow_name"
+        for alias in sorted(kept)
+        if old.burrow_names[alias] != new.burrow_names[alias]
+    ]
+    if old.connect != new.connect:
+        found.append("connect")
     if old.web_config.users != new.web_config.users:
         found.append(_USERS)
     return tuple(found)

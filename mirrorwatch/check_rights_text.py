@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
+from lagmon.mirror_orders import COMMITS_TOPIC
 from mirrorwatch.check_rights import Right, acl_command, rights, wished_rights
 from mirrorwatch.check_rights_lag import EVERY, lag_rights, wished_lag_rights
 
@@ -27,7 +28,11 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
         sheet.say("None: nothing is written and nothing is read.")
         return
     rows = [(right.cluster, _resource(right), ", ".join(right.operations), right.purpose) for right in needed]
-    sheet.table((" cluster", "topic", "operations", "for"), [(f" {row[0]}", *row[1:]) for row in rows])
+    sheet.table(
+        (" cluster", "topic", "operations", "for"),
+        [(f" {row[0]}", *row[1:]) for row in rows],
+        whole="topic",
+    )
     created = config.canary.mode is not CanaryMode.PRECREATED
     making = " Create is needed only until the topics are there." if created else ""
     sheet.say(
@@ -47,7 +52,8 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
             "Where the lag monitor may also describe the settings of topics, it tells how soon retention"
             " overtakes a mirror, and copies that get another timestamp; where it may read them, it finds out"
             " whether a log ends in records that nobody can read, which are no lag. Without Describe on a"
-            " topic, groups and mirrors are not judged there."
+            f" topic, groups and mirrors are not judged there.{_unread(config)} With"
+            " lag: {commits: off} there is no lag monitor, and none of its rights is needed."
         )
     if acls:
         _print_acls(sheet, config, needed, principal)
@@ -68,6 +74,15 @@ def _resource(right: Right) -> str:
 def _no_right(config: Configuration) -> str:
     by_admin = config.lag.commits is CommitsFrom.ADMIN
     return "the cluster" if by_admin else "a consumer group or on the cluster"
+
+
+def _unread(config: Configuration) -> str:
+    if config.lag.commits is not CommitsFrom.TOPIC:
+        return ""
+    return (
+        f" Where {COMMITS_TOPIC} may not be read, the Admin API is asked instead where groups stand: that"
+        " needs Describe on them, and does not tell when they committed."
+    )
 
 
 def _seeing(config: Configuration) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from mirrorwatch.words import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
@@ -71,13 +72,19 @@ class Sheet:
         row = ", ".join(names[:FIRST])
         self.say(row + rest(names, joined=True), indent=indent)
 
-    def table(self, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a table without lines; a cell that is too narrow for its text folds it."""
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, whole: str = "") -> None:
+        """Write a table without lines; a cell that is too narrow for its text folds it.
+
+        The column `whole` goes before the others where its cells would be folded: they are names.
+        """
         table = Table(box=None, pad_edge=True, padding=(0, 2, 0, 0), header_style="bold")
-        for name in columns:
-            table.add_column(name, overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(self.clean(cell)) for cell in row))
+        cells = [[self.clean(cell) for cell in row] for row in rows]
+        for number, name in enumerate(columns):
+            longest = max((cell_len(row[number]) for row in cells), default=0)
+            fixed = min(longest, self._columns * 2 // 5) if name == whole else None
+            table.add_column(name, overflow="fold", width=fixed)
+        for row in cells:
+            table.add_row(*map(Text, row))
         with self._console.capture() as captured:
             self._console.print(table, width=self._columns)
         for line in captured.get().splitlines():  # without the blanks that fill up the last column

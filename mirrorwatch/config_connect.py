@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 from fleet.connect_config import Said, Worker, read_connectors, version_of_worker
 from fleet.connect_config_json import expanded
 from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedError, UnavailableError
+from mirrorwatch.config_connect_asking import answer_of, no_connect
 from mirrorwatch.config_connect_places import harmless, place_of, secrets_of
-from runtime.http_client import Answer, User, get
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from mirrorwatch.config import ConnectSection
 
 _BOTH = {"expand": ["info", "status"]}
-_NOT_CONNECT = "is no REST address of Kafka Connect"
-_AUTHORISED, _FOUND = (401, 403), 200
-_REBALANCING = 409
 
 
 class ConnectAddress:
@@ -68,60 +64,23 @@ class ConnectAddress:
 
     async def _ask(self) -> tuple[str | None, tuple[Connector, ...]]:
         """Return the version of the worker that answers, and every connector with its state."""
-        root = self._document(await self._get("/"))
+        root = await self._get("/")
         if not isinstance(root, dict) or not isinstance(root.get("version"), str):
-            raise self._no_connect("its answer is not one of Connect's")
-        listed = self._document(await self._get("/connectors", _BOTH))
+            raise self._no_connect(no_connect(self._section, "its answer is not one of Connect's"))
+        listed = await self._get("/connectors", _BOTH)
         try:
             found = expanded(listed)
         except MalformedError as error:
-            raise self._no_connect(str(error)) from error
+            raise self._no_connect(no_connect(self._section, str(error))) from error
         return version_of_worker(root["version"]), found
 
-    async def _get(self, path: str, parameters: Mapping[str, list[str]] | None = None) -> Answer:
-        password = self._section.password.get_secret_value() if self._section.password else ""
-        user = User(self._section.username, password) if self._section.username else None
+    async def _get(self, path: str, parameters: Mapping[str, list[str]] | None = None) -> Any:
         try:
-            answer = await get(self.name + path, user=user, parameters=parameters)
+            return await answer_of(self._section, path, parameters)
         except MalformedError as error:
-            raise self._no_connect(str(error)) from error
-        except UnavailableError as error:
-            raise UnavailableError(self._placed(str(error))) from error
-        return self._checked(answer)
-
-    def _checked(self, answer: Answer) -> Answer:
-        """Return an answer that was given; raises what any other one means."""
-        status = answer.status
-        if status in _AUTHORISED:
-            raise RefusedError(self._placed(self._not_let_in(status)))
-        if status == _REBALANCING:
-            sentence = f"{self.name} is sharing out its connectors anew (HTTP 409): try again"
-            raise UnavailableError(self._placed(sentence))
-        if status >= 500:
-            sentence = (
-                f"{self.name} answered with HTTP {status}: Connect, or a proxy before it, is in trouble"
-            )
-            raise UnavailableError(self._placed(sentence))
-        if answer.location and status != _FOUND:
-            raise self._no_connect(f"it leads on to {answer.location[:200]}, so write that address")
-        if status != _FOUND:
-            raise self._no_connect(f"it answered with HTTP {status}")
-        return answer
-
-    def _not_let_in(self, status: int) -> str:
-        user = self._section.username
-        if user is None:
-            asks = f"{self.name} asks who comes (HTTP {status})"
-            return f"{asks}: write connect.username and connect.password"
-        return f"{self.name} does not let in {user} with this password (HTTP {status}): mend it"
-
-    def _document(self, answer: Answer) -> Any:
-        try:
-            return json.loads(answer.body)
-        except (ValueError, RecursionError) as error:
-            html = answer.body.lstrip()[:1] == b"<"
-            what = "it answers with a page (HTML)" if html else "its answer is no JSON"
-            raise self._no_connect(f"{what}, and Connect answers with JSON") from error
+            raise self._no_connect(error) from error
+        except (UnavailableError, RefusedError) as error:
+            raise type(error)(self._placed(str(error))) from error
 
     def _chosen(self, found: tuple[Connector, ...]) -> tuple[Connector, ...]:
         """Return the connectors that are named, all where none is; ConfigurationError for those not there."""
@@ -147,10 +106,8 @@ class ConnectAddress:
     def _placed(self, sentence: str) -> str:
         return str(self._problem(("connect", "url"), sentence))
 
-    def _no_connect(self, why: str) -> ConfigurationError:
-        todo = "write the one where a worker listens, such as http://connect:8083"
-        sentence = f"{self.name} {_NOT_CONNECT}: {why}; {todo}"
-        return ConfigurationError([self._problem(("connect", "url"), sentence)])
+    def _no_connect(self, error: MalformedError) -> ConfigurationError:
+        return ConfigurationError([self._problem(("connect", "url"), str(error))])
 
     def _told(self, problem: Problem) -> Problem:
         """Return a problem with the address as a whole as one of its key in our file."""

@@ -124,6 +124,7 @@ class _Reading:
             remarks=frozenset(self._remarks),
             mm2_path=self._mirror.path if self._mirror is not None else None,
             connectors=self._mirror.connectors if self._mirror is not None else (),
+            connect=self._root.connect,
             lag_sources=lag_sources,
             burrow_names=burrow_names,
             web_config=web_config,
@@ -289,6 +290,8 @@ class _Reading:
         for token in (self._root.http.tokens.audit, self._root.http.tokens.operator):
             if token is not None:
                 found.add(token.get_secret_value())
+        if self._root.connect is not None and self._root.connect.password is not None:
+            found.add(self._root.connect.password.get_secret_value())
         return frozenset(found)
 
     # --- words

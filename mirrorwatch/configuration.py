@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleet.connect_config import Connector
     from fleet.errors import Problem
     from fleet.topology import Topology
+    from mirrorwatch.config import ConnectSection
     from runtime.config import HttpConfig, StoreConfig
     from runtime.kafka.translation import ClientSettings
 
@@ -44,7 +45,7 @@ class Configuration:
     is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
     None where there is none. `connectors` are those of a mirror on Connect, without what they hold, each as
     it was when this was read. `lag_sources` has every flow by name, `burrow_names` every cluster that we read
-    by alias. `web_config` is what the file of
+    by alias. `connect` is where a mirror on Connect is asked about. `web_config` is what the file of
     http.web_config_file holds; without such a file it asks nobody.
     """
 
@@ -60,6 +61,7 @@ class Configuration:
     remarks: frozenset[Problem] = frozenset()
     mm2_path: Path | None = None
     connectors: tuple[Connector, ...] = ()
+    connect: ConnectSection | None = field(default=None, repr=False)
     lag_sources: Mapping[str, LagSource] = field(default_factory=dict)
     burrow_names: Mapping[str, str] = field(default_factory=dict)
     lag: LagConfig = field(default_factory=LagConfig)

@@ -58,6 +58,11 @@ class LagBook:
         self._answered_ns: int | None = None
         self.silence = "The lag monitor has not answered yet."  # why there is nothing to tell, "" else
 
+    def watch(self, flows: Iterable[str], *, anew: Iterable[str] = ()) -> None:
+        """Keep these flows from now on; what is known of those that are followed otherwise is left."""
+        former = {name: known for name, known in self._flows.items() if name not in set(anew)}
+        self._flows = {name: former.get(name) or _Known() for name in flows}
+
     def take(
         self, documents: Iterable[Mapping[str, Any]], *, incarnation: int, now_at: float, now_ns: int
     ) -> None:

@@ -48,11 +48,13 @@ class LagKeeping:
         self._clock = clock
         self._reporter = reporter
         self._every_s = every_s
-        self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-lag-")  # that only we may enter
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def path(self) -> Path:
-        """Return where the process finds what an earlier one knew."""
+        """Return where the process finds what an earlier one knew, in a folder that only we may enter."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-lag-")
         return Path(self._folder.name) / "snapshot"
 
     async def hand_over(self) -> None:
@@ -81,7 +83,7 @@ class LagKeeping:
         """Ask the process for what it knows, and write that; that it is silent is told elsewhere."""
         try:
             parts = await _asked(ask)
-        except UnavailableError:
+        except (UnavailableError, MalformedError):
             return
         size = sum(map(len, parts.values()))
         if size > MAX_BYTES:
@@ -97,7 +99,8 @@ class LagKeeping:
 
     def close(self) -> None:
         """Take away the folder."""
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def _lay_down(self, parts: dict[str, bytes]) -> None:
         self.path.unlink(missing_ok=True)

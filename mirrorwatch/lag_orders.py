@@ -1,14 +1,71 @@
-"""Which flows the lag monitor follows, and from what it is known how far each has come. Pure."""
+"""What the lag monitor is told to do: which clusters and groups, which flows and what tells of each. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from lagmon.mirror_orders import order_of
+from lagmon.mirror_orders import order_of, write_mirror
+from lagmon.orders import write_orders
+from lagmon.sync_orders import sync_orders, write_sync
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lagmon.mirror_orders import MirrorOrder
     from mirrorwatch.configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class LagOrders:
+    """All that the process works by: where two are equal, one that runs may go on as it does.
+
+    `told` is what it is told, as JSON has it. `flows` has what of that is about one flow, by its name, and
+    `synced` are those whose offset syncs are read.
+    """
+
+    told: Mapping[str, Any] = field(repr=False)  # with passwords
+    flows: Mapping[str, tuple[Any, ...]] = field(repr=False)
+    synced: tuple[str, ...]
+
+    def same(self, flow: str, other: LagOrders | None) -> bool:
+        """Tell whether both say the same of a flow."""
+        return other is not None and self.flows.get(flow) == other.flows.get(flow)
+
+
+def lag_orders(
+    config: Configuration, *, log_level: str = "info", log_format: str = "text"
+) -> LagOrders | None:
+    """Return the orders that follow from a configuration; None where the lag monitor is off.
+
+    Where the process finds what an earlier one knew is for its keeper to add.
+    """
+    if not config.lag.on:
+        return None
+    mirrors = mirror_orders(config)
+    syncs = sync_orders(
+        config.topology.flows, {name: one.lag_from for name, one in config.lag_sources.items()}
+    )
+    tokens = (config.http.tokens.audit, config.http.tokens.operator)
+    # The tokens never get near the process, and another one is no reason to begin it anew.
+    secrets = config.secrets - {one.get_secret_value() for one in tokens if one is not None}
+    told = write_orders(
+        config.clients,
+        burrow_names=config.burrow_names,
+        groups=config.lag.groups,
+        groups_exclude=config.lag.groups_exclude,
+        per_partition=config.lag.per_partition,
+        max_series=config.lag.max_series,
+        log_level=log_level,
+        log_format=log_format,
+        secrets=frozenset(secrets),
+        mirrors=mirrors,
+        syncs=syncs,
+        commits=config.lag.commits.value,
+    )
+    of_syncs = {one.flow: write_sync(one) for one in syncs}
+    flows = {one.name: (write_mirror(one), of_syncs.get(one.name)) for one in mirrors}
+    return LagOrders(told, flows, tuple(of_syncs))
 
 
 def mirror_orders(config: Configuration) -> list[MirrorOrder]:

@@ -1,17 +1,22 @@
-"""The lag monitor as the service has it: a process of its own, kept at work, and asked."""
+"""The lag monitor as the service has it: a process of its own, kept at work, and asked.
+
+Where another configuration changes what it works by, the process ends, which tells what it knows, and the
+next begins with the new orders from there. That happens beside the reload: however the process ends, the
+orders that were given last are those that run.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import UnavailableError
-from lagmon.orders import write_orders
-from lagmon.sync_orders import sync_orders
 from mirrorwatch.lag_book import LagBook
-from mirrorwatch.lag_orders import mirror_orders
+from mirrorwatch.lag_keeping import WHERE as KEEPING
+from mirrorwatch.lag_orders import lag_orders
 from runtime.supervision import Phase, State, supervise
 from runtime.worker import Worker
 
@@ -21,15 +26,18 @@ if TYPE_CHECKING:
     from canary.report import Reporter
     from fleet.evidence import LagEvidence
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.connect_looks import ConnectLook
     from mirrorwatch.lag_keeping import LagKeeping
+    from mirrorwatch.lag_orders import LagOrders
     from runtime.clock import WaitingClock
 
 WHAT = "the lag monitor"
+OFF = f"{WHAT} is off: lag.commits in the configuration says so"
 ASK_S = 1.0  # between two looks at what it says of flows
 
 
 class Lagging:
-    """Keeps the ingest process running and passes questions on to it."""
+    """Keeps the ingest process running, while it is not off, and passes questions on to it."""
 
     def __init__(
         self,
@@ -49,36 +57,73 @@ class Lagging:
         """
         self._clock = clock
         self._reporter = reporter
-        mirrors = mirror_orders(config)
-        syncs = sync_orders(
-            config.topology.flows, {name: one.lag_from for name, one in config.lag_sources.items()}
-        )
-        orders = write_orders(
-            config.clients,
-            burrow_names=config.burrow_names,
-            groups=config.lag.groups,
-            groups_exclude=config.lag.groups_exclude,
-            per_partition=config.lag.per_partition,
-            max_series=config.lag.max_series,
-            log_level=log_level,
-            log_format=log_format,
-            secrets=config.secrets,
-            mirrors=mirrors,
-            snapshot=str(keeping.path),
-            syncs=syncs,
-            commits=config.lag.commits.value,
-        )
         self._keeping = keeping
-        self._watched = [one.name for one in mirrors]
-        self.synced = tuple(one.flow for one in syncs)  # flows whose offset syncs are read
-        self._worker = Worker("lagmon", what=WHAT, orders=orders, clock=clock)
+        self._logs = log_level, log_format
+        self._orders = self._orders_of(config)  # by which it is to run; None: it is off
+        self._told = self._orders  # to the process that runs, or that ran last
+        self._worker = Worker("lagmon", what=WHAT, orders={}, clock=clock)
         self._book = LagBook(self._watched)
         self._canary_topic = config.canary.topic
         self._on_offsets = on_offsets
+        self._changed = asyncio.Event()
+        self._connect: ConnectLook | None = None
+        self._connect_told: tuple[int, ConnectLook] | None = None  # to which process, by its number
+
+    @property
+    def on(self) -> bool:
+        """Tell whether there is a lag monitor at all."""
+        return self._orders is not None
+
+    @property
+    def synced(self) -> tuple[str, ...]:
+        """Return the flows whose offset syncs the process reads."""
+        return () if self._orders is None or self._told is None else self._told.synced
+
+    def use(self, config: Configuration) -> None:
+        """Work by another configuration from now on; where nothing changes by that, nothing is touched."""
+        new, before = self._orders_of(config), self._orders
+        if new == before:
+            return
+        self._orders = new
+        if before is not None:
+            changed = [name for name in self._watched if not before.same(name, new)]
+            self._book.watch(self._watched, anew=changed)
+        else:
+            self._book = LagBook(self._watched)
+        if new is None:
+            for where in (WHAT, f"{WHAT}: flows", KEEPING):
+                self._reporter.settled(where)
+        self._changed.set()
+
+    def note_states(self, look: ConnectLook) -> None:
+        """Have the process know what Kafka Connect says of the mirrors' tasks."""
+        self._connect = look
 
     async def keep(self, stopping: asyncio.Event) -> None:
-        """Keep the process at work until told to stop."""
+        """Keep the process at work, by the newest orders, until told to stop."""
+        following = asyncio.create_task(self._follow(stopping))
+        try:
+            while not stopping.is_set():
+                self._changed.clear()
+                orders, over = self._orders, asyncio.Event()
+                watching = asyncio.create_task(_set_by_either(over, stopping, self._changed))
+                try:
+                    if orders is None:
+                        await over.wait()
+                    else:
+                        await self._work(orders, over)
+                finally:
+                    watching.cancel()
+        finally:
+            following.cancel()
+            self._worker.close()
+            self._keeping.close()
+
+    async def _work(self, orders: LagOrders, stopping: asyncio.Event) -> None:
+        """Keep a process at work by these orders until told to stop."""
         ending = asyncio.Event()  # later than `stopping` by what it takes to tell what it knows
+        self._worker.orders = {**orders.told, "snapshot": str(self._keeping.path)}
+        self._told = orders
 
         async def work() -> None:
             await self._keeping.hand_over()
@@ -90,7 +135,6 @@ class Lagging:
             finally:
                 ending.set()
 
-        following = asyncio.create_task(self._follow(stopping))
         keeping = asyncio.create_task(keep_it())
         try:
             await supervise(
@@ -104,10 +148,7 @@ class Lagging:
             if keeping.done():
                 await keeping  # what went wrong there is our bug
         finally:
-            following.cancel()
             keeping.cancel()
-            self._worker.close()
-            self._keeping.close()
 
     def evidence(self, flow: str) -> LagEvidence | None:
         """Return what offsets say of a flow right now; None of one that is not watched by them."""
@@ -124,22 +165,30 @@ class Lagging:
 
     async def _follow(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
-            try:
+            if self._orders is not None:
                 await self._look()
-            except UnavailableError as error:
-                self._book.fall_silent(f"{str(error)[:1].upper()}{str(error)[1:]}.")
-            except (KeyError, TypeError, ValueError) as error:  # the canary goes on without it
-                sentence = f"its answer about flows cannot be read ({error!r}); please report that"
-                self._book.fall_silent(f"The lag monitor says nothing: {sentence}.")
-                self._reporter.problem(f"{WHAT}: flows", sentence)
-            else:
-                self._reporter.settled(f"{WHAT}: flows")
             await self._clock.wait(stopping, timeout_s=ASK_S)
 
     async def _look(self) -> None:
+        try:
+            await self._hand_over_states()
+            await self._look_at_flows()
+        except UnavailableError as error:
+            self._book.fall_silent(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        except (KeyError, TypeError, ValueError) as error:  # the canary goes on without it
+            sentence = f"its answer about flows cannot be read ({error!r}); please report that"
+            self._book.fall_silent(f"The lag monitor says nothing: {sentence}.")
+            self._reporter.problem(f"{WHAT}: flows", sentence)
+        else:
+            self._reporter.settled(f"{WHAT}: flows")
+
+    async def _look_at_flows(self) -> None:
+        by = self._told
         _, body = await self.ask("flows", canary_topic=self._canary_topic)
         incarnation = self._worker.starts
         for document in json.loads(body)["flows"]:
+            if by is None or not by.same(document["flow"], self._orders):
+                continue  # the process that answers works by orders that hold no more
             now_at, now_ns = self._clock.wall_s(), self._clock.monotonic_ns()
             self._book.take([document], incarnation=incarnation, now_at=now_at, now_ns=now_ns)
             await asyncio.sleep(0)  # a flow with many findings takes milliseconds, and the taps wait
@@ -147,6 +196,15 @@ class Lagging:
             told = self._book.canary_offsets(name)
             if told is not None:
                 self._on_offsets(name, *told)
+
+    async def _hand_over_states(self) -> None:
+        """Tell the process what Connect says, once, and each process that takes the place of another."""
+        if self._connect is None:
+            return
+        telling = self._worker.starts, self._connect
+        if telling != self._connect_told:
+            await self.ask("connect_states", **telling[1].document())
+            self._connect_told = telling
 
     async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
         """Return its answer; raises UnavailableError with a sentence where it gives none."""
@@ -156,9 +214,32 @@ class Lagging:
         """Return its answer in pieces."""
         return await self._worker.stream(question, **details)
 
+    @property
+    def _watched(self) -> tuple[str, ...]:
+        return () if self._orders is None else tuple(self._orders.flows)
+
+    def _orders_of(self, config: Configuration) -> LagOrders | None:
+        level, form = self._logs
+        return lag_orders(config, log_level=level, log_format=form)
+
     def _tell(self, state: State) -> None:
+        if not state.sentence:
+            ended = state.phase is Phase.ENDED
+            told = f"{WHAT} has ended" if ended else f"{WHAT} begins, and answers in a moment"
+            state = replace(state, sentence=told)  # heard by whoever asks while there is no process
         self._worker.state = state
         if state.phase in (Phase.DOWN, Phase.REFUSED):
             self._reporter.problem(WHAT, state.sentence)
         elif state.phase is Phase.RUNNING and not state.failures:
             self._reporter.settled(WHAT)
+
+
+async def _set_by_either(event: asyncio.Event, one: asyncio.Event, other: asyncio.Event) -> None:
+    """Set an event as soon as one of two others is."""
+    waiting = [asyncio.create_task(each.wait()) for each in (one, other)]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        event.set()
+    finally:
+        for each in waiting:
+            each.cancel()

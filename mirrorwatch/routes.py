@@ -41,11 +41,11 @@ def routes(
     look: Callable[[], ServiceView],
     *,
     page: Page | None = None,
-    groups: Callable[[], Awaitable[GroupsView]] | None = None,
+    groups: Callable[[], Awaitable[GroupsView | None]] | None = None,
 ) -> list[web.RouteDef]:
     """Return the routes of page and API; `look` makes the view anew whenever it is called.
 
-    `groups` tells how many groups are how, where there is a lag monitor.
+    `groups` tells how many groups are how, None while there is no lag monitor.
     """
     page = page or Page()
     whole, fragment = _Drawing(page.page), _Drawing(page.fragment)

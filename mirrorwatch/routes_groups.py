@@ -100,8 +100,10 @@ class GroupCounts:
         self._counted_at: float | None = None
         self._view = groups_away("")
 
-    async def view(self) -> GroupsView:
-        """Return the counts, or why there are none."""
+    async def view(self) -> GroupsView | None:
+        """Return the counts, or why there are none; None while the lag monitor is off."""
+        if not self._lagging.on:
+            return None
         async with self._turn:
             now_at = self._clock.wall_s()
             if self._counted_at is None or not 0 <= now_at - self._counted_at < COUNTED_S:

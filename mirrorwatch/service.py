@@ -8,6 +8,7 @@ import os
 import sys
 from collections import Counter
 from importlib.metadata import version as version_of
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from canary import latches
@@ -17,6 +18,7 @@ from canary.prober import Prober
 from fleet.series import STORE_OPERATIONS
 from lagmon import snapshot_store, sync_id_tables, sync_tables
 from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.connect_watching import ConnectWatch
 from mirrorwatch.judging import Judging
 from mirrorwatch.keeping import SiteKeeper
 from mirrorwatch.lag_keeping import LagKeeping
@@ -27,13 +29,12 @@ from mirrorwatch.numbering import service_numbers
 from mirrorwatch.page import Page
 from mirrorwatch.reloading import Reloading
 from mirrorwatch.routes import routes
-from mirrorwatch.routes_groups import GroupCounts, group_routes
-from mirrorwatch.routes_lag import lag_routes
-from mirrorwatch.routes_mirrors import mirror_routes
+from mirrorwatch.routes_groups import GroupCounts
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_upkeep import upkeep_routes
+from mirrorwatch.routes_while_on import routes_while_on
 from mirrorwatch.stale_complaints import of_cluster, of_what_is_left
-from mirrorwatch.sync_keeping import SyncKeeper
+from mirrorwatch.sync_following import follow_syncs
 from mirrorwatch.viewing import service_view
 from runtime import logs
 from runtime.clock import SystemClock
@@ -43,7 +44,7 @@ from runtime.limits import allow_many_files, use_enough_threads
 from runtime.store import Store, installation_id
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from aiohttp import web
 
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from canary.latches import Latch
     from mirrorwatch.changes import Changes
     from mirrorwatch.configuration import Configuration
-    from mirrorwatch.group_page import GroupsView
     from mirrorwatch.numbers import ServiceNumbers
     from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
@@ -107,22 +107,21 @@ class Service:
             written=self._note_written,
         )
         self._latching = Latching(self._store, clock=self._clock, reporter=self)
-        self._lagging: Lagging | None = None
-        if config.lag.on:
-            form, level = logged
-            self._lagging = Lagging(
-                config,
-                clock=self._clock,
-                reporter=self,
-                log_format=form,
-                log_level=level,
-                keeping=LagKeeping(
-                    self._store, replica=config.store.replica, clock=self._clock, reporter=self
-                ),
-                on_offsets=self._note_offsets,
-            )
+        form, level = logged
+        self._lagging = Lagging(
+            config,
+            clock=self._clock,
+            reporter=self,
+            log_format=form,
+            log_level=level,
+            keeping=LagKeeping(self._store, replica=config.store.replica, clock=self._clock, reporter=self),
+            on_offsets=self._note_offsets,
+        )
+        self._connect = ConnectWatch(
+            config, clock=self._clock, random=SystemRandom(), reporter=self, tell=self._lagging.note_states
+        )
         self._judging = Judging(
-            lag_of=self._lagging.evidence if self._lagging is not None else lambda _flow: None,
+            lag_of=self._lagging.evidence,
             tell=lambda line: getattr(self._log, line.level)(line.sentence, **line.facts),
         )
         self._server = HttpServer()
@@ -180,13 +179,13 @@ class Service:
                 group.create_task(prober.doubts.watch()),
                 group.create_task(self._bookkeeper.keep(prober.flows)),
                 group.create_task(self._latching.keep(prober)),
+                group.create_task(self._keep_syncs()),
+                group.create_task(self._connect.keep()),
             ]
             for site in prober.sites.values():
                 self._keeper.begin(site, prober, group)
             reloading = group.create_task(reloads.keep(prober, group))
-            if self._lagging is not None:
-                group.create_task(self._lagging.keep(shutdown.stopping))
-                endless.append(group.create_task(self._sync_keeper(self._lagging).keep()))
+            group.create_task(self._lagging.keep(shutdown.stopping))
             sending = group.create_task(prober.send(shutdown.stopping))
             await shutdown.stopping.wait()
             await reloads.end()
@@ -204,15 +203,9 @@ class Service:
         for name, held in prober.flows.items():
             self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
 
-    def _sync_keeper(self, lagging: Lagging) -> SyncKeeper:
-        return SyncKeeper(
-            self._store,
-            lagging,
-            lagging.synced,
-            keep_s=self._config.store.keep.syncs,
-            clock=self._clock,
-            reporter=self,
-        )
+    async def _keep_syncs(self) -> None:
+        keep_s = self._config.store.keep.syncs
+        await follow_syncs(self._store, self._lagging, keep_s=keep_s, clock=self._clock, reporter=self)
 
     async def _warn_of_namesakes(self) -> None:
         warning = of_one_name(
@@ -237,6 +230,8 @@ class Service:
             self._server.use_tokens(config.http)
             if config.web_config.users != former.web_config.users:  # else the passwords stay known
                 self._server.use_users(config.web_config)
+            self._lagging.use(config)
+            self._connect.use(config)
             self._judging.forget(changes.ended)
             for where in of_what_is_left(self._complaints.active(), prober):
                 self.settled(where)
@@ -296,13 +291,9 @@ class Service:
         if self._prober is not None:
             self._prober.note_positions(flow, topic_id, next_offsets, settles_s=settles_s)
 
-    def _lag_s(self) -> dict[str, float]:
-        return {} if self._lagging is None else self._lagging.lag_s()
-
     def _move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""
-        if self._lagging is not None:
-            self._lagging.move_instants(by_s)
+        self._lagging.move_instants(by_s)
         self._keeper.move_instants(by_s)
         self._complaints.move_instants(by_s)
         self._started_at += by_s
@@ -341,24 +332,12 @@ class Service:
                 *upkeep_routes(
                     self.numbers, lambda: set(self._config.clients) - self._keeper.tried, self._lagging
                 ),
-                *self._lag_routes(page),
-                *routes(self.view, page=page, groups=self._group_counts()),
+                *routes_while_on(self._lagging, page=page, clock=self._clock),
+                *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
                 *order_routes(self, clock=self._clock),
             ]
         )
         return app
-
-    def _lag_routes(self, page: Page) -> list[web.RouteDef]:
-        if self._lagging is None:
-            return []
-        return [
-            *lag_routes(self._lagging),
-            *group_routes(self._lagging, page=page, clock=self._clock),
-            *mirror_routes(self._lagging, page=page, clock=self._clock),
-        ]
-
-    def _group_counts(self) -> Callable[[], Awaitable[GroupsView]] | None:
-        return None if self._lagging is None else GroupCounts(self._lagging, clock=self._clock).view
 
     def view(self) -> ServiceView:
         """Return what the page shows."""
@@ -370,7 +349,7 @@ class Service:
             clock=self._clock,
             started_at=self._started_at,
             verdicts=self._judging.verdicts,
-            lag_s=self._lag_s(),
+            lag_s=self._lagging.lag_s(),
             states=self._keeper.states,
             complaints=self._complaints.active(),
         )
@@ -384,7 +363,7 @@ class Service:
             version=self._version,
             clock=self._clock,
             verdicts=self._judging.verdicts,
-            lag_s=self._lag_s(),
+            lag_s=self._lagging.lag_s(),
             states=self._keeper.states,
             store_errors=self._store_errors,
         )

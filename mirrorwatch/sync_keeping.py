@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fleet.errors import UnavailableError
@@ -27,6 +28,7 @@ SHORT_S = 0.05  # between two transactions, so that others get theirs
 FRESH = 128  # new pairs of a partition after which it is thinned
 THINNED_AT_ONCE = 10
 LOOKED_AT_ONCE = 500  # partitions, in one query: some hundred thousand pairs at most
+MOST_KNOWN = 100_000  # places of one flow that are remembered: of others the store is asked again
 IDS_S = 30.0  # between two looks at topics' ids, which are read as often
 LOOK_S = 3600.0  # between two looks at all partitions
 WHERE = "store: offset syncs"
@@ -123,6 +125,8 @@ class SyncKeeper:
         )
         self._cursors[flow] = written.cursor
         known.update(written.places)
+        for where in list(islice(known, max(0, len(known) - MOST_KNOWN))):
+            del known[where]
         self._fresh.update(written.fresh)
 
     async def _look_at_ids(self) -> None:
@@ -147,6 +151,7 @@ class SyncKeeper:
             )
             await self._thin_places(await self._store.read(look), now_ms)
         await self._ids.forget(now_ms)
+        self._fresh.clear()  # what is crowded is thinned, and of topics that are gone nothing comes any more
         self._looked_ns = now_ns
 
     async def _thin_places(self, due: Sequence[int], now_ms: int) -> None:

@@ -38,14 +38,17 @@ class WorkerEndedError(UnavailableError):
 
 
 class Worker:
-    """Keeps `python -m MODULE` running with its orders; `what` is how it is called in sentences."""
+    """Keeps `python -m MODULE` running with its orders; `what` is how it is called in sentences.
+
+    `orders` may be others from its next start on.
+    """
 
     def __init__(self, module: str, *, what: str, orders: Mapping[str, Any], clock: WaitingClock) -> None:
         self._module = module
         self._what = what
-        self._orders = dict(orders)
+        self.orders = dict(orders)
         self._clock = clock
-        self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None  # of its socket, from its first start on
         self._process: asyncio.subprocess.Process | None = None
         self.state: State | None = None
         self.started_at: float | None = None  # epoch s
@@ -58,6 +61,10 @@ class Worker:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Start it and wait until it is told to stop; raises WorkerEndedError where it ends by itself."""
+        if stopping.is_set():
+            return
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-")
         self._path.unlink(missing_ok=True)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE, env=os.environ | SPARING
@@ -69,7 +76,7 @@ class Worker:
         end = asyncio.create_task(process.wait())
         try:
             with suppress(ConnectionError):
-                process.stdin.write(json.dumps({**self._orders, "socket": str(self._path)}).encode() + b"\n")
+                process.stdin.write(json.dumps({**self.orders, "socket": str(self._path)}).encode() + b"\n")
                 await process.stdin.drain()
             await asyncio.wait((stop, end), return_when=asyncio.FIRST_COMPLETED)
             if not stop.done():
@@ -96,10 +103,14 @@ class Worker:
 
     def close(self) -> None:
         """Take away the folder of its socket."""
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     @property
     def _path(self) -> Path:
+        """Return its socket; raises UnavailableError before its first start."""
+        if self._folder is None:
+            raise UnavailableError("it has not begun yet")
         return Path(self._folder.name) / SOCKET
 
     def _silent(self, error: UnavailableError) -> UnavailableError:

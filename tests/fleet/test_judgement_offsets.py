@@ -8,7 +8,7 @@ import pytest
 
 from fleet.evidence import CanaryState, Control, FindingKind
 from fleet.judgement import beside, follow, judge
-from fleet.judgement_words import HOLD_S, MAX_ROWS
+from fleet.judgement_words import HOLD_S, MAX_ROWS, ended
 from fleet.rules_offsets import is_quiet
 from fleet.vocabulary import Cause, Verdict
 from tests.fleet.offsets import CANARY, SAYS, deleted, lag, row, seen, unprobed
@@ -468,3 +468,20 @@ def test_what_is_quiet_leaves_a_flow_that_is_plainly_well_as_it_is(offsets, quie
     assert is_quiet(offsets, NOW) is quiet
     if quiet:
         assert judge(seen(offsets=offsets), now_at=NOW) == judge(flow(), now_at=NOW)
+
+
+def test_what_came_again_is_told_once_with_its_number_where_both_say_it():
+    again = deleted(
+        first=300, last=304, cause=Cause.DUPLICATING, verdict=Verdict.REPEATING, sentence="5 again."
+    )
+    of_verdict = replace(again, records=None, sentence="It went back.")
+    told = judge(unprobed(lag(findings=[again, of_verdict])), now_at=NOW)
+    assert (told.verdict, told.cause, told.sentence) == (Verdict.REPEATING, Cause.DUPLICATING, "5 again.")
+    alone = judge(unprobed(lag(findings=[of_verdict])), now_at=NOW)
+    assert alone.sentence == "It went back."
+
+
+@pytest.mark.parametrize("sentence", ["So.", "So. (2 more such findings are listed.)", "So. (Really?)"])
+def test_a_sentence_that_is_ended_gets_no_second_full_stop(sentence):
+    assert ended(sentence) == sentence
+    assert ended(f"{sentence} And (so)") == f"{sentence} And (so)."

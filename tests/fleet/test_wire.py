@@ -19,7 +19,11 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 HEARTBEATS = st.builds(wire.Heartbeat, st.builds(wire.HeartbeatKey, TEXT, TEXT), INT64)
 CHECKPOINTS = st.builds(wire.Checkpoint, st.builds(wire.CheckpointKey, TEXT, TEXT, INT32), INT64, INT64, TEXT)
 OFFSET_SYNCS = st.builds(wire.OffsetSync, st.builds(wire.OffsetSyncKey, TEXT, INT32), INT64, INT64)
-SOURCE_OFFSETS = st.builds(wire.SourceOffset, st.builds(wire.SourceOffsetKey, TEXT, TEXT, TEXT, INT32), INT64)
+SOURCE_OFFSETS = st.builds(
+    wire.SourceOffset,
+    st.builds(wire.SourceOffsetKey, TEXT, TEXT, TEXT, INT32),
+    st.integers(0, 2**63 - 2),  # the next offset has to fit as well
+)
 
 CODECS = {
     "heartbeat": (wire.decode_heartbeat, wire.encode_heartbeat, HEARTBEATS),
@@ -231,14 +235,14 @@ MALFORMED = [
     (
         "source offset",
         OFFSETS_KEY,
-        b'{"offset":9223372036854775808}',
-        "The offset in the value of a source offset is outside 0 to 9223372036854775807.",
+        b'{"offset":9223372036854775807}',
+        "The offset in the value of a source offset is outside 0 to 9223372036854775806.",
     ),
     (
         "source offset",
         OFFSETS_KEY,
         b'{"offset":-1}',
-        "The offset in the value of a source offset is outside 0 to 9223372036854775807.",
+        "The offset in the value of a source offset is outside 0 to 9223372036854775806.",
     ),
     (
         "source offset",

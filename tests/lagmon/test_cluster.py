@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
@@ -107,6 +108,33 @@ def test_a_topic_made_anew_is_judged_from_its_next_commit_on():
     desk.commit("g", 1, 5, ago_s=10)
     desk.read_all()
     assert desk.reasons("g") == {("t", 0): Reason.RECREATED, ("t", 1): Reason.CAUGHT_UP}
+
+
+@pytest.mark.parametrize("offset", [5, 7, 10], ids=["the same", "a later one", "the end"])
+def test_who_committed_before_the_new_id_was_seen_is_judged_by_what_is_committed_since(offset):
+    """Which log the first of these commits was about is not known, and the old one's are no step back."""
+    desk = Desk()
+    desk.lag.note_id("t", "one", NOW - 200 * S)
+    desk.look(100, 100, ago_s=190)
+    for ago_s in (180, 160, 140, 120):
+        desk.commit("g", 0, 280 - ago_s - 90, ago_s=ago_s)
+    desk.commit("g", 0, 5, ago_s=70)  # of the new topic, before its id is looked at
+    desk.lag.note_id("t", "two", NOW - 60 * S)
+    desk.look(10, 10, ago_s=50)
+    desk.read_all(ago_s=45)
+    assert desk.reasons("g", now_ms=NOW - 45 * S) == {("t", 0): Reason.RECREATED}
+    desk.commit("g", 0, offset, ago_s=40)
+    desk.look(10, 10, ago_s=35)
+    desk.look(12, 12, ago_s=20)
+    desk.read_all(ago_s=20)
+    assert desk.reasons("g", now_ms=NOW - 20 * S) == {("t", 0): Reason.ONE_COMMIT}
+    desk.commit("g", 0, offset + 1, ago_s=15)
+    desk.look(12, 12)
+    desk.read_all()
+    assert desk.reasons("g") == {("t", 0): Reason.MOVING}
+    desk.commit("g", 0, offset - 2, ago_s=0)
+    desk.look(12, 12)
+    assert desk.reasons("g") == {("t", 0): Reason.REWOUND}  # which is one of the new log
 
 
 def test_an_open_transaction_holds_up_nobody():

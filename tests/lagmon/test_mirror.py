@@ -93,6 +93,51 @@ def test_no_verdict_inside_twice_the_cadence_then_stalled():
     assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
 
+def test_a_worker_that_was_started_anew_does_not_keep_to_shorter_times():
+    # It writes offsets at each end too: one that writes each minute is no quicker for it, and does not stand.
+    one = Mirrored(flush_s=60.0)
+    one.look()
+    beat = {"n": 0, "next": 5}
+
+    def second():
+        busy(one, commits=())
+        beat["n"] += 1
+        if beat["n"] == beat["next"]:
+            one.commit(), one.commit(partition=1)
+            beat["next"] += 5 if beat["n"] < 30 else 60
+        if beat["n"] % 5 == 0:
+            seen.add(one.verdict().verdict)
+
+    seen = set()
+    one.go(25, each=second)
+    seen.clear()  # nothing to judge by in the beginning
+    one.go(400, each=second)
+    assert seen == {Verdict.HEALTHY}
+
+
+@pytest.mark.parametrize("flush_s", [5, 60])
+def test_more_records_under_way_each_time_are_no_falling_behind_and_seconds_are(flush_s):
+    def watched(behind):
+        one = Mirrored(flush_s=float(flush_s))
+        one.look()
+        beat, seen = {"n": 0}, set()
+
+        def second():
+            busy(one, commits=())
+            beat["n"] += 1
+            if beat["n"] % flush_s == 0:
+                left = behind(beat["n"] // flush_s)
+                one.commit(to=max(1, one.ends["orders", 0] - left)), one.commit(partition=1)
+            if beat["n"] % 10 == 0 and beat["n"] > 3 * flush_s:
+                seen.add(told(one)[0])
+
+        one.go(20 * flush_s, each=second)
+        return seen
+
+    assert watched(lambda turn: 20 * turn) == {Verdict.HEALTHY}  # 4 s at most, of a hundred records each
+    assert Verdict.LATE in watched(lambda turn: 300 * turn)
+
+
 def test_a_mirror_that_stands_is_down_and_its_lag_grows_until_it_is_back(flow):
     began = flow.now
     flow.go(90, each=lambda: busy(flow, commits=(), copied=False))
@@ -223,6 +268,7 @@ def test_a_marker_at_the_end_that_retention_deletes_is_no_loss(flow):
 
 def test_an_offset_that_goes_back_repeats(flow):
     flow.commit(to=200)
+    flow.target_ends["A.orders", 0] += 5800  # all that comes again
     flow.go(10, each=lambda: busy(flow, commits=(1,)))
     assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
 

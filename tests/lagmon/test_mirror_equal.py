@@ -73,7 +73,7 @@ def test_a_copy_that_ends_where_its_source_does_has_no_lag(linked):
     assert told(linked) == (Verdict.HEALTHY, None)
     assert linked.verdict().lag == 0
     assert linked.verdict().sentence == (
-        "2 partitions move or have nothing to copy: 0 records behind when B was last looked at (every 10 s, the "
+        "2 partitions move or have nothing to copy: 0 records behind when B was last looked at (every 12 s, the "
         "last time 0 s ago)."
     )
 
@@ -266,3 +266,14 @@ def test_many_looks_at_once_are_what_each_is_alone(looks):
             assert getattr(together, name)[:3].tolist() == getattr(alone, name)[:3].tolist()
         for name in ("offset", "committed_ms", "lag", "filled", "live"):
             assert getattr(together.rings, name)[:3].tolist() == getattr(alone.rings, name)[:3].tolist()
+
+
+def test_a_copy_that_is_not_looked_at_any_more_has_lost_nothing_and_commits_nothing(linked):
+    seen = set()
+    for _ in range(12):
+        linked.go(10, each=lambda: busy(linked), look=100)
+        linked.starts = dict(linked.ends)
+        linked.look(sides="a")
+        seen.add(told(linked))
+        assert linked.sight().findings == ()
+    assert seen <= {(Verdict.HEALTHY, None), (Verdict.UNKNOWN, None)}

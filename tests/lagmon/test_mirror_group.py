@@ -139,7 +139,8 @@ def test_offsets_that_are_set_back_are_records_that_are_copied_again(mm1):
     back = mm1.ends["orders", 0] - 3000
     mm1.go(1)
     mm1.commit(to=back)
-    mm1.go(9, each=lambda: busy(mm1, commits=(1,)))
+    mm1.target_ends["A.orders", 0] += 3000
+    mm1.go(9, each=lambda: busy(mm1, commits=(1,)), look=3)
     assert told(mm1) == (Verdict.REPEATING, Cause.DUPLICATING)
     assert f"went back from offset 6000 to {back}" in mm1.verdict().sentence
 

@@ -193,3 +193,145 @@ def test_a_short_log_lost_nothing_before_the_first_looks_at_its_copy():
     short_log(one, 300, first=601)
     assert found(one) == []
     assert one.flow.overtaken_total["orders"] == 0
+
+
+def minutely(one, seconds, *, first, each=100, copied=True, commits=True, markers=0, burst=0):
+    """Let a mirror write offsets each minute beside a log of five seconds, as each second's number goes on."""
+    for second in range(first, first + seconds):
+        one.now += S
+        for partition in (0, 1):
+            many = each + (burst if second % 7 == 3 else 0)
+            one.write(many, partition=partition, copied=copied)
+            one.write(markers, partition=partition, copied=False)
+            if commits and second % 60 == 7:
+                one.commit(partition=partition)
+        one.starts = {name: max(0, end - 5 * (each + markers)) for name, end in one.ends.items()}
+        if second % 10 == 0:
+            one.look()
+            one.sight()
+
+
+def frozen_beside_a_short_log():
+    """Return a flow whose mirror stood for 203 s and lost 19,800 records of each of two partitions."""
+    one = Mirrored(flush_s=60.0)
+    one.look()
+    minutely(one, 367, first=1)
+    minutely(one, 203, first=368, copied=False, commits=False)
+    for partition in (0, 1):
+        one.target_ends["A.orders", partition] += 500  # it goes on where the log starts by now
+    return one
+
+
+def test_a_loss_is_counted_though_the_log_starts_behind_the_mirrors_offset_at_every_look():
+    one = frozen_beside_a_short_log()
+    minutely(one, 20, first=571)
+    for _ in range(6):  # it goes on being told until it is counted
+        minutely(one, 60, first=591)
+        assert [records for _, records, *_ in found(one)] == [pytest.approx(19_800, rel=0.01)] * 2
+    assert one.flow.overtaken_total["orders"] == pytest.approx(2 * 19_800, rel=0.01)
+    counted = one.flow.overtaken_total["orders"]
+    minutely(one, 600, first=591)
+    assert one.flow.overtaken_total["orders"] == counted
+    assert len(one.flow.settled_overtaken) == 2
+
+
+def test_of_two_losses_after_each_other_the_second_is_counted_from_where_the_first_ended():
+    one = frozen_beside_a_short_log()
+    minutely(one, 400, first=571)
+    first = one.flow.overtaken_total["orders"]
+    # The copy lacks 19,800 records from here on: half of the window's offsets are from before that.
+    minutely(one, 203, first=971, copied=False, commits=False)
+    for partition in (0, 1):
+        one.target_ends["A.orders", partition] += 500
+    minutely(one, 400, first=1174)
+    assert first == pytest.approx(2 * 19_800, rel=0.01)
+    assert one.flow.overtaken_total["orders"] - first == pytest.approx(2 * 19_800, rel=0.01)
+
+
+def test_a_mirror_that_stands_again_before_it_is_counted_keeps_both_losses():
+    one = frozen_beside_a_short_log()
+    minutely(one, 70, first=571)
+    minutely(one, 203, first=641, copied=False, commits=False)
+    for partition in (0, 1):
+        one.target_ends["A.orders", partition] += 500
+    minutely(one, 400, first=844)
+    assert one.flow.overtaken_total["orders"] == pytest.approx(4 * 19_800, rel=0.02)
+
+
+def test_markers_of_transactions_beside_a_short_log_are_no_loss():
+    # Each second leaves a marker, for which the copy has nothing: its end falls behind N, more and more.
+    one = Mirrored(flush_s=60.0)
+    one.look()
+    minutely(one, 1800, first=1, markers=1)
+    assert found(one) == []
+    # Its log becomes longer, so that the mirror is seen past the start; then it stops writing offsets.
+    one.starts = {}
+    one.go(400, each=partial(busy, one), step=1)
+    assert found(one) == []
+    assert one.flow.overtaken_total["orders"] == 0
+
+
+@pytest.mark.parametrize("short", [7, 30])
+def test_what_can_not_be_told_from_the_traffics_bursts_is_no_loss(short):
+    # All is copied and no offset is written any more; retention takes all that there is. By the line between
+    # two looks the copy may seem to lack some records.
+    one = Mirrored(flush_s=60.0)
+    one.look()
+    minutely(one, 600, first=1, each=10, burst=300)
+    minutely(one, 130, first=601, each=10, burst=300, commits=False)
+    for name in one.target_ends:
+        one.target_ends[name] -= short  # as much as the base may be wrong by
+    one.starts = dict(one.ends)
+    for _ in range(20):
+        one.now += 10 * S
+        one.look()
+        assert found(one) == []
+
+
+def test_a_finding_has_the_numbers_that_a_person_checks_it_by(flow):
+    stood = flow.ends["orders", 0]
+    stand(flow, ahead=122)
+    flow.starts = {("orders", 0): stood + 123}
+    flow.go(10)
+    (one,) = flow.sight().findings
+    assert one.sentence.startswith(
+        "A deleted 1 record of orders-0 before it was copied: its log starts at 6123"
+    )
+    assert one.sentence.endswith(
+        "the mirror had written 6000 as its next offset, and its copy has grown by 122 since."
+    )
+    assert (
+        "Retention has overtaken the mirror: A deleted 1 record before it was copied (1 of orders-0). By the "
+        "offsets that the mirror has written so far it would be 123, but its copies have grown by 122 since."
+    ) in flow.verdict().sentence
+    (row,) = (row for row in flow.flow_rows() if row["partition"] == 0)
+    assert row["overtaken_records"] == 1
+    assert "Its copy has grown by 122 since: 1 of them is known to be lost." in row["sentence"]
+
+
+def test_an_old_loss_does_not_make_a_mirror_stand_that_only_writes_no_offsets():
+    one = frozen_beside_a_short_log()
+    minutely(one, 400, first=571)
+    assert found(one)
+    minutely(one, 300, first=971, commits=False)
+    assert told(one) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
+
+
+@pytest.mark.parametrize("what", ["offsets", "copies"])
+def test_what_is_not_read_any_more_may_have_come(flow, what):
+    # The target does not answer us; the mirror goes on, and the source deletes what it has copied.
+    read_to_ms, ends = flow.flow.read_to_ms, dict(flow.target_ends)
+    for _ in range(30):
+        flow.now += 10 * S
+        busy(flow, commits=False, each=1000)
+        flow.starts = {name: end - 500 for name, end in flow.ends.items()}
+        came, flow.target_ends = flow.target_ends, dict(ends)
+        noted = flow.b.heads.note
+        flow.b.heads.note = lambda *_: None
+        flow.look()
+        flow.b.heads.note = noted
+        flow.target_ends = came
+        if what == "offsets":
+            flow.flow.read_to_ms = read_to_ms
+        assert found(flow) == []
+    assert told(flow)[1] is not Cause.OVERTAKEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.vocabulary import Verdict
-from lagmon.readable import Seen
+from lagmon.readable_gaps import Seen
 from tests.lagmon.mirrors import Mirrored
 
 

@@ -10,6 +10,7 @@ from lagmon.mirror_ends import TargetEnds
 from lagmon.mirror_findings import HELD_MS, MirrorFinding, listed, worst_finding
 from lagmon.mirror_losses import MOST_GONE
 from lagmon.mirror_remade import Base, Passage, Sighted, judge_passage
+from lagmon.mirror_telling import MirrorTelling
 from lagmon.mirror_topics import MOST_IDS_GONE
 from tests.lagmon.mirrors import NOW, Mirrored, S
 
@@ -169,6 +170,42 @@ def test_a_new_log_that_is_copied_before_its_id_is_read_and_then_left_alone_stay
     assert {row["reason"] for row in flow.flow_rows()} == {"caught_up"}
 
 
+@pytest.mark.parametrize("records", [0, 30_000])
+def test_the_last_offset_of_the_old_log_may_be_written_once_the_new_one_is_there(records):
+    # Offsets each 60 s: what the mirror had copied of the old log by then is told with the next of them.
+    flow = Watched(flush_s=60.0)
+    flow.copies = False
+
+    def second():
+        flow.busy()
+        for topic, partition in flow.ends:
+            flow.target_ends[f"A.{topic}", partition] += 100
+        if flow.now // S % 60 == 0:
+            for topic, partition in flow.ends:
+                flow.commit(topic, partition)
+
+    flow.go(310, each=second)
+    flow.goes = {"other"}
+    last = flow.ends["orders", 0]
+    flow.remake_source(records=records)
+    seen, wrote = set(), False
+    for _ in range(300):
+        flow.now += S
+        if flow.now // S % 60 == 0 and not wrote:
+            wrote = True
+            for partition in (0, 1):
+                flow.commit(partition=partition, to=last)
+        flow.write(100, "other")
+        if flow.now // S % 60 == 0:
+            flow.commit("other")
+        if flow.now // S % 10 == 0:
+            flow.look()
+            seen.add(told(flow)[0])
+            assert lost(flow) == []
+    assert wrote
+    assert Verdict.LOSING not in seen
+
+
 def test_a_source_made_anew_and_left_empty_is_told_and_nothing_else(flow):
     flow.goes = {"other"}
     flow.remake_source()
@@ -257,16 +294,63 @@ def test_a_topic_that_was_away_for_long_before_it_was_made_anew(flow):
     flow.ends = {("other", 0): ends["other", 0]}
     flow.ids["A"].pop("orders")
     flow.run(60)
-    assert flow.slot() is None
+    assert {row["topic"] for row in flow.flow_rows()} == {"other"}
     flow.a.note_topics({"orders": 2, "other": 1})
     flow.ends |= {("orders", 0): 6100, ("orders", 1): 6100}
     flow.ids["A"]["orders"] = "another"
-    flow.run(20)
+    flow.run(30)
     for partition in (0, 1):
         flow.target_ends["A.orders", partition] += 100
         flow.commit(partition=partition)
     flow.run(30)
     assert [one[3] for one in lost(flow)] == [6000, 6000]
+
+
+def leave_out(flow, seconds):
+    """Leave `orders` out of the source's lists of topics for so long."""
+    away = {name: end for name, end in flow.ends.items() if name[0] == "orders"}
+    flow.a.note_topics({"other": 1})
+    flow.ends = {("other", 0): flow.ends["other", 0]}
+    topic_id = flow.ids["A"].pop("orders")
+    flow.look()
+    flow.goes = {"other"}
+    flow.run(seconds, look=5)
+    flow.a.note_topics({"orders": 2, "other": 1})
+    flow.ends |= away
+    return topic_id
+
+
+@pytest.mark.parametrize("seconds", [10, 300])
+def test_a_topic_that_was_left_out_of_a_list_for_a_moment_is_the_same_as_before(flow, seconds):
+    topic_id = leave_out(flow, seconds)
+    flow.ids["A"]["orders"] = topic_id
+    seen = set()
+    for _ in range(130):  # idle all the time: no offset of it comes again
+        flow.run(10)
+        seen.add(told(flow))
+    assert seen == {(Verdict.HEALTHY, None)}
+    assert [row["next_offset"] for row in flow.flow_rows() if row["topic"] == "orders"] == [6000, 6000]
+    assert flow.flow.losses._gone == {}
+
+
+def test_a_topic_that_is_back_says_nothing_before_its_id_is_read_and_is_dropped_where_none_comes(flow):
+    leave_out(flow, 20)
+    flow.look()
+    assert {row["topic"] for row in flow.flow_rows() if row["reason"] != "no_offset"} == {"other"}
+    flow.run(80)
+    assert flow.slot() is None
+
+
+def test_a_topic_of_which_no_id_was_read_is_dropped_at_once():
+    flow = Watched()
+    flow.flow.topics.ids.clear()
+    flow.ids["A"].clear()
+    flow.run(60)
+    flow.a.note_topics({"other": 1})
+    flow.ends = {("other", 0): flow.ends["other", 0]}
+    flow.goes = {"other"}
+    flow.run(10)
+    assert flow.slot() is None
 
 
 def test_of_a_compacted_topic_it_is_a_suspicion(flow):
@@ -309,6 +393,45 @@ def test_a_topic_that_is_left_out_whole_is_lost_by_partition():
     assert lost(flow) == [("filtered", "orders", 0, flow.ends["orders", 0], 0, flow.ends["orders", 0] - 1)]
     assert [one.code for one in flow.sight().missing] == []
     assert "has never had any" in flow.verdict().sentence
+
+
+def test_a_topic_of_aborted_transactions_alone_is_not_lost_to_a_mirror_that_leaves_those_out():
+    flow = Watched(refresh_topics_interval_s=2.0, isolation_level="read_committed")
+    flow.goes = {"other"}
+    seen = set()
+    for _ in range(200):
+        flow.write(10, copied=False)  # and no offset is written: nothing of it is ever copied
+        flow.go(10, each=flow.busy)
+        seen.add(told(flow))
+    assert seen == {(Verdict.HEALTHY, None)}
+    assert lost(flow) == []
+    (one,) = flow.sight().findings
+    assert one.code is Cause.FILTERED
+    assert one.sentence.endswith("They may all be of aborted transactions, which it does not copy.")
+
+
+def test_more_topics_made_anew_at_once_than_are_listed_are_all_known():
+    topics = {f"t{number:03}": 1 for number in range(150)}
+    flow = Mirrored(topics)
+    flow.look()
+    for _ in range(6):
+        flow.now += 10 * S
+        for topic in topics:
+            flow.write(100, topic)
+            flow.commit(topic)
+        flow.look()
+    flow.sight()
+    for topic_id in ("first", "second"):
+        flow.now += S
+        flow.flow.note_ids("A", dict.fromkeys(topics, topic_id), flow.now)
+    flow.ends = dict.fromkeys(flow.ends, 5000)
+    flow.look()
+    assert {row["reason"] for row in flow.flow_rows()} == {"recreated"}
+    assert len(flow.flow.topics.recreations) == 100
+    told_of = MirrorTelling([flow.flow], per_partition=False, max_series=1000)
+    values = told_of.values({"A->B": (flow.sight(), flow.verdict())})
+    (counts,) = [column for family, column in values.items() if "recreated" in family.series.name]
+    assert counts.tolist() == [1] * 150
 
 
 def test_a_topic_that_the_mirror_has_yet_to_find_is_not_left_out():

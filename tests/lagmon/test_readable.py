@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagmon.readable import AGAIN_MS, MOST_OFFSETS, STANDS_MS, Readable, Readers, Seen, Stretch
+from lagmon.readable import AGAIN_MS, MOST_OFFSETS, STANDS_MS, Readable, Readers, Stretch
+from lagmon.readable_gaps import MOST_GAPS, Seen
 
 NOW = 1_790_000_000_000
 
@@ -20,6 +21,13 @@ def readers(*rows, standing_ms=STANDS_MS):
 
 def due(readable, *rows, now_ms=NOW, settled=True, most=500, **others):
     return readable.due(readers(*rows, **others), np.full(100, settled), now_ms=now_ms, most=most)
+
+
+def note(readable, *seen, now_ms=NOW):
+    """Have it look at places, and see this; in order."""
+    for one in seen:
+        readable.note_asked([one.place], now_ms)
+        readable.note([one])
 
 
 def gap(readable, place, offset):
@@ -56,7 +64,7 @@ def test_of_a_place_the_reader_nearest_to_the_end_comes_first():
 
 def test_where_nothing_is_to_be_read_a_reader_is_at_the_end_and_is_not_looked_at_again_until_it_moves():
     readable = Readable()
-    readable.note([Seen(3, 100, 102, is_record=False)])
+    note(readable, Seen(3, 100, 102, is_record=False))
     assert [gap(readable, 3, offset) for offset in (99, 100, 101, 102)] == [-1, 102, 102, -1]
     assert gap(readable, 4, 100) == gap(readable, 999, 100) == -1
     assert due(readable, (3, 100, 102)) == []
@@ -65,40 +73,90 @@ def test_where_nothing_is_to_be_read_a_reader_is_at_the_end_and_is_not_looked_at
 
 def test_a_record_answers_for_all_who_stand_before_it():
     readable = Readable()
-    readable.note_asked([3], NOW)
-    readable.note([Seen(3, 100, 104, is_record=True)])
+    note(readable, Seen(3, 100, 104, is_record=True))
     assert [gap(readable, 3, offset) for offset in (100, 103, 104)] == [104, 104, -1]
-    rows = ((3, 90, 110), (3, 100, 110), (3, 104, 110))
+    rows = ((3, 100, 110), (3, 102, 110), (3, 104, 110))
     assert due(readable, *rows) == []
     assert due(readable, (3, 105, 110)) == [Stretch(3, 105, 110)]
     # Compaction may have taken it since.
+    assert due(readable, *rows, now_ms=NOW + AGAIN_MS) == []
     assert due(readable, *rows, now_ms=NOW + AGAIN_MS + 1) == [Stretch(3, 104, 110)]
-    readable.note([Seen(3, 104, 110, is_record=False)])
+    assert due(readable, *rows, now_ms=NOW - 1) == [Stretch(3, 104, 110)]  # the clock was set back
+    note(readable, Seen(3, 104, 110, is_record=False))
     assert gap(readable, 3, 100) == 110
-    assert due(readable, (3, 90, 110)) == [Stretch(3, 90, 110)]
+    assert due(readable, *rows) == []
 
 
-def test_gaps_that_touch_are_one_and_of_others_the_last_counts():
+def test_a_group_further_back_at_the_same_place_is_looked_at_after_the_others_and_keeps_its_gap():
     readable = Readable()
-    readable.note([Seen(3, 100, 102, is_record=False), Seen(3, 102, 105, is_record=False)])
+    rows = ((3, 80, 110), (3, 90, 110), (3, 105, 110))
+    assert due(readable, *rows) == [Stretch(3, 105, 110)]
+    note(readable, Seen(3, 105, 110, is_record=False))
+    assert due(readable, *rows) == [Stretch(3, 90, 110)]
+    note(readable, Seen(3, 90, 104, is_record=True))
+    assert due(readable, *rows) == [Stretch(3, 80, 110)]
+    note(readable, Seen(3, 80, 80, is_record=True))  # a record is next: nothing there that nobody can read
+    assert due(readable, *rows) == []
+    assert [gap(readable, 3, offset) for offset in (80, 90, 104, 105)] == [-1, 104, -1, 110]
+    # Looked at anew one after the other, and none for the others' sake.
+    later_ms = NOW + AGAIN_MS + 1
+    assert due(readable, *rows, now_ms=later_ms) == [Stretch(3, 104, 110)]
+    note(readable, Seen(3, 104, 104, is_record=True), now_ms=later_ms)
+    assert due(readable, *rows, now_ms=later_ms) == [Stretch(3, 80, 110)]
+
+
+def test_of_many_gaps_of_a_place_those_nearest_to_the_end_stay_and_who_is_further_back_is_not_asked_about():
+    readable, asked = Readable(), []
+    rows = [(3, 10 * number, 100) for number in range(MOST_GAPS + 3)]
+    while found := due(readable, *rows):
+        (one,) = found
+        asked.append(one.first)
+        note(readable, Seen(3, one.first, one.first + 5, is_record=True))
+        assert len(asked) <= len(rows)
+    nearest = [offset for _, offset, _ in reversed(rows)][:MOST_GAPS]
+    assert asked == nearest
+    assert [gap(readable, 3, offset) for _, offset, _ in rows] == [-1] * 3 + [
+        one + 5 for one in nearest[::-1]
+    ]
+    # One that comes nearer takes the place of the one that is furthest back.
+    assert due(readable, *rows, (3, 95, 100)) == [Stretch(3, 95, 100)]
+    note(readable, Seen(3, 95, 100, is_record=False))
+    assert (gap(readable, 3, 95), gap(readable, 3, nearest[-1])) == (100, -1)
+    assert due(readable, *rows) == []
+
+
+def test_gaps_that_touch_are_one_and_others_stand_beside_them():
+    readable = Readable()
+    note(readable, Seen(3, 100, 102, is_record=False), Seen(3, 102, 105, is_record=False))
     assert gap(readable, 3, 100) == 105
-    readable.note([Seen(3, 90, 95, is_record=True)])
-    assert (gap(readable, 3, 90), gap(readable, 3, 100)) == (-1, 105)
-    readable.note([Seen(3, 95, 101, is_record=False)])
-    assert gap(readable, 3, 95) == 105
-    readable.note([Seen(3, 200, 203, is_record=False)])
-    assert (gap(readable, 3, 100), gap(readable, 3, 200)) == (-1, 203)
+    note(readable, Seen(3, 90, 95, is_record=True))
+    assert (gap(readable, 3, 90), gap(readable, 3, 100)) == (95, 105)
+    note(readable, Seen(3, 96, 101, is_record=False))
+    assert [gap(readable, 3, offset) for offset in (90, 95, 96)] == [95, -1, 105]
+    note(readable, Seen(3, 200, 203, is_record=False))
+    assert (gap(readable, 3, 100), gap(readable, 3, 200)) == (105, 203)
+    note(readable, Seen(3, 95, 96, is_record=False))  # compaction took that record
+    assert gap(readable, 3, 90) == 105
+
+
+def test_a_record_where_none_was_ends_the_gap_that_is_contradicted():
+    readable = Readable()
+    note(readable, Seen(3, 100, 110, is_record=False), Seen(3, 90, 104, is_record=True))
+    assert [gap(readable, 3, offset) for offset in (90, 100, 104, 105)] == [104, 104, -1, -1]
+    note(readable, Seen(3, 104, 104, is_record=False))  # which says nothing
+    assert due(readable, (3, 90, 110)) == []
 
 
 def test_an_end_that_falls_takes_what_was_known_with_it():
     readable = Readable()
-    readable.note([Seen(3, 100, 102, is_record=False), Seen(4, 7, 9, is_record=True)])
+    note(readable, Seen(3, 100, 102, is_record=False), Seen(4, 7, 9, is_record=True))
+    note(readable, Seen(3, 90, 93, is_record=True))
     places = np.array([3, 4, 50_000], np.int32)
     readable.note_ends(places, np.array([102, 10, 5]))
     readable.note_ends(places, np.array([-1, -1, -1]))
-    assert (gap(readable, 3, 100), gap(readable, 4, 7)) == (102, 9)
+    assert (gap(readable, 3, 100), gap(readable, 3, 90), gap(readable, 4, 7)) == (102, 93, 9)
     readable.note_ends(places, np.array([101, 9, 5]))
-    assert (gap(readable, 3, 100), gap(readable, 4, 7)) == (-1, -1)
+    assert (gap(readable, 3, 100), gap(readable, 3, 90), gap(readable, 4, 7)) == (-1, -1, -1)
 
 
 def test_those_come_first_that_were_not_looked_at_for_longest():
@@ -137,8 +195,37 @@ def test_no_record_is_ever_passed_over(data):
         for one in due(readable, *[(0, offset, end) for offset in offsets], now_ms=now_ms):
             assert one.first < one.end
             there = [offset for offset in sorted(records) if one.first <= offset < end]
-            readable.note_asked([0], now_ms)
-            readable.note([Seen(0, one.first, there[0] if there else end, is_record=bool(there))])
+            note(readable, Seen(0, one.first, there[0] if there else end, bool(there)), now_ms=now_ms)
         for offset in range(30):
             before = gap(readable, 0, offset)
             assert not records & set(range(offset, max(offset, before)))
+
+
+@given(
+    st.sets(st.integers(0, 29)),
+    st.lists(st.integers(0, 30), min_size=1, max_size=2 * MOST_GAPS),
+    st.lists(st.tuples(st.integers(0, 29), st.integers(0, 30)), max_size=6),
+)
+def test_looks_come_to_an_end_and_the_nearest_readers_know_what_there_is(records, offsets, before):
+    readable = Readable()
+
+    def seen(first, there):
+        after = [offset for offset in sorted(there) if offset >= first]
+        note(readable, Seen(0, first, after[0] if after else 30, bool(after)))
+
+    for first, gone in before:  # from other readers, when there was a record more
+        seen(first, records | {gone})
+    rows, looks = [(0, offset, 30) for offset in offsets], 0
+    later_ms = NOW + AGAIN_MS + 1
+    while found := due(readable, *rows, now_ms=later_ms):
+        (one,) = found
+        after = [offset for offset in sorted(records) if offset >= one.first]
+        note(readable, Seen(0, one.first, after[0] if after else 30, bool(after)), now_ms=later_ms)
+        looks += 1
+        assert looks <= 2 * len(offsets) + len(before)
+    for offset in sorted(set(offsets), reverse=True)[:MOST_GAPS]:
+        there = min((record for record in records if record >= offset), default=30)
+        if before:  # gaps of readers that are gone have their places too
+            assert gap(readable, 0, offset) <= there
+        else:
+            assert gap(readable, 0, offset) == (there if there > offset else -1)

@@ -36,6 +36,7 @@ class Cluster:
         self.ids, self.records = {}, []
         self.refused = None
         self.opened = self.asked = self.taken = 0  # how often it was read, described, and asked for more
+        self.stuck, self.freed = None, threading.Event()  # a reading that does not come back until then
 
     def make(self, topic_id):
         self.ids[TOPIC], self.records = topic_id, []
@@ -64,6 +65,7 @@ class Reading:
 
     def __init__(self, cluster):
         self._cluster = cluster
+        self.closed = threading.Event()
         self._records = None
         self._at = 0
 
@@ -74,6 +76,8 @@ class Reading:
 
     def take(self, *, wait_s):
         threading.Event().wait(wait_s / 4)
+        if self._cluster.stuck is self:
+            self._cluster.freed.wait(20)
         self._cluster.taken += 1
         if isinstance(self._cluster.refused, RefusedError):
             return Batch([], [], faults=[self._cluster.refused])
@@ -87,14 +91,15 @@ class Reading:
         return {0: self._at}
 
     def close(self):
-        pass
+        self.closed.set()
 
 
 class Scene:
     def __init__(self, monkeypatch, *, lag_from="connect-offsets", mirrored=None):
         self.cluster = Cluster()
         monkeypatch.setattr(sync_reader, "ClusterAdmin", lambda *_, **__: self.cluster)
-        monkeypatch.setattr(sync_reader, "Bulk", lambda *_, **__: Reading(self.cluster))
+        self.readings = []
+        monkeypatch.setattr(sync_reader, "Bulk", lambda *_, **__: self.begin())
         monkeypatch.setattr(sync_reader, "ID_S", 0.05)
         monkeypatch.setattr(sync_reader, "WAIT_S", 0.02)
         flow = Flow("A", "B", mirror_version="4.3")
@@ -115,6 +120,10 @@ class Scene:
             mirrored=mirrored or (lambda _: True),
             clock=SystemClock(),
         )
+
+    def begin(self):
+        self.readings.append(Reading(self.cluster))
+        return self.readings[-1]
 
     def look(self, watch, topic, end):
         places = np.array(watch.lag.places.of(topic), np.int32)
@@ -168,6 +177,33 @@ async def test_one_that_is_made_anew_is_read_from_its_start(monkeypatch):
         scene.cluster.make("three")
         scene.cluster.write(900, 907)
         await eventually_async(lambda: scene.waiting() == [900], 10)
+
+
+@pytest.mark.parametrize("lag_from", ["connect-offsets", "offset-syncs"])
+async def test_a_thread_that_was_given_up_changes_nothing_when_it_comes_back(monkeypatch, lag_from):
+    monkeypatch.setattr(sync_reader, "END_S", 0.05)
+    async with Scene(monkeypatch, lag_from=lag_from) as scene:
+        scene.cluster.make("one")
+        scene.cluster.write(100, 107)
+        await eventually_async(lambda: scene.waiting() == [100], 10)
+        (first,) = scene.readings
+        scene.cluster.stuck = first
+        await scene.goes_on("asked")
+        for upstream in (200, 300):
+            scene.cluster.write(upstream, upstream + 7)  # what it will bring, of a topic that is gone by then
+        scene.cluster.make("two")
+        scene.cluster.write(50, 57)
+        await eventually_async(lambda: scene.waiting() == [50], 10)
+        slot = scene.flow.windows.slot("orders", 0)
+        before = slot is not None and int(scene.flow.windows.next_offset[slot])
+        scene.cluster.freed.set()
+        # It ends, and does not read on beside the other.
+        await eventually_async(first.closed.is_set, 10)
+        assert scene.waiting() == [50]
+        assert (slot is not None and int(scene.flow.windows.next_offset[slot])) == before
+        scene.cluster.write(60, 67)
+        await eventually_async(lambda: scene.waiting() == [50, 60], 10)
+        assert len(scene.readings) == 2
 
 
 async def test_a_full_queue_is_read_no_further_and_loses_nothing(monkeypatch):

@@ -11,7 +11,8 @@ import pytest
 from fleet.errors import UnavailableError
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
-from lagmon.tail_looks import IDLE_LOOKS, REFUSED_S, TailLooks
+from lagmon.group_rows import partition_rows
+from lagmon.tail_looks import IDLE_LOOKS, MOST_TOLD, REFUSED_S, TailLooks
 from lagmon.words import Reason
 from runtime.kafka.gaps import Found
 from runtime.kafka.translation import ClientSettings
@@ -104,6 +105,25 @@ def test_a_group_before_a_marker_has_never_stopped():
     assert len(desk.gaps.asked) == 2
 
 
+def test_the_numbers_of_a_row_are_those_that_its_verdict_was_made_from():
+    """Verdicts are told for some seconds, and meanwhile ends and commits go on being read."""
+    desk = standing()
+    desk.go(10)
+    sight = desk.lag.see(desk.now_s * S)
+    (before,), _ = partition_rows(desk.lag, sight, "g")
+    assert (before["end_offset"], before["committed_offset"], before["readable_from"]) == (102, 100, None)
+    assert before["lag_records"] == 2
+    desk.go(10)
+    desk.ends[0] = 110
+    desk.go(10)
+    (later,), _ = partition_rows(desk.lag, desk.lag.see(desk.now_s * S), "g")
+    assert (later["lag_records"], later["readable_from"], later["end_offset"]) == (8, 102, 110)
+    desk.commit(101)
+    (row,), _ = partition_rows(desk.lag, sight, "g")
+    numbers = ("end_offset", "committed_offset", "readable_from", "start_offset", "lag_records", "sentence")
+    assert [row[name] for name in numbers] == [before[name] for name in numbers]
+
+
 def test_one_that_commits_the_same_on_and_on_has_not_stalled():
     desk = standing()
     desk.go(300, again=100)
@@ -136,6 +156,35 @@ def test_what_may_not_be_read_is_told_once_with_the_right_to_grant_and_tried_aga
     assert len(desk.gaps.asked) == 2
     assert desk.verdict()[0] is Reason.NOTHING_READABLE
     assert desk.looks.problem == ""
+
+
+def refusals(desk, *topics):
+    """Have these topics refuse, and return which of them a person is told of."""
+    told = []
+    desk.looks._tell = told.append
+    found = Found(refused={topic: f"reading {topic} failed." for topic in topics})
+    desk.looks._note_refused(found, desk.now_s)
+    return [one.split("on the topic ")[1].split(":")[0] for one in told]
+
+
+def test_a_topic_that_may_not_be_read_again_after_it_was_granted_is_told_again():
+    desk = Desk()
+    assert [refusals(desk, "t"), refusals(desk, "t")] == [["t"], []]
+    desk.looks._note_refused(Found(records={("t", 1): 5}), desk.now_s)
+    assert refusals(desk, "t") == ["t"]
+
+
+def test_what_was_told_of_topics_that_are_gone_is_not_kept_and_of_very_many_the_first_are_told():
+    desk = Desk()
+    for turn in range(5):
+        topics = [f"t{turn}-{number}" for number in range(40)]
+        desk.lag.note_topics(dict.fromkeys(topics, 1))
+        assert refusals(desk, *topics) == topics
+        assert len(desk.looks._told) <= 80  # of this list and the one before
+    many = [f"u{number}" for number in range(2 * MOST_TOLD)]
+    desk.lag.note_topics(dict.fromkeys(many, 1))
+    assert refusals(desk, *many) == many[:MOST_TOLD]
+    assert len(desk.looks._told) == MOST_TOLD
 
 
 def test_a_look_that_fails_is_told_and_ends_nothing():

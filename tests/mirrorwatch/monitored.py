@@ -57,6 +57,7 @@ class Monitored:
     def __init__(self, *aliases):
         self.watches = {}
         self.states = {alias: State(alias, Phase.RUNNING) for alias in aliases}
+        self.on = True
         self.away = ""
         self.now_s = NOW_S
         self.asked = 0

@@ -64,31 +64,60 @@ def changes(tmp_path, before, after):
         ({}, {"http": "{tokens: {operator: x}}"}, Changes(settings=("http.tokens",)), []),
         ({}, {"clusters": {"B": "b:2"}}, Changes(renewed=("B",)), []),
         ({}, {"canary": "{topic: other, mode: 'off'}", "http": "{listen: '127.0.0.1:1'}"}, Changes(), []),
+        (
+            {"lag": "{commits: 'off'}"},
+            {"lag": "{commits: topic, groups: 'shop-.*'}"},
+            Changes(settings=("lag.commits", "lag.groups")),
+            [],
+        ),
+        (
+            {"lag": "{commits: topic}"},
+            {"lag": "{commits: topic}", "flows": {**BOTH, "A->B": "{lag_from: offset-syncs}"}},
+            Changes(followed=("A->B",)),
+            [],
+        ),
+        (
+            {"lag": "{commits: 'off'}"},
+            {"lag": "{commits: 'off'}", "flows": {**BOTH, "A->B": "{lag_from: offset-syncs}"}},
+            Changes(),
+            [],
+        ),
+        (
+            {"lag": "{commits: topic}"},
+            {
+                "lag": "{commits: topic}",
+                "flows": {**BOTH, "A->B": "{lag_from: offset-syncs, canary: {threshold: 9s}}"},
+            },
+            Changes(ended=("A->B",)),  # its sentence says enough
+            ["A->B"],
+        ),
     ],
 )
 def test_what_there_is_to_do(tmp_path, before, after, expected, begun):
     found, names = changes(tmp_path, before, after)
     assert names == begun
-    for key in ("ended", "opened", "closed", "renewed", "anew", "settings"):
+    for key in ("ended", "opened", "closed", "renewed", "anew", "followed", "settings"):
         assert getattr(found, key) == getattr(expected, key), key
 
 
 def test_each_change_is_a_sentence(tmp_path):
     after = {
-        "flows": {"A->B": "{canary: {threshold: 9s}}", "A->C": "{}"},
+        "flows": {"A->B": "{canary: {threshold: 9s}}", "A->C": "{}", "C->A": "{lag_from: offset-syncs}"},
         "clusters": {"A": "a:2"},
         "http": "{reload: true}",
+        "lag": "{commits: admin}",
     }
-    before = {"flows": {"A->B": "{}", "A->D": "{}"}}
+    before = {"flows": {"A->B": "{}", "A->D": "{}", "C->A": "{}"}, "lag": "{commits: topic}"}
     found, _ = changes(tmp_path, before, after)
     assert found.sentences == (
         "A->D is dropped",
         "A->B begins anew with other settings",
         "A->C is added",
-        "the cluster C is added",
+        "C->A is followed anew by its offsets",
         "the cluster D is left",
         "the clients of A are made anew",
         "http.reload has changed",
+        "lag.commits has changed",
     )
     assert Changes().sentences == ("nothing has changed",)
 

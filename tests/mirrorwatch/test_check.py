@@ -183,9 +183,34 @@ async def test_empty_clusters_and_topics_that_have_to_be_made_by_hand(explain):
 
 
 async def test_nobody_is_asked_without_a_connection(explain):
-    code, text = await explain(YAML + "canary: {mode: 'off'}\n")
+    code, text = await explain(YAML + "canary: {mode: 'off'}\nlag: {commits: 'off'}\n")
     same_as("not_connected", text)
     assert code == 0
+
+
+async def test_without_the_lag_monitor_check_asks_for_its_list_of_topics(explain):
+    off = YAML + "lag: {commits: 'off'}\n"
+    said, usual = flat((await explain(off))[1]), flat((await explain(YAML))[1])
+    assert "To see every topic, check also wants Describe on all topics" in said
+    assert "check also wants" not in usual
+    assert "__consumer_offsets" in usual
+    assert "__consumer_offsets" not in said
+    _, commands = await explain(off, acls=True)
+    assert commands.count("# for the list of topics in check, if wanted:") == 2
+
+
+async def test_a_topic_among_the_rights_is_named_whole(explain):
+    _, text = await explain(YAML)
+    assert re.search(r"^ A +mm2-offset-syncs\.B\.internal +Read +offset syncs of", text, re.MULTILINE)
+    assert re.search(r"^ +A->B$", text, re.MULTILINE)  # folded, and nothing of it is cut off
+
+
+async def test_who_may_not_read_commits_is_told_what_is_done_instead(explain):
+    said = flat((await explain(YAML))[1])
+    assert "Where __consumer_offsets may not be read, the Admin API is asked instead" in said
+    assert "With lag: {commits: off} there is no lag monitor" in said
+    by_admin = flat((await explain(YAML + "lag: {commits: admin}\n"))[1])
+    assert "may not be read" not in by_admin
 
 
 async def test_every_warning_is_told_whole(explain):
@@ -316,7 +341,7 @@ async def test_five_thousand_topics_make_a_short_text(explain):
     assert code == 0
     assert "and 4,980 more" in text
     assert "and 280 more" in text
-    assert len(text.splitlines()) < 160
+    assert len(text.splitlines()) < 180
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def monitor(monkeypatch, tmp_path):
     said, offsets = {}, []
     reporter = SimpleNamespace(problem=said.__setitem__, settled=lambda where: said.pop(where, None))
     made = Lagging(
-        read_configuration(configuration(tmp_path), environ={}),
+        read_configuration(configuration(tmp_path, lag="{commits: topic}"), environ={}),
         clock=FakeClock(),
         reporter=reporter,
         log_format="text",

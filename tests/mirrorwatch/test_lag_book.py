@@ -332,3 +332,17 @@ def test_where_retention_overtook_one_task_the_canary_s_own_offsets_tell_that_an
     right_now = beside(told, worst, now_at=running.flow.now_at)
     assert (worst.verdict, worst.cause) == (Verdict.LOSING, Cause.OVERTAKEN)
     assert (right_now.verdict, right_now.cause) == (Verdict.STALLED, Cause.TASK_STUCK)
+
+
+def test_other_flows_leave_what_is_known_of_those_that_go_on(running):
+    overtaken(running)
+    before = running.evidence()
+    assert before.findings
+    running.book.watch(["C->D", "A->B"])
+    assert running.evidence() == before
+    assert running.book.evidence("C->D", now_ns=0).verdict is Verdict.UNKNOWN
+    running.book.watch(["A->B"], anew=["A->B"])
+    assert running.evidence().verdict is Verdict.UNKNOWN
+    assert running.evidence().findings == ()
+    running.book.watch([])
+    assert running.evidence() is None

@@ -20,8 +20,13 @@ def moved(one, by_s, *names):
     return dataclasses.replace(one, **{name: getattr(one, name) + by_s for name in names})
 
 
+def made(folder):
+    """Return a service that is never run, and so has no lag monitor to end."""
+    return Service(read_configuration(configuration(folder, lag="{commits: off}"), environ={}))
+
+
 async def test_every_instant_moves_with_a_wall_clock_that_is_set(tmp_path):
-    service = Service(read_configuration(configuration(tmp_path), environ={}))
+    service = made(tmp_path)
     service.problem("B", "nothing listens")
     service._judging.verdicts["A->B"] = before = follow(None, flow(*ALL_STAND), now_at=NOW)
     service._keeper.states["A"] = (state, since_at) = (State("A", Phase.RUNNING), NOW)
@@ -34,7 +39,7 @@ async def test_every_instant_moves_with_a_wall_clock_that_is_set(tmp_path):
 
 
 async def test_so_do_those_of_what_stands_beside_a_verdict(tmp_path):
-    service = Service(read_configuration(configuration(tmp_path), environ={}))
+    service = made(tmp_path)
     lost = finding(FindingKind.LOST, ago_s=80)
     service._judging.verdicts["A->B"] = before = follow(None, flow(*ALL_STAND, findings=(lost,)), now_at=NOW)
     service._move_instants(BACK_S)
@@ -42,7 +47,7 @@ async def test_so_do_those_of_what_stands_beside_a_verdict(tmp_path):
 
 
 async def test_a_cause_is_held_no_longer_after_a_clock_that_was_set_back(tmp_path):
-    service = Service(read_configuration(configuration(tmp_path), environ={}))
+    service = made(tmp_path)
     service._judging.verdicts["A->B"] = follow(None, flow(*ALL_STAND), now_at=NOW)
     service._move_instants(BACK_S)
     coming = flow(moving(0, late_age_s=0.2), *ALL_STAND[1:])

@@ -314,6 +314,21 @@ async def test_every_partition_is_looked_at_once_an_hour(scene, monkeypatch):
     assert [await scene.kept(partition=partition) for partition in range(11)] == [[(200, 207)]] * 11
 
 
+async def test_what_is_kept_of_places_in_memory_does_not_grow_with_topics_that_are_gone(scene, monkeypatch):
+    monkeypatch.setattr(sync_keeping, "MOST_KNOWN", 10, raising=False)
+    keeper = scene.keeper()
+    for number in range(40):
+        scene.topic.write(100, topic=f"t{number}")
+        scene.topic.write(100 * number, topic="orders")
+        await keeper.go_round()
+        assert len(keeper._places[FLOW]) <= 10
+    assert len(await scene.kept()) == 40  # found again by asking the store
+    assert [await scene.kept(topic=f"t{number}") for number in range(40)] == [[(100, 107)]] * 40
+    scene.clock.advance(3700)
+    await keeper.go_round()
+    assert not keeper._fresh
+
+
 async def test_it_asks_every_few_seconds(scene):
     keeper = scene.keeper()
     rounds = []

@@ -301,7 +301,7 @@ def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config
         assert "the principal may not do this with the topic" in flat
         assert "User:watcher" in flat
         assert 'w"atch' not in text
-        assert granted_by_the_printed_commands(text, secure_broker, tmp_path) == 5
+        assert granted_by_the_printed_commands(text, secure_broker, tmp_path) == 11  # six for the lag monitor
         eventually(lambda: said(path)[0] == 0, 20, what="check content with the rights that it printed")
 
         service = Process("service", [sys.executable, "-m", "mirrorwatch", "run", str(path)], folder=tmp_path)
@@ -319,6 +319,9 @@ def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config
                 eventually(delivered, 60, what=f"good probes; the service said:\n{service.logged()[-3000:]}")
             assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="A",outcome="good"}') > 0
             assert value_of(port, 'mirrorwatch_control_probes_total{kafka_cluster="B",outcome="good"}') > 0
+            read = 'mirrorwatch_commits_backfill_ratio{kafka_cluster="A"}'
+            eventually(lambda: value_of(port, read) == 1, 30, what="the commits of groups")
+            assert value_of(port, 'mirrorwatch_commits_source{kafka_cluster="A",source="topic"}') == 1
             service.stop()
             assert "may not do this with the topic" not in service.logged()
             assert "may not do this with the cluster" not in service.logged()

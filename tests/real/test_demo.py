@@ -91,11 +91,29 @@ def asked(url):
         return None
 
 
+def offsets_are_on_the_pages(text):
+    """Expect the demo's groups and what its mirror has copied, as JSON and on the pages that it names."""
+    service = re.search(r"mirrorwatch +(\S+)", text)[1]
+    wanted = {("A", "billing"), ("A", "page-statistics"), ("B", "order-search")}
+
+    def told():
+        found = asked(f"{service}/api/v1/groups") or {"groups": []}
+        return wanted <= {(one["kafka_cluster"], one["group"]) for one in found["groups"]}
+
+    eventually(told, 60, what="three groups, beside those that the mirror itself has made of A's on B")
+    eventually(lambda: asked(f"{service}/api/v1/flows/A:B/offsets")["count"], 60, what="the mirror's offsets")
+    for name, names in (("groups", {group for _, group in wanted}), ("mirror", {"orders", "payments"})):
+        with urllib.request.urlopen(re.search(rf"its {name} +(\S+)", text)[1], timeout=5) as answer:  # noqa: S310
+            page = answer.read().decode()
+        assert [one for one in names if one not in page] == []
+
+
 def test_a_round_is_seen_by_the_service_and_by_prometheus_and_nothing_is_left(demo):
     demo.says(r"Next is freeze-mirror", 90)
     assert re.search(r"Ready after \d+ s", demo.text)
     prometheus = re.search(r"Prometheus +(\S+)/alerts", demo.text)[1]
     alerts = re.search(r"Alertmanager +(\S+)", demo.text)[1]
+    offsets_are_on_the_pages(demo.text)
     demo.types("freeze-mirror")
     demo.says(r"after +[\d.]+ s mirrorwatch says stalled", 60)
     eventually(lambda: asked(alerts), 30, what="an alert")

@@ -139,6 +139,13 @@ def test_rights_that_are_missing_and_then_granted(secure_broker, kafka_pair, top
         assert "the principal may not do this" in service.flow("S->B")["canary"]["sentence"]
         assert "S: __mirrorwatch-control" in service.problems()
         assert service.metric("collector_errors_total", kafka_cluster="S", collector="topics") >= 1
+        # Nor may the commits of groups be read: that is said once, with what is done instead.
+        asked = lambda: service.metric("commits_source", kafka_cluster="S", source="admin")  # noqa: E731
+        eventually(lambda: asked() == 1, 30, what="the Admin API asked about groups of S")
+        assert service.metric("commits_source", kafka_cluster="B", source="topic") == 1
+        said = [one["sentence"] for one in service.lines() if "may not read" in one["sentence"]]
+        assert [one.count("may not read __consumer_offsets") for one in said] == [1], said
+        assert "grant the principal the right Read" in said[0]
         flow = service.becomes("unknown", flow="B->S", cause="prober", deadline_s=10)
         assert f"it is not allowed to see {remote} on S" in flow["cause"]["sentence"]
         # The topic may be looked at, but is not there and may not be made.

@@ -77,3 +77,12 @@ async def test_one_that_does_not_end_is_ended(monkeypatch):
     await running
     assert is_gone(head["pid"])
     worker.close()
+
+
+async def test_one_that_is_to_stop_already_is_not_started(worker):
+    stopping = asyncio.Event()
+    stopping.set()
+    await worker.run(stopping)
+    assert worker.starts == 0
+    with pytest.raises(UnavailableError, match="the echo does not answer: it has not begun yet"):
+        await worker.ask("what")

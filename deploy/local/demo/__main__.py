@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from deploy.local.demo.keys import Keys, key_by_key
 from deploy.local.demo.service import USUAL_PORT
-from deploy.local.demo.show import Ended, Show
+from deploy.local.demo.show import FLOW, Ended, Show
 from deploy.local.demo.stack import DemoStack
 from deploy.local.faults import BY_NAME
 from deploy.local.jars import StackError, jars, kafka_version
@@ -102,6 +102,8 @@ def _tell_places(stack: DemoStack) -> None:
     brokers = stack.pair.brokers
     places = [
         ("mirrorwatch", stack.service.url),
+        ("its groups", f"{stack.service.url}/groups"),
+        ("its mirror", f"{stack.service.url}/flows/{FLOW.replace('->', ':')}/offsets"),
         *stack.monitoring.places,
         *((f"cluster {alias}", broker.bootstrap) for alias, broker in brokers.items()),
         ("logs and data", str(stack.folder)),

@@ -20,7 +20,7 @@ _MARK = ".mirrorwatch-demo"
 
 
 class DemoStack:
-    """Brokers A and B, the mirror, traffic, the service, Prometheus and Alertmanager, in one folder."""
+    """Brokers, mirror, traffic, readers, service, Prometheus and Alertmanager, in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -32,6 +32,9 @@ class DemoStack:
             raise StackError("The demo needs a mirror")
         self.mirror = self.pair.mirror
         self.traffic = python_process("traffic", "deploy.local.traffic", str(self.pair.folder), folder=folder)
+        self.readers = python_process(
+            "readers", "deploy.local.demo.readers", str(self.pair.folder), folder=folder
+        )
         self.service = Service(folder / "service", settings=self.mirror.settings, version=version)
         self.monitoring = Monitoring(
             folder / "monitoring", service_address=self.service.url.removeprefix("http://")
@@ -46,6 +49,7 @@ class DemoStack:
             broker.wait_ready()
         say("Two brokers answer.")
         self.traffic.start()
+        self.readers.start()
         self.service.start()
         self.mirror.wait_ready()
         say("MirrorMaker copies.")
@@ -53,8 +57,8 @@ class DemoStack:
     def all_processes(self) -> list[Process]:
         """Return every process, in the order in which they are asked to stop."""
         acting = [self.acting] if self.acting else []
-        brokers = self.pair.brokers.values()
-        return [*acting, self.service, self.traffic, *self.monitoring.processes, self.mirror, *brokers]
+        around = (self.service, self.traffic, self.readers, *self.monitoring.processes)
+        return [*acting, *around, self.mirror, *self.pair.brokers.values()]
 
     def needed(self) -> list[Process]:
         """Return what has to run whenever nothing is broken on purpose, beside the service."""

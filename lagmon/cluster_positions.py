@@ -1,0 +1,86 @@
+"""Where each group of one cluster stands in its logs, of all slots at once, as the rules look at it. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.cluster_marks import by_place
+from lagmon.rules_window import Positions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.cluster_marks import TopicMarks
+    from lagmon.heads import Heads
+    from lagmon.intake import Intake
+    from lagmon.readable import Readable
+    from lagmon.rules_window import Flags, Longs
+
+
+def positions_of(
+    intake: Intake,
+    heads: Heads,
+    readable: Readable,
+    marks: TopicMarks,
+    *,
+    at: NDArray[np.int32],
+    commits_read_to_ms: Longs,
+    members: Longs,
+) -> Positions:
+    """Return where each slot stands; `at` is its place, the first where it has none."""
+    if not len(at):
+        return _no_positions()
+    end, stable = heads.end[at], heads.stable[at]
+    seen_ms, offset = intake.seen_ms[: len(at)], intake.rings.offset[: len(at), -1]
+    readable_from = readable.readable_from(at, offset)
+    passed_ms, exact = heads.passed_ms(at, np.maximum(offset, readable_from))
+    if marks.held_ms:
+        # Until then there was nothing to read for one who waits for transactions to be decided.
+        held_ms = by_place(marks.held_ms, len(heads.end))[at]
+        late = (passed_ms >= 0) & (passed_ms < held_ms)
+        passed_ms[late] = held_ms[late]
+    return Positions(
+        head=np.where(stable >= 0, np.minimum(stable, end), end),
+        end=end,
+        head_at_ms=heads.sampled_ms[at],
+        start=heads.start[at],
+        passed_ms=passed_ms,
+        passed_exact=exact,
+        seen_ms=seen_ms,
+        commits_read_to_ms=commits_read_to_ms,
+        recreated=_remade_after(marks, heads, at, seen_ms),
+        members=members,
+        readable_from=readable_from,
+    )
+
+
+def leave_former_logs(
+    intake: Intake, heads: Heads, marks: TopicMarks, *, at: NDArray[np.int32], used: Flags
+) -> None:
+    """Forget what was committed to a topic before it was made anew, but for a newest commit.
+
+    It is of another log: beside it, the next commit would be a step back.
+    """
+    if not marks.remade_ms or not len(at):
+        return
+    remade_ms = by_place(marks.remade_ms, len(heads.end))[at]
+    seen_ms, trail = intake.seen_ms, intake.trail
+    rows = np.flatnonzero(used & (remade_ms >= 0) & (trail.settled[: len(at)] > 0))
+    times_ms = trail.committed_ms[rows, :-1]
+    made_ms = seen_ms[rows, None] - (intake.rings.committed_ms[rows, -1:] - times_ms)  # by our clock
+    former = (times_ms >= 0) & (made_ms < remade_ms[rows, None])
+    trail.clear(rows[former.any(axis=1)].astype(np.int32))
+
+
+def _remade_after(marks: TopicMarks, heads: Heads, at: NDArray[np.int32], seen_ms: Longs) -> Flags:
+    if not marks.remade_ms:
+        return np.zeros(len(at), np.bool_)
+    return seen_ms < by_place(marks.remade_ms, len(heads.end))[at]
+
+
+def _no_positions() -> Positions:
+    none = np.zeros(0, np.int64)
+    no = np.zeros(0, np.bool_)
+    return Positions(none, none, none, none, none, no, none, none, no, none, none)

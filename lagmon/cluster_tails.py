@@ -1,0 +1,60 @@
+"""Ends of one cluster's logs before which groups and mirrors stand: what is known, what to look at. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.readable import Readable, Readers, joined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.heads import Heads
+    from lagmon.intake import Intake
+    from lagmon.readable import Stretch
+
+
+class Tails:
+    """What is known behind the last records, for readers of committed ones (as all groups are) and of all."""
+
+    def __init__(self) -> None:
+        self.readable = Readable()
+        self.readable_uncommitted = Readable()  # for mirrors that copy what transactions abort as well
+        self.mirror_readers: dict[str, tuple[bool, Readers]] = {}  # by flow; whether it leaves open ones
+
+    def note_ends(self, places: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
+        """Take the ends that were read; what lies behind one that fell is forgotten."""
+        self.readable.note_ends(places, ends)
+        self.readable_uncommitted.note_ends(places, ends)
+
+    def forget(self, places: NDArray[np.int32]) -> None:
+        """Know nothing of these places."""
+        self.readable.forget(places)
+        self.readable_uncommitted.forget(places)
+
+    def due(self, intake: Intake, heads: Heads, *, now_ms: int, committed: bool) -> list[Stretch]:
+        """Return what to look at, to learn whether readers before ends that stand have anything left."""
+        readers = [one for leaves_open, one in self.mirror_readers.values() if leaves_open is committed]
+        if committed:
+            readers.append(_groups(intake, heads, now_ms))
+        recent = heads.recent[:, -3:]
+        settled = (recent >= 0).all(axis=1) & (recent == recent[:, -1:]).all(axis=1)
+        readable = self.readable if committed else self.readable_uncommitted
+        return readable.due(joined(readers), settled, now_ms=now_ms)
+
+
+def _groups(intake: Intake, heads: Heads, now_ms: int) -> Readers:
+    slots, rings, trail = intake.slots, intake.rings, intake.trail
+    used = np.flatnonzero(slots.place[: len(slots)] >= 0)
+    places = slots.place[used]
+    offset, stable, end = rings.offset[used, -1], heads.stable[places], heads.end[places]
+    standing_ms = now_ms - intake.seen_ms[used]
+    for column in (-2, -3):
+        same = (trail.offset[used, column:-1] == offset[:, None]).all(axis=1)
+        apart_ms = rings.committed_ms[used, -1] - trail.committed_ms[used, column]
+        standing_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
+    head = np.where(stable >= 0, np.minimum(stable, end), end)
+    there = offset >= heads.start[places]
+    return Readers(places[there], offset[there], head[there], standing_ms[there])

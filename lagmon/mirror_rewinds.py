@@ -1,0 +1,142 @@
+"""Offsets of one flow's mirror that went back, and the findings that records came again. Pure.
+
+What a step back means is judged in `mirror_steps`; a step that is decided stays so, also once what it was
+decided by has left the window. Not asked where the ends of copies are the offsets (equal-offsets): there the
+fall itself is one of the copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.vocabulary import Cause
+from lagmon import mirror_growth
+from lagmon.mirror_findings import HELD_MS, MirrorFinding
+from lagmon.mirror_orders import EQUAL_OFFSETS
+from lagmon.mirror_steps import Ends, Rewound, Step, judge_step
+from lagmon.rules_sentences import instant_text
+
+if TYPE_CHECKING:
+    from lagmon.mirror_flow import MirrorFlow
+    from lagmon.mirror_sight import MirrorSight
+
+    Name = tuple[str, int]  # topic and partition
+
+_IDS_WITHIN_MS = 60_000  # where a topic's id is not read for so long, a step back is believed without it
+MOST_KEPT = 1000
+AT_ONCE = 500  # steps judged at one look: of more, some at each in turn
+
+
+@dataclass(slots=True)
+class Rewinds:
+    """Follows the steps back of one flow's offsets."""
+
+    steps: dict[Name, Step] = field(default_factory=dict)  # the newest that a window holds
+    _judged_ms: dict[Name, int] = field(default_factory=dict)  # of which offset, by when it was written
+    _found: dict[Name, tuple[Step, MirrorFinding]] = field(default_factory=dict)  # the newest of each
+    _turn: int = 0
+
+    def look(self, flow: MirrorFlow, sight: MirrorSight) -> list[MirrorFinding]:
+        """Return what came again, for as long as it is told."""
+        now_ms = sight.now_ms
+        self._found = {name: one for name, one in self._found.items() if now_ms - one[1].at_ms <= HELD_MS}
+        slots = [] if flow.order.lag_from == EQUAL_OFFSETS else _with_a_fall(flow, sight)
+        if not slots and not self.steps:
+            return [one for _, one in self._found.values()]
+        named = {flow.windows.name(slot): slot for slot in slots if is_same_topic(flow, slot, now_ms)}
+        self.steps = {name: step for name, step in self.steps.items() if name in named}
+        self._judged_ms = {name: at_ms for name, at_ms in self._judged_ms.items() if name in named}
+        due = [
+            name for name in named if not self._is_judged(name, int(flow.windows.committed_ms[named[name]]))
+        ]
+        if len(due) > AT_ONCE:
+            self._turn = (self._turn + AT_ONCE) % len(due)
+            due = [*due[self._turn :], *due[: self._turn]][:AT_ONCE]
+        self._judge(flow, sight, {name: named[name] for name in due})
+        return [one for _, one in self._found.values()]
+
+    def _is_judged(self, name: Name, committed_ms: int) -> bool:
+        step = self.steps.get(name)
+        return (
+            step is not None and step.means is not Rewound.OPEN and self._judged_ms.get(name) == committed_ms
+        )
+
+    def _judge(self, flow: MirrorFlow, sight: MirrorSight, named: dict[Name, int]) -> None:
+        if not named:
+            return
+        slots = [*named.values()]
+        rows = mirror_growth.distances(flow, slots, sight.target_places[slots])
+        looks_ms = flow.source.heads.sampled_ms, flow.target.heads.sampled_ms
+        rings = flow.windows.rings
+        for (name, slot), row in zip(named.items(), rows, strict=True):
+            first = rings.length - int(rings.filled[slot])
+            place, copy = int(sight.places[slot]), int(sight.target_places[slot])
+            ends = Ends(
+                int(flow.source.heads.end[place]),
+                int(looks_ms[0][place]),
+                int(flow.target.heads.end[copy]) if copy >= 0 else -1,
+                int(looks_ms[1][copy]) if copy >= 0 else -1,
+                has_copy=copy >= 0,
+            )
+            step = judge_step(
+                rings.offset[slot, first:].tolist(),
+                rings.committed_ms[slot, first:].tolist(),
+                row[first:],
+                ends,
+            )
+            self._judged_ms[name] = int(flow.windows.committed_ms[slot])
+            self._take(flow, name, step, sight.now_ms)
+
+    def _take(self, flow: MirrorFlow, name: Name, step: Step, now_ms: int) -> None:
+        known = self.steps.get(name)
+        if step.means is Rewound.OPEN and known is not None and known.at_ms == step.at_ms:
+            step = known  # what it was told by has left the window
+        self.steps[name] = step
+        told = self._found.get(name)
+        of_same = told[0] if told is not None and told[0].at_ms == step.at_ms else None
+        if step.means is Rewound.LATE and of_same is not None:
+            del self._found[name]
+        if step.means is not Rewound.REPEATED or (of_same is not None and of_same.records >= step.records):
+            return
+        self._found.pop(name, None)
+        self._found[name] = step, _finding(flow, name, step, now_ms)
+        if len(self._found) > MOST_KEPT:
+            del self._found[next(iter(self._found))]
+
+
+def is_same_topic(flow: MirrorFlow, slot: int, now_ms: int) -> bool:
+    """Tell whether an offset that fell is surely of the log that the one before was of."""
+    topic = flow.windows.name(slot)[0]
+    fell_ms = int(flow.windows.committed_ms[slot])
+    read_ms = flow.topics.ids_at_ms.get((topic, "source"), now_ms)
+    remade_ms = flow.topics.remade_ms.get((topic, "source"), -1)
+    lately = remade_ms >= 0 and now_ms - remade_ms <= HELD_MS
+    return not lately and (read_ms >= fell_ms or now_ms - fell_ms > _IDS_WITHIN_MS)
+
+
+def _with_a_fall(flow: MirrorFlow, sight: MirrorSight) -> list[int]:
+    offsets = flow.windows.rings.offset[: len(sight.used)]
+    falls = (offsets[:, 1:] < offsets[:, :-1]).any(axis=1) & sight.used
+    found: list[int] = np.flatnonzero(falls).tolist()
+    return found
+
+
+def _finding(flow: MirrorFlow, name: Name, step: Step, at_ms: int) -> MirrorFinding:
+    topic, partition = name
+    came = "1 record came" if step.records == 1 else f"{step.records} records came"
+    return MirrorFinding(
+        code=Cause.DUPLICATING,
+        topic=topic,
+        partition=partition,
+        at_ms=at_ms,
+        records=step.records,
+        first_offset=step.back,
+        last_offset=step.peak - 1,
+        sentence=(
+            f"Of {topic}-{partition}, {came} to {flow.order.flow.target} again: the mirror's offset went back"
+            f" from {step.peak} to {step.back} at {instant_text(step.at_ms)}, and {step.proof}."
+        ),
+    )

@@ -1,0 +1,129 @@
+"""One window of commits and where the log stands, and what more than one rule asks about them. Pure.
+
+The words are those of rules_pace.py, which has the same over many windows at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lagmon.rules import Policy
+    from lagmon.rules_window import Position, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One window and position at an instant, under a policy; times are epoch milliseconds by our clock."""
+
+    window: Window
+    position: Position
+    now_ms: int
+    policy: Policy
+
+    @property
+    def offset(self) -> int:
+        """Return the newest committed offset, -1 where there is none."""
+        return self.window.offsets[-1] if self.window.offsets else -1
+
+    @property
+    def end(self) -> int:
+        """Return where the log ends, or up to where it can be read where that is not known."""
+        return self.position.head if self.position.end < 0 else self.position.end
+
+    @property
+    def next_record(self) -> int:
+        """Return the first offset that may hold a record to read, whether or not it is still there."""
+        return max(self.offset, self.position.readable_from)
+
+    @property
+    def lag(self) -> int:
+        """Return how many offsets there are up to the head from the first that may hold a record."""
+        return max(0, self.position.head - max(self.next_record, self.position.start))
+
+    @property
+    def offsets_left(self) -> int:
+        """Return how many offsets there are up to the head, with or without a record."""
+        return max(0, self.position.head - max(self.offset, self.position.start))
+
+    @property
+    def absurd_ms(self) -> int | None:
+        """Return the first time that is none, of those that standing and pace are told from."""
+        position, latest_ms = self.position, self.now_ms + self.policy.far_ms
+        newest, oldest = max(self.window.committed_ms), min(self.window.committed_ms)
+        if newest > latest_ms:
+            return newest
+        if oldest <= 0:
+            return oldest
+        if position.seen_ms <= 0 or position.seen_ms > latest_ms:
+            return position.seen_ms
+        return position.passed_ms if position.passed_ms > latest_ms else None
+
+    @property
+    def same_offset_seen_ms(self) -> list[int]:
+        """Return when each of the last commits, all of the newest offset, was made, by our clock."""
+        newest_ms, found = self.window.committed_ms[-1], []
+        for offset, at_ms in zip(
+            reversed(self.window.offsets), reversed(self.window.committed_ms), strict=True
+        ):
+            if offset != self.offset:
+                break
+            found.append(self.position.seen_ms - max(0, newest_ms - at_ms))
+        return found[::-1]
+
+    @property
+    def committed_since_ms(self) -> int:
+        """Return since when the newest offset is committed, as far as the window goes back."""
+        return self.same_offset_seen_ms[0]
+
+    @property
+    def standing_since_ms(self) -> int:
+        """Return since when there was a record to read and the newest offset was committed."""
+        # Without a time of passing, the reading of the head is the first instant known to have had a record.
+        passed_ms = self.position.passed_ms if self.position.passed_ms >= 0 else self.position.head_at_ms
+        return max(passed_ms, self.committed_since_ms)
+
+    @property
+    def standing_ms(self) -> int:
+        """Return for how long the group has stood."""
+        return self.now_ms - self.standing_since_ms
+
+    @property
+    def usual_gap_ms(self) -> int:
+        """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap.
+
+        Between two commits of the same offset others may have been left out, but for the last two (trail.py).
+        """
+        times, offsets = self.window.committed_ms, self.window.offsets
+        last = len(times) - 1
+        gaps = sorted(
+            max(0, times[one] - times[one - 1])
+            for one in range(1, len(times))
+            if one == last or offsets[one] != offsets[one - 1]
+        )
+        return gaps[len(gaps) // 2] if gaps else 0
+
+    @property
+    def stopped_after_ms(self) -> int:
+        """Return for how long the group may stand."""
+        if self.position.members == 0:  # nobody is there whose pace it could be
+            return self.policy.stopped_after_ms
+        return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
+
+    @property
+    def same_since_standing(self) -> int:
+        """Return how many commits of the newest offset came after the group stood."""
+        return sum(seen_ms > self.standing_since_ms for seen_ms in self.same_offset_seen_ms)
+
+    @property
+    def last_peak(self) -> int:
+        """Return the index of the last commit of the highest offset."""
+        offsets = self.window.offsets
+        return max(index for index, offset in enumerate(offsets) if offset == max(offsets))
+
+    @property
+    def known_lags(self) -> list[tuple[int, int]]:
+        """Return lag and time of each commit whose lag is known."""
+        pairs = zip(self.window.lags, self.window.committed_ms, strict=True)
+        return [(lag, at_ms) for lag, at_ms in pairs if lag >= 0]

@@ -1,0 +1,43 @@
+"""The routes of what the lag monitor knows: there is nothing at them while it is off.
+
+Another configuration may switch it on or off while the service runs, and routes are made once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from mirrorwatch.lagging import OFF
+from mirrorwatch.routes_groups import group_routes
+from mirrorwatch.routes_lag import lag_routes
+from mirrorwatch.routes_mirrors import mirror_routes
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mirrorwatch.lagging import Lagging
+    from mirrorwatch.page import Page
+    from runtime.clock import Clock
+
+    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def routes_while_on(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
+    """Return all of them; they stand before those of flows, whose names may hold anything."""
+    found = [
+        *lag_routes(lagging),
+        *group_routes(lagging, page=page, clock=clock),
+        *mirror_routes(lagging, page=page, clock=clock),
+    ]
+    return [web.get(one.path, _guarded(lagging, one.handler)) for one in found]
+
+
+def _guarded(lagging: Lagging, handler: Handler) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if not lagging.on:
+            raise web.HTTPNotFound(text=f"{OFF[:1].upper()}{OFF[1:]}.\n")
+        return await handler(request)
+
+    return answer

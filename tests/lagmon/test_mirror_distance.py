@@ -1,0 +1,149 @@
+"""The distance from a mirror's offset to its copy's end is bounded by every look, and one number at rest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lagmon.mirror_distance import DistanceBounds
+from tests.lagmon.mirrors import Mirrored, S
+
+
+class Followed:
+    """A flow with the bounds of its first partition, whose copy ends `ahead` records past its offset."""
+
+    def __init__(self, ahead=0):
+        self.one, self.bounds, self.mirrored = Mirrored({"orders": 1}), DistanceBounds(), 0
+        self.one.target_ends["A.orders", 0] = ahead
+        self.one.look()
+
+    def copy(self, count):
+        """Copy so many of what is there."""
+        count = min(count, self.one.ends["orders", 0] - self.mirrored)
+        self.mirrored += count
+        self.one.target_ends["A.orders", 0] += count
+
+    def commit(self):
+        if self.mirrored:
+            self.one.commit(to=self.mirrored)
+
+    def note(self):
+        self.bounds.note(self.one.flow, self.one.sight().sight)
+
+    def look(self):
+        self.one.look()
+        self.note()
+
+    def wait(self, seconds):
+        self.one.now += int(seconds * S)
+
+    def found(self):
+        slot = self.one.slot()
+        return None if slot is None else self.bounds.of(slot)
+
+
+def test_nothing_is_known_before_a_look_with_one_after_it():
+    one = Followed()
+    assert one.found() is None
+    one.one.write(10, copied=False)
+    one.copy(10)
+    one.commit()
+    one.wait(10)
+    one.look()
+    assert one.found() is None
+
+
+@pytest.mark.parametrize("ahead", [0, 7, 1000])
+def test_at_rest_it_is_one_number(ahead):
+    one = Followed(ahead)
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.look()
+    assert one.found() == (ahead, ahead)
+
+
+def test_traffic_that_stopped_between_two_looks_does_not_mislead():
+    # The copy's end goes along no line between two looks: all came at once, just after the first.
+    one = Followed()
+    for _ in range(6):
+        one.look()
+        one.one.write(60, copied=False)
+        one.copy(60)
+        for _ in range(10):
+            one.wait(1)
+            one.commit()
+    one.look()
+    one.wait(5)
+    one.note()
+    low, high = one.found()
+    assert low <= 0 <= high
+    one.wait(10)
+    one.look()
+    one.wait(10)
+    one.look()
+    assert one.found() == (0, 0)
+
+
+def test_a_copy_that_lacks_records_begins_anew():
+    one = Followed()
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.look()
+    one.one.write(50, copied=False)
+    one.mirrored += 50  # the mirror left them out
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.look()
+    assert one.found() == (-50, -50)
+
+
+def test_a_slot_of_another_partition_begins_anew():
+    one = Followed()
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.look()
+    one.one.flow.windows.reset("orders", 0)
+    one.commit()
+    one.wait(5)
+    one.note()
+    assert one.found() is None
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.integers(1, 500)),
+        st.tuples(st.just("copy"), st.integers(1, 500)),
+        st.tuples(st.just("commit"), st.none()),
+        st.tuples(st.just("wait"), st.sampled_from([0.2, 1.1, 5, 30])),
+        st.tuples(st.just("look"), st.none()),
+        st.tuples(st.just("note"), st.none()),
+    ),
+    min_size=5,
+    max_size=60,
+)
+
+
+@given(steps=STEPS, ahead=st.integers(0, 50))
+@settings(max_examples=150, deadline=None)
+def test_the_truth_is_always_within(steps, ahead):
+    one = Followed(ahead)
+    for what, value in steps:
+        if what == "write":
+            one.one.write(value, copied=False)
+        elif what in ("copy", "wait"):
+            getattr(one, what)(value)
+        else:
+            getattr(one, what)()
+        found = one.found()
+        assert found is None or found[0] <= ahead <= found[1]

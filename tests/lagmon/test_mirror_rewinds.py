@@ -1,0 +1,191 @@
+"""Offsets that went back: repeated by what the copy shows to have come again, and late where it shows nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet.vocabulary import Cause, Verdict
+from lagmon.mirror_findings import HELD_MS
+from lagmon.mirror_steps import Rewound
+from tests.lagmon.mirrors import Mirrored, S
+
+
+def told(one):
+    verdict = one.verdict()
+    return verdict.verdict, verdict.cause
+
+
+def busy(one, *, commits=True, each=100):
+    for partition in (0, 1):
+        one.write(each, partition=partition)
+        if commits or partition:
+            one.commit(partition=partition)
+
+
+def again(one, count):
+    """Have so many records copied to partition 0 once more."""
+    one.target_ends["A.orders", 0] += count
+
+
+def found(one):
+    return [(each.code, each.partition, each.records, each.first_offset) for each in one.sight().findings]
+
+
+@pytest.fixture
+def flow():
+    """Give a flow with offsets each 5 s and 100 records between them, watched for two minutes."""
+    one = Mirrored(flush_s=5.0)
+    one.look()
+    return one.go(120, each=lambda: busy(one), step=5, look=10)
+
+
+@pytest.mark.parametrize("step", [1, 5, 40])
+def test_an_old_offset_that_is_written_late_repeats_nothing(flow, step):
+    at = flow.ends["orders", 0]
+    flow.now += 5 * S
+    busy(flow, commits=False)
+    flow.commit(to=at - step)
+    flow.look()
+    seen = {told(flow)}
+    assert "or an old offset was written late" in flow.verdict().sentence
+    for _ in range(30):
+        flow.go(5, each=lambda: busy(flow), step=5, look=5)
+        seen.add(told(flow))
+        assert found(flow) == []
+    assert seen == {(Verdict.UNKNOWN, None), (Verdict.HEALTHY, None)}
+    assert told(flow) == (Verdict.HEALTHY, None)
+
+
+def test_what_comes_again_is_told_at_once_where_nothing_else_is_written(flow):
+    at = flow.ends["orders", 0]
+    flow.now += 5 * S
+    flow.commit(to=at - 30)
+    again(flow, 30)
+    flow.look()
+    assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
+    assert found(flow) == [(Cause.DUPLICATING, 0, 30, at - 30)]
+    (one,) = flow.sight().findings
+    assert (
+        f"30 records came to B again: the mirror's offset went back from {at} to {at - 30} at" in one.sentence
+    )
+    assert one.sentence.endswith("its copy has grown by 30 since, while no more than 0 records could be new.")
+    # It is past that again: well, and told for a quarter of an hour.
+    flow.go(60, each=lambda: busy(flow), step=5)
+    assert told(flow) == (Verdict.HEALTHY, None)
+    assert found(flow) == [(Cause.DUPLICATING, 0, 30, at - 30)]
+    assert "Found lately, duplicating: Of orders-0, 30 records came to B again" in flow.verdict().sentence
+    flow.go(HELD_MS // S, each=lambda: busy(flow), step=5)
+    assert found(flow) == []
+
+
+def test_what_came_again_shows_by_the_copy_once_the_mirror_is_past_it(flow):
+    at = flow.ends["orders", 0]
+    flow.now += 5 * S
+    busy(flow, commits=False, each=500)
+    flow.commit(to=at - 300)
+    flow.look()
+    assert told(flow)[0] is Verdict.UNKNOWN  # a copy that grows by less than is new shows nothing
+    again(flow, 300)
+    flow.go(30, each=lambda: busy(flow), step=5)
+    assert found(flow) == [(Cause.DUPLICATING, 0, 300, at - 300)]
+    assert "which is 300 more than the offsets." in flow.sight().findings[0].sentence
+
+
+def test_a_mirror_that_copies_on_from_far_back_is_told_before_it_is_past_it(flow):
+    at = flow.ends["orders", 0]
+    back = at - 1000
+    flow.now += 5 * S
+    flow.commit(to=back)
+    for number in range(1, 6):
+        flow.write(5000, copied=False)  # far more is new than it copies
+        again(flow, 100)
+        flow.commit(to=back + 100 * number)
+        flow.go(5, look=5)
+    assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
+    ((code, _, records, first),) = found(flow)
+    assert (code, first) == (Cause.DUPLICATING, back)
+    assert 200 <= records <= 500
+    assert "the copy grew by" in flow.verdict().sentence
+
+
+def test_a_mirror_that_stands_where_it_went_back_to_repeats_nothing_yet(flow):
+    flow.now += 5 * S
+    flow.commit(to=flow.ends["orders", 0] - 30)
+    flow.look()
+    assert told(flow) == (Verdict.UNKNOWN, None)
+    flow.go(60, each=lambda: busy(flow, commits=False, each=0), step=5)
+    assert told(flow) == (Verdict.HEALTHY, None)  # all of that had been copied: it counts as a quiet tail
+    assert found(flow) == []
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_without_a_look_at_the_copy_it_counts_that_the_mirror_goes_on_from_there(goes_on):
+    one = Mirrored(target={})
+    one.target_ends = {("elsewhere", 0): 0}
+    one.b.note_topics({"elsewhere": 1})
+    one.look()
+
+    def each(*, to=None):
+        one.write(10, copied=False)
+        one.commit(to=to)
+
+    one.go(60, each=each, step=5)
+    at = one.ends["orders", 0]
+    one.now += 5 * S
+    one.write(10, copied=False)
+    one.commit(to=at - 50)
+    one.go(5, each=lambda: one.commit(to=at - 40 if goes_on else at), step=5, look=5)
+    assert [each.code for each in one.sight().findings] == ([Cause.DUPLICATING] if goes_on else [])
+
+
+def test_a_second_writer_repeats_and_is_told(flow):
+    for _ in range(12):
+        flow.now += 5 * S
+        busy(flow)
+        again(flow, 100)  # each record comes twice
+        flow.now += 5 * S
+        busy(flow, commits=False)
+        again(flow, 100)
+        flow.commit(to=flow.ends["orders", 0] - 120)
+        flow.look()
+        flow.sight()
+    ((code, _, records, _),) = found(flow)
+    assert code is Cause.DUPLICATING
+    assert 500 <= records <= 1000
+
+
+def test_old_offsets_that_come_late_several_times_repeat_nothing(flow):
+    for _ in range(12):
+        flow.now += 5 * S
+        busy(flow)
+        flow.now += 5 * S
+        busy(flow, commits=False)
+        flow.commit(to=flow.ends["orders", 0] - 120)
+        flow.look()
+        assert found(flow) == []
+
+
+def test_a_topic_that_was_made_anew_lately_repeats_nothing(flow):
+    flow.flow.note_ids("A", {"orders": "one"}, flow.now)
+    flow.flow.note_ids("A", {"orders": "two"}, flow.now + S)
+    flow.now += 5 * S
+    flow.commit(), flow.commit(partition=1)
+    flow.now += 5 * S
+    flow.commit(to=flow.ends["orders", 0] - 30)
+    again(flow, 30)
+    flow.look()
+    assert found(flow) == []
+    assert flow.sight().rewinds == {}
+
+
+def test_an_old_offset_that_is_late_takes_back_what_another_made_seem(flow):
+    # A task that has lost the partition goes on writing for a moment, while its successor copies new records.
+    at = flow.ends["orders", 0]
+    for to in (at - 60, at - 40):
+        flow.now += 5 * S
+        busy(flow, commits=False)
+        flow.commit(to=to)
+        flow.look()
+    flow.go(30, each=lambda: busy(flow), step=5)
+    assert flow.sight().rewinds["orders", 0].means is Rewound.LATE
+    assert found(flow) == []

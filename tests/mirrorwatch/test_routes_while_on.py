@@ -1,0 +1,55 @@
+"""What stands at the lag monitor's addresses while it is off, and while it is on."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from mirrorwatch.page import Page
+from mirrorwatch.routes_groups import GroupCounts
+from mirrorwatch.routes_while_on import routes_while_on
+from tests.mirrorwatch.monitored import Monitored
+from tests.runtime.fake_clock import FakeClock
+
+PATHS = (
+    "/v3/kafka",
+    "/api/v1/groups",
+    "/groups",
+    "/groups/A/g",
+    "/api/v1/flows/A->B/offsets",
+    "/flows/A->B/offsets",
+)
+
+
+@pytest.fixture
+async def client():
+    lagging = SimpleNamespace(on=True, ask=Monitored("A").ask)
+    app = web.Application()
+    app.add_routes(routes_while_on(lagging, page=Page(), clock=FakeClock()))
+    async with TestClient(TestServer(app)) as made:
+        made.lagging = lagging
+        yield made
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_while_it_is_off_there_is_nothing_and_a_sentence_says_why(client, path):
+    client.lagging.on = False
+    answer = await client.get(path)
+    assert answer.status == 404
+    assert await answer.text() == "The lag monitor is off: lag.commits in the configuration says so.\n"
+
+
+async def test_it_is_switched_on_and_off_while_the_routes_stay(client):
+    for on, status in ((True, 200), (False, 404), (True, 200)):
+        client.lagging.on = on
+        assert (await client.get("/api/v1/groups")).status == status
+
+
+async def test_the_page_tells_no_counts_while_it_is_off(client):
+    counts = GroupCounts(client.lagging, clock=FakeClock())
+    assert await counts.view() is not None
+    client.lagging.on = False
+    assert await counts.view() is None
