@@ -190,7 +190,8 @@ def _standing(
         f"{duration_text((found.now_ms - since_ms) / 1000)}, with {count_text(lag, 'record')} to copy"
     )
     newest_ms = int(flow.windows.moved_ms[used].max())
-    moved_since = newest_ms > since_ms + sight.cadence_ms
+    # When the log passed an offset is known no better than by two looks.
+    moved_since = newest_ms > since_ms + sight.cadence_ms + LOOK_MS
     if flow.states.in_state(FAILED):
         return Cause.TASK_FAILED, f"{said}. {flow.states.sentence(FAILED)} {_AFTER_FAILURE}"
     left = flow.states.sentence(UNASSIGNED)

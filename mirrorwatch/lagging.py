@@ -93,6 +93,7 @@ class Lagging:
         if new is None:
             for where in (WHAT, f"{WHAT}: flows", KEEPING):
                 self._reporter.settled(where)
+        self._reporter.event(f"{WHAT} is ended" if new is None else f"{WHAT} is to work by other orders")
         self._changed.set()
 
     def note_states(self, look: ConnectLook) -> None:
@@ -211,7 +212,9 @@ class Lagging:
         return await self._worker.ask(question, **details)
 
     async def stream(self, question: str, **details: object) -> tuple[dict[str, Any], AsyncGenerator[bytes]]:
-        """Return its answer in pieces."""
+        """Return its answer in pieces; none by orders that hold no more, so that series of them go."""
+        if self._told is not self._orders:
+            raise UnavailableError(f"{WHAT} is to work by other orders")
         return await self._worker.stream(question, **details)
 
     @property

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagmon.mirror_distance import DistanceBounds
+from lagmon.mirror_distance import DistanceBounds, narrowed
+from lagmon.mirror_growth import Distance
 from tests.lagmon.mirrors import Mirrored, S
 
 
@@ -118,6 +119,15 @@ def test_a_slot_of_another_partition_begins_anew():
     one.wait(5)
     one.note()
     assert one.found() is None
+
+
+def test_an_estimate_keeps_within_bounds_and_is_no_wider():
+    estimate = Distance(-47, 60, sure=False)
+    assert narrowed(estimate, None) == estimate
+    assert narrowed(estimate, (-66, 0)) == estimate
+    assert narrowed(estimate, (-30, 10)) == Distance(-30, 40, sure=False)
+    assert narrowed(estimate, (-80, -70)) == Distance(-70, 10, sure=False)
+    assert narrowed(estimate, (3, 3)) == narrowed(None, (3, 3)) == Distance(3, 0, sure=True)
 
 
 STEPS = st.lists(

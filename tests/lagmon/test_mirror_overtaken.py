@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
+from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_findings import HELD_MS
 from lagmon.mirror_overtaken import SETTLES_MS
 from tests.lagmon.mirrors import Mirrored, S
@@ -235,7 +236,12 @@ def test_a_loss_is_counted_though_the_log_starts_behind_the_mirrors_offset_at_ev
     assert len(one.flow.settled_overtaken) == 2
 
 
-def test_of_two_losses_after_each_other_the_second_is_counted_from_where_the_first_ended():
+@pytest.mark.parametrize("bounded", [True, False])
+def test_of_two_losses_after_each_other_the_second_is_counted_from_where_the_first_ended(
+    monkeypatch, bounded
+):
+    if not bounded:
+        monkeypatch.setattr(DistanceBounds, "of", lambda *_: None)
     one = frozen_beside_a_short_log()
     minutely(one, 400, first=571)
     first = one.flow.overtaken_total["orders"]
@@ -335,3 +341,51 @@ def test_what_is_not_read_any_more_may_have_come(flow, what):
             flow.flow.read_to_ms = read_to_ms
         assert found(flow) == []
     assert told(flow)[1] is not Cause.OVERTAKEN
+
+
+def test_where_no_copy_is_known_nothing_is_lost_after_offsets_are_not_read_any_more():
+    one = Mirrored(target={})
+    one.target_ends = {("elsewhere", 0): 0}
+    one.b.note_topics({"elsewhere": 1})
+    one.look()
+    each = partial(busy, one, copied=False)
+    one.go(60, each=each)
+    read_to_ms = one.now
+    one.starts = {name: end + 500 for name, end in one.ends.items()}
+    for _ in range(30):
+        one.go(10, each=partial(busy, one, copied=False, commits=False), look=100)
+        one.look()
+        one.flow.read_to_ms = read_to_ms
+        assert found(one) == []
+
+
+def test_a_copy_that_is_looked_at_no_more_may_have_got_all_since_a_mirror_stood(flow):
+    stand(flow, seconds=100)
+    ends = dict(flow.target_ends)
+    for _ in range(10):
+        flow.now += 10 * S
+        for partition in (0, 1):
+            flow.target_ends["A.orders", partition] = flow.ends["orders", partition]
+        flow.target_ends, unseen = ends, flow.target_ends
+        looked_ms = int(flow.b.heads.sampled_ms.max())
+        flow.b.heads.note, noted = (lambda *_: None), flow.b.heads.note
+        if flow.now - looked_ms > 60 * S:
+            flow.starts = {name: end - 5 for name, end in flow.ends.items()}
+        flow.look()
+        flow.b.heads.note, flow.target_ends = noted, unseen
+        assert found(flow) == []
+
+
+@pytest.mark.parametrize(
+    ("spread", "ahead", "lost"),
+    [(122, 0, 123), (123, 0, None), (43, 22, 101), (44, 22, 123), (101, 60, None)],
+)
+def test_neither_a_loss_nor_a_growth_is_told_that_is_within_the_spread(flow, spread, ahead, lost):
+    stood = flow.ends["orders", 0]
+    stand(flow, ahead=ahead, seconds=9)
+    flow.starts = {("orders", 0): stood + 123}
+    flow.look()
+    flow.sight()
+    flow.flow._passing["orders", 0].spread = spread
+    flow.go(30)
+    assert [records for _, records, *_ in found(flow)] == ([] if lost is None else [lost])

@@ -134,6 +134,7 @@ async def test_where_nothing_changes_that_it_works_by_it_is_not_touched(played, 
     use(played, tmp_path, canary="{interval: 2s}")
     await asyncio.sleep(0.1)
     assert worker(played).heard == ["begin topic A->B B->A"]
+    assert played.events == []
 
 
 async def test_it_tells_what_it_knows_and_the_next_begins_with_the_new_orders(played, tmp_path):
@@ -144,6 +145,7 @@ async def test_it_tells_what_it_knows_and_the_next_begins_with_the_new_orders(pl
     await begun(played, 2)
     assert worker(played).heard == ["begin topic A->B B->A", "snapshot", "end", "begin topic A->B A->C"]
     assert set(played.lagging.synced) == {"A->B", "A->C"}
+    assert played.events == ["the lag monitor is to work by other orders"]
 
 
 async def test_the_newest_orders_hold_however_many_come_meanwhile(played, tmp_path):
@@ -208,6 +210,19 @@ async def test_what_is_told_by_orders_that_hold_no_more_is_not_believed(played, 
     assert taken == ["B->A"]
 
 
+async def test_series_of_what_is_left_go_at_once(played, tmp_path):
+    async def stream(question):
+        return {}, question
+
+    worker(played).stream = stream
+    assert await played.lagging.stream("metrics") == ({}, "metrics")
+    use(played, tmp_path, flows={"A->B": "{}"})
+    with pytest.raises(UnavailableError):
+        await played.lagging.stream("metrics")
+    await begun(played, 2)
+    assert await played.lagging.stream("metrics") == ({}, "metrics")
+
+
 # --- a real process
 
 
@@ -256,3 +271,13 @@ async def test_each_process_is_told_once_what_connect_says_and_every_later_look(
     await begun(played, 2)
     await told(3)
     await told(3)
+
+
+async def test_a_hang_up_is_the_services_and_ends_no_process_of_it(desk):
+    await desk.up()
+    before = desk.pid
+    os.kill(before, signal.SIGHUP)
+    for _ in range(3):
+        await desk.lagging.ask("snapshot")
+        await asyncio.sleep(0.1)
+    assert desk.pid == before

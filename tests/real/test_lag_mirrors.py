@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from deploy.local.topics import create_topic, delete_records
+from lagmon.mirror_sight import LOOK_MS
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
 
@@ -128,11 +130,14 @@ def test_a_mirror_keeps_up_stands_is_overtaken_and_comes_back(watched, kafka_pai
     assert ends[0] > 0
     assert ends[1] == pytest.approx(ends[0], abs=400)  # the two clusters are looked at one after the other
 
-    # The mirror stands: stalled, and its lag is what has been written since. Its offsets tell all that it copied
-    # before, or fewer would be lost than they say.
+    # The mirror stands: stalled, and its lag is what has been written since. It had copied all before, and its
+    # offsets and two looks at the copies had told so: else fewer would be lost than its offsets say.
     traffic.pause()
     written = ends_of(client, topic)
     eventually(lambda: next_offsets(service, topic) == written, 60, what=f"come to {written}", every_s=0.5)
+    everything, target_end = sum(written.values()), "replication_target_end_offset"
+    eventually(lambda: metric(service, target_end, topic=topic) == everything, 60, every_s=0.5)
+    time.sleep(2 * LOOK_MS / 1000 + 2)  # two looks at both clusters, and what is judged from them
     running.freeze()
     traffic.resume()
     told = said(service, "No partition moves", deadline_s=100)
