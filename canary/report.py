@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from fleet.series import COLLECTORS
+from fleet.series import CANARY_COLLECTORS
 
 if TYPE_CHECKING:
     from canary.flows import WatchedFlow
@@ -58,7 +58,7 @@ class CollectorCounts:
     """By collector of one cluster: when it last succeeded (epoch s), and how often it failed."""
 
     last_success_at: dict[str, float] = field(default_factory=dict)
-    errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COLLECTORS, 0)))
+    errors: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(CANARY_COLLECTORS, 0)))
     strangers: int = 0  # records in the canary's topics that are no probes
 
     def move_instants(self, by_s: float) -> None:

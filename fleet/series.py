@@ -55,7 +55,9 @@ CONTROL_OUTCOMES = ("good", "overdue", "produce_failed", "produce_unknown")
 STORE_OPERATIONS = ("open", "read", "write")
 """What the service can want of its store."""
 
-COLLECTORS = ("cluster", "topics", "tap", "sender", "control", "heartbeats")
+CANARY_COLLECTORS = ("cluster", "topics", "tap", "sender", "control", "heartbeats")
+LAG_COLLECTORS = ("positions", "commits")
+COLLECTORS = (*CANARY_COLLECTORS, *LAG_COLLECTORS)
 """What works at a cluster."""
 
 CLIENTS = ("tap", "sender")
@@ -68,7 +70,8 @@ COLLECTOR_LABEL = Label(
     "collector",
     "What works there: `cluster` reads its brokers, `topics` the canary's topics, `tap` its records, "
     "`sender` writes them, `control` does both with the control probes, and `heartbeats` reads those of "
-    "MirrorMaker.",
+    "MirrorMaker; of the lag monitor, `positions` reads where all logs begin and end, and `commits` what "
+    "groups committed.",
     COLLECTORS,
 )
 

@@ -76,7 +76,7 @@ class Answers:
         }
         if mirrors is not None:
             self._answers |= {
-                "flows": mirrors.answer_flows,
+                "flows": self._flows,
                 "flow": mirrors.answer_flow,
                 "connect_states": mirrors.take_states,
             }
@@ -118,6 +118,22 @@ class Answers:
             "malformed": taken.malformed,
             "sample": taken.sample,
         }
+
+    def _flows(self, question: dict[str, Any]) -> Answer:
+        """Answer about every flow, and in the head when each cluster was last read, epoch s."""
+        assert self._mirrors is not None
+        found = self._mirrors.answer_flows(question)
+        return Answer({**found.head, "collected": self._collected()}, found.pieces)
+
+    def _collected(self) -> dict[str, dict[str, dict[str, float]]]:
+        succeeded, failed = {}, {}
+        for alias, watch in self._watches.items():
+            with watch.lock:
+                read_to_ms = watch.lag.read_to_ms
+            known = {"positions": watch.looked_at, "commits": read_to_ms / 1000 if read_to_ms >= 0 else None}
+            succeeded[alias] = {name: at for name, at in known.items() if at is not None}
+            failed[alias] = {"positions": float(watch.failed_looks)}
+        return {"last_success_at": succeeded, "errors": failed}
 
     def _metrics(self, question: dict[str, Any]) -> Answer:
         form = Form(question["form"])

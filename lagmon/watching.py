@@ -53,6 +53,7 @@ class ClusterWatch:
         self.look_took_s = 0.0
         self.reader: CommitsReader | AdminRounds | None = None
         self.problem = ""  # why the last look failed
+        self.failed_looks = 0
         # Called with the cluster's id and its topics as soon as they are listed first, before any look.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
         self._nothing_there: Progress | None = None  # where there are no commits to read
@@ -80,7 +81,7 @@ class ClusterWatch:
         self._began_at = self._began_at or self._clock.wall_s()
         await asyncio.to_thread(positions.open)
         try:
-            await asyncio.to_thread(self._look, positions)
+            await self._look_beside(positions)
             await self._follow(positions, stopping)
         finally:
             positions.close()
@@ -136,7 +137,7 @@ class ClusterWatch:
                 if stopping.is_set():
                     break
                 try:
-                    await asyncio.to_thread(self._look, positions)
+                    await self._look_beside(positions)
                 except (UnavailableError, RefusedError) as error:
                     self._note_problem(str(error))
                 else:
@@ -146,6 +147,14 @@ class ClusterWatch:
                     reading = None
         finally:
             await self._end(reading)
+
+    async def _look_beside(self, positions: Positions) -> None:
+        """Look at the ends on a thread; raises our own error, and counts it, where that fails."""
+        try:
+            await asyncio.to_thread(self._look, positions)
+        except (UnavailableError, RefusedError):
+            self.failed_looks += 1
+            raise
 
     async def _end(self, reading: asyncio.Task[None] | None) -> None:
         if reading is not None and self.reader is not None:

@@ -64,6 +64,7 @@ class Lagging:
         self._worker = Worker("lagmon", what=WHAT, orders={}, clock=clock)
         self._book = LagBook(self._watched)
         self._canary_topic = config.canary.topic
+        self.collected: dict[str, dict[str, dict[str, float]]] = {}  # when it read what (`_collected` there)
         self._on_offsets = on_offsets
         self._changed = asyncio.Event()
         self._connect: ConnectLook | None = None
@@ -90,6 +91,7 @@ class Lagging:
             self._book.watch(self._watched, anew=changed)
         else:
             self._book = LagBook(self._watched)
+        self.collected = {}
         if new is None:
             for where in (WHAT, f"{WHAT}: flows", KEEPING):
                 self._reporter.settled(where)
@@ -185,7 +187,8 @@ class Lagging:
 
     async def _look_at_flows(self) -> None:
         by = self._told
-        _, body = await self.ask("flows", canary_topic=self._canary_topic)
+        head, body = await self.ask("flows", canary_topic=self._canary_topic)
+        self.collected = head.get("collected", {})
         incarnation = self._worker.starts
         for document in json.loads(body)["flows"]:
             if by is None or not by.same(document["flow"], self._orders):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
     from runtime.supervision import State
 
+    Collected = Mapping[str, Mapping[str, Mapping[str, float]]]
+
 
 def service_numbers(
     config: Configuration,
@@ -34,17 +36,22 @@ def service_numbers(
     states: Mapping[str, tuple[State, float]],
     store_errors: Mapping[str, int],
     lag_s: Mapping[str, float] | None = None,
+    lag_collected: Collected | None = None,
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
-    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known.
+    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known;
+    `lag_collected` when the lag monitor last read what (`last_success_at`), and how often not (`errors`).
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     return ServiceNumbers(
         version,
         prober.doubts.loop_delay.copy(),
         dict(store_errors),
-        tuple(_cluster(site, states.get(alias), now.at) for alias, site in prober.sites.items()),
+        tuple(
+            _cluster(site, states.get(alias), now.at, lag_collected or {})
+            for alias, site in prober.sites.items()
+        ),
         tuple(
             _flow(config, prober, held, verdicts[name], now, lag_s=(lag_s or {}).get(name))
             for name, held in prober.flows.items()
@@ -53,13 +60,18 @@ def service_numbers(
     )
 
 
-def _cluster(site: Site, told: tuple[State, float] | None, now_at: float) -> ClusterNumbers:
+def _cluster(
+    site: Site, told: tuple[State, float] | None, now_at: float, collected: Collected
+) -> ClusterNumbers:
     state, _, _ = cluster_state(site, told, now_at)
     return ClusterNumbers(
         site.alias,
         state == "up",
-        dict(site.counts.last_success_at),
-        dict(site.counts.errors),
+        {**site.counts.last_success_at, **collected.get("last_success_at", {}).get(site.alias, {})},
+        {
+            **site.counts.errors,
+            **{name: int(count) for name, count in collected.get("errors", {}).get(site.alias, {}).items()},
+        },
         dict(site.control.counts),
         {collector: throttle.total_s for collector, throttle in site.throttles.items()},
         site.counts.strangers,

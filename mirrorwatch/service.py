@@ -364,6 +364,7 @@ class Service:
             clock=self._clock,
             verdicts=self._judging.verdicts,
             lag_s=self._lagging.lag_s(),
+            lag_collected=self._lagging.collected,
             states=self._keeper.states,
             store_errors=self._store_errors,
         )

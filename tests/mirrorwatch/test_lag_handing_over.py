@@ -104,6 +104,17 @@ async def test_what_was_known_outlives_an_orderly_end(desk):
     assert not desk.keeping.path.parent.exists()
 
 
+async def test_looks_at_a_cluster_that_is_away_are_counted_and_none_was_ever_well(desk):
+    await desk.up()
+    async with asyncio.timeout(WITHIN_S):
+        while (
+            min((one["positions"] for one in desk.lagging.collected.get("errors", {}).values()), default=0)
+            < 2
+        ):
+            await asyncio.sleep(0.1)
+    assert desk.lagging.collected["last_success_at"] == {"A": {}, "B": {}}
+
+
 async def test_what_was_known_outlives_a_process_that_is_killed(desk, monkeypatch):
     monkeypatch.setattr(lag_keeping, "LAST_S", 20.0)
     await desk.up()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from deploy.local.topics import create_topic, delete_records
-from lagmon.mirror_sight import LOOK_MS
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
 
@@ -97,6 +95,12 @@ def metric(service, name, **labels):
     return service.metric(name, **LABELS, **labels)
 
 
+def looked_at(service):
+    """Return when the ends of the logs on A and on B were read last."""
+    name = "collector_last_success_timestamp_seconds"
+    return [service.metric(name, kafka_cluster=alias, collector="positions") for alias in "AB"]
+
+
 def ends_of(client, topic):
     consumer = Consumer({**client, "group.id": "nobody"})
     found = {
@@ -137,7 +141,9 @@ def test_a_mirror_keeps_up_stands_is_overtaken_and_comes_back(watched, kafka_pai
     eventually(lambda: next_offsets(service, topic) == written, 60, what=f"come to {written}", every_s=0.5)
     everything, target_end = sum(written.values()), "replication_target_end_offset"
     eventually(lambda: metric(service, target_end, topic=topic) == everything, 60, every_s=0.5)
-    time.sleep(2 * LOOK_MS / 1000 + 2)  # two looks at both clusters, and what is judged from them
+    for _ in range(2):
+        at = looked_at(service)
+        eventually(lambda at=at: all(new > old for new, old in zip(looked_at(service), at, strict=True)), 60)
     running.freeze()
     traffic.resume()
     told = said(service, "No partition moves", deadline_s=100)
