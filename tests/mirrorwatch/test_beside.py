@@ -118,3 +118,13 @@ def test_a_latched_canary_says_once_why_and_how_to_resume(page):
     other = page.page(views.service(replace(flow, canary_sentence="another reason")))
     assert "<strong>Canary latched.</strong> another reason" in other
     assert flow_document(flow)["canary"]["state"] == "latched"
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_what_offsets_say_of_a_flow_is_one_click_away_and_only_where_they_are_read(watched):
+    flow = views.flow("eu-1", "dc-west")
+    parts = (("canary", "well"), ("lag", "12 partitions move."))[: 1 + watched]
+    flow = replace(flow, verdict=replace(flow.verdict, parts=parts))
+    drawn = Page().page(views.service(flow))
+    before_folded = drawn[drawn.index("card-body") : drawn.index("<details")]
+    assert ('href="/flows/eu-1-%3Edc-west/offsets"' in before_folded) is watched
