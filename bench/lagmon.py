@@ -6,6 +6,7 @@
   nobody does, and it looks at where all partitions end.
 - service: the whole service on the same cluster, scraped.
 - growth: ten times as many group-partitions, and fifty times.
+- admin: 5,000 groups that are asked one by one instead (bench/lagmon_admin.py).
 - canary: how exactly the canary stamps meanwhile (bench/lagmon_canary.py).
 
 Processor time is that of processes with all their threads, user and system, in ticks of 10 ms.
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench import exposition, lagmon_canary, lagmon_evaluation, lagmon_service
+from bench import exposition, lagmon_admin, lagmon_canary, lagmon_evaluation, lagmon_service
 from bench.lagmon_commits import PARTITIONS, RECORDS, offset_of, topic_name, write_commits
 from bench.lagmon_ingest import Ingest
 from bench.lagmon_stack import SINGLE, Wide, fill, larger_heap, make_topics, scratch
@@ -31,11 +32,12 @@ from deploy.local.process import python_process
 if TYPE_CHECKING:
     from pathlib import Path
 
-PARTS = ("evaluation", "exposition", "backlog", "live", "positions", "service", "growth", "canary")
+PARTS = ("evaluation", "exposition", "backlog", "live", "positions", "service", "growth", "admin", "canary")
 _ON_WIDE = {"backlog", "live", "positions", "service"}
 COMMITS = 2_000_000
 GROUPS, TURNS, TOPICS = 1_000, 20, 500
 LIVE_PER_S = 20_000
+ASKED = 5_000  # groups, in Admin mode
 _PER_BROKER = 125  # topics, of 100 partitions each
 _READ_S = 180.0
 
@@ -53,6 +55,7 @@ class Scale:
     canary_s: float = 15.0
     runs: int = 3
     growth: tuple[int, ...] = (100, 1_000, 5_000)  # groups, of 100 partitions each
+    asked: int = ASKED  # groups, of 20 partitions each
 
     @property
     def commits(self) -> int:
@@ -70,6 +73,7 @@ class Scale:
             "scrape_every_s": 1.0,
             "canary_s": 8.0,
             "runs": 1,
+            "asked": max(10, ASKED * commits // COMMITS),
         }
         if commits >= GROUPS * PARTITIONS:
             return replace(cls(), turns=commits // (GROUPS * PARTITIONS), **quick)
@@ -113,6 +117,10 @@ def measure(*, parts: tuple[str, ...] = PARTS, commits: int = COMMITS) -> dict[s
             _on_wide(folder, parts, scale, found)
         if "growth" in parts:
             found.keep("growth", _growth(folder / "growth", scale))
+        if "admin" in parts:
+            found.keep(
+                "admin", lagmon_admin.measure(folder / "admin", groups=scale.asked, idle_s=scale.idle_s)
+            )
         if "canary" in parts:
             found.keep(
                 "canary",

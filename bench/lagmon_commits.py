@@ -56,15 +56,16 @@ def offset_of(turn: int) -> int:
 class Committer:
     """Makes every group commit its whole topic, group after group and turn after turn."""
 
-    def __init__(self, client: dict[str, str], *, topics: int) -> None:
+    def __init__(self, client: dict[str, str], *, topics: int, partitions: int = PARTITIONS) -> None:
         self._admin = admin_client(client)
         self._topics = topics
+        self._partitions = partitions
         self._pending: deque[Any] = deque()
 
     def commit(self, group: int, turn: int) -> None:
         """Have one group commit; waits for an older answer where too many are due."""
         topic, offset = topic_name(group % self._topics), offset_of(turn)
-        wanted = [TopicPartition(topic, number, offset) for number in range(PARTITIONS)]
+        wanted = [TopicPartition(topic, number, offset) for number in range(self._partitions)]
         self._ask(ConsumerGroupTopicPartitions(group_name(group), wanted), _TRIES)
         while len(self._pending) > _IN_FLIGHT:
             self._hear()
@@ -92,10 +93,12 @@ class Committer:
             raise RuntimeError(f"A commit was refused: {wrong[0]}")
 
 
-def write_commits(client: dict[str, str], groups: Iterable[int], *, topics: int, turns: int) -> float:
+def write_commits(
+    client: dict[str, str], groups: Iterable[int], *, topics: int, turns: int, partitions: int = PARTITIONS
+) -> float:
     """Have all groups commit turn after turn; return the seconds that it took."""
     began = time.monotonic()
-    committer, numbers = Committer(client, topics=topics), list(groups)
+    committer, numbers = Committer(client, topics=topics, partitions=partitions), list(groups)
     for group in numbers:  # the first commit of a group has its coordinator looked up
         committer.commit(group, 0)
     committer.finish()

@@ -30,7 +30,7 @@ _END_S = 30.0
 class Ingest:
     """A context manager: inside it the process runs, on one cluster A."""
 
-    def __init__(self, folder: Path, client: dict[str, str]) -> None:
+    def __init__(self, folder: Path, client: dict[str, str], *, commits: str = "topic") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._socket = folder / "socket"
         self._log = folder / "ingest.log"
@@ -44,6 +44,7 @@ class Ingest:
             log_level="info",
             log_format="json",
             secrets=frozenset(),
+            commits=commits,
         )
         self._process: subprocess.Popen[bytes] | None = None
 

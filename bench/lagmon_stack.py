@@ -35,6 +35,7 @@ OFFSETS_PARTITIONS = 50  # Kafka's default
 SINGLE = {
     "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
     "log.index.size.max.bytes": "4096",
+    "log.cleaner.min.compaction.lag.ms": "3600000",  # or small segments go soon
 }
 
 

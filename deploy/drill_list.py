@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from deploy.drill import Drill
 from deploy.drill_list_offsets import OFFSET_DRILLS
+from deploy.drill_settings import NEVER, OWN_SETTINGS, PROXIED, TOLD_OTHERWISE
 from fleet.vocabulary import Cause, Verdict
 
 _STALLED, _LOSING, _ALTERED = Verdict.STALLED, Verdict.LOSING, Verdict.ALTERED
 
 _IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
 _RARELY = {"refresh.topics.interval.seconds": "600"}
-_NEVER = {"refresh.topics.interval.seconds": "5", "refresh.topics.enabled": "false"}
-_OWN_SETTINGS = {"sync.topic.configs.enabled": "false"}  # what is set on the target stays
-_TOLERANT = {"A->B.errors.tolerance": "all", **_OWN_SETTINGS}
+_TOLERANT = {"A->B.errors.tolerance": "all", **OWN_SETTINGS}
 _RESTARTED = frozenset({Cause.MIRROR_DOWN})  # it stands while it restarts, which the fault is or begins with
 _MADE_ANEW = frozenset({Cause.TOPIC_RECREATED})
-PROXIED = {"proxied": "true"}  # the runner puts the proxy's address in its place
 
 _QUICK = {"horizon": "10s"}
 
@@ -160,8 +158,8 @@ DRILLS: tuple[Drill, ...] = (
         verdict=_STALLED,
         cause=Cause.PARTITION_MISSING,
         own=True,
-        settings=_NEVER,
-        told={"refresh.topics.enabled": "true"},  # or ten minutes would be a warm-up
+        settings=NEVER,
+        told=TOLD_OTHERWISE,
         canary=_QUICK,
         watch_s=45,
         then=_STALLED,
@@ -172,7 +170,7 @@ DRILLS: tuple[Drill, ...] = (
         cause=Cause.RECORD_REJECTED,
         accepted=frozenset({Cause.MIRROR_DOWN}),  # its tasks have failed, until the settings are read again
         own=True,
-        settings=_OWN_SETTINGS,
+        settings=OWN_SETTINGS,
     ),
     Drill(name="too-few-in-sync", verdict=None, own=True),
     Drill(name="stamp-anew", verdict=None, own=True),

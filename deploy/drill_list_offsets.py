@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from deploy.drill import Drill
+from deploy.drill_settings import NEVER, OWN_SETTINGS, PROXIED, TOLD_OTHERWISE
 from fleet.vocabulary import Cause, Verdict
 
 DEFAULTS = {
@@ -30,6 +31,16 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
     _slow(name="restart-target", title="offsets-restart-target", verdict=None, watch_s=200),
     _slow(name="transactions", title="offsets-transactions", verdict=None, own=True, watch_s=240),
     _slow(name="add-partitions", title="offsets-add-partitions", verdict=None, topic="payments", watch_s=200),
+    _quick(
+        name="add-partitions",
+        title="offsets-add-partitions-soon",
+        verdict=None,
+        topic="stock-levels",
+        watch_s=90,
+    ),
+    # Records that are left out in the middle are a suspicion, which leaves the verdict alone.
+    _quick(name="drop-some", title="offsets-drop-some", verdict=None, topic="payments", watch_s=90),
+    _quick(name="drop-tombstones", title="offsets-drop-tombstones", verdict=None, watch_s=90),
     _slow(
         name="recreate-source-topic",
         title="offsets-recreate-running",
@@ -37,6 +48,14 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         topic="payments",
         accepted=frozenset({Cause.TOPIC_RECREATED}),
         watch_s=240,
+    ),
+    # The mirror's offsets are kept there too: while it is away nothing tells where the mirror is.
+    _slow(
+        name="kill-target",
+        title="offsets-kill-target",
+        verdict=Verdict.UNKNOWN,
+        cause=Cause.TARGET_DOWN,
+        back_s=600,
     ),
     # --- it stands
     _slow(
@@ -65,6 +84,33 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.STALLED,
         cause=Cause.TOPIC_MISSING,
         accepted=_STANDS,
+    ),
+    _quick(
+        name="reject-large",
+        title="offsets-reject-large",
+        topic="page-views",
+        verdict=Verdict.STALLED,
+        cause=Cause.TASK_FAILED,
+        accepted=_STANDS,
+        settings=OWN_SETTINGS,
+    ),
+    _quick(
+        name="add-partitions",
+        title="offsets-add-unseen-partitions",
+        topic="payments",
+        verdict=Verdict.STALLED,
+        cause=Cause.PARTITION_MISSING,
+        settings=NEVER,
+        told=TOLD_OTHERWISE,
+        then=Verdict.STALLED,
+    ),
+    _quick(
+        name="cut-source",
+        title="offsets-cut-source",
+        verdict=Verdict.STALLED,
+        cause=Cause.MIRROR_DOWN,
+        accepted=_STANDS,
+        settings=PROXIED,
     ),
     # --- it loses
     _slow(

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from deploy.drill_bringing_back import bring_back
-from deploy.drill_list import PROXIED
 from deploy.drill_listening import DrillError, Listening, begin_act
 from deploy.drill_result import Result
 from deploy.drill_service import Watched
+from deploy.drill_settings import PROXIED
 from deploy.local import topics
 from deploy.local.fault import CANARY_TOPIC
 from deploy.local.faults import BY_NAME

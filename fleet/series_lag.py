@@ -166,7 +166,7 @@ REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS = Series(
     unit=Unit.SECONDS,
     group=Group.REPLICATION,
     help="How soon the source's retention overtakes the mirror in the partition where that is soonest; "
-    "0 once it has, absent while it is not in sight.",
+    "0 once it has, absent while it is not in sight or only known to be at most so much.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 REPLICATION_PARTITION_LAG_RECORDS = Series(

@@ -54,7 +54,7 @@ class AdminIntake:
 
     def wanted(self, group: str) -> bool:
         """Tell whether to ask for a group's offsets."""
-        return self._lag.intake.wanted(group, "")
+        return self._lag.intake.wanted(group, None)
 
     def take_offsets(
         self, group: str, offsets: Iterable[Sequence[object]], *, asked_ms: int, answered_ms: int

@@ -97,6 +97,7 @@ class Answers:
         taken = watch.lag.intake.taken
         with watch.lock:
             groups = len(list(watch.lag.slots.groups()))
+            other_groups = watch.other_groups
         return {
             "not_ready": not_ready(state, progress),
             "phase": state.phase.value if state is not None else "",
@@ -112,7 +113,7 @@ class Answers:
             "commits_from": watch.commits_from,
             "commits_refused": watch.refusal,
             "commits_cycle_s": watch.cycle_s,
-            "other_groups": watch.other_groups,
+            "other_groups": other_groups,
             "ready_s": watch.ready_s,
             "commits": taken.commits,
             "malformed": taken.malformed,
@@ -132,7 +133,7 @@ class Answers:
                 read_to_ms = watch.lag.read_to_ms
             known = {"positions": watch.looked_at, "commits": read_to_ms / 1000 if read_to_ms >= 0 else None}
             succeeded[alias] = {name: at for name, at in known.items() if at is not None}
-            failed[alias] = {"positions": float(watch.failed_looks)}
+            failed[alias] = {"positions": float(watch.failed_looks), "commits": float(watch.failed_reads)}
         return {"last_success_at": succeeded, "errors": failed}
 
     def _metrics(self, question: dict[str, Any]) -> Answer:

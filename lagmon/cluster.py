@@ -16,7 +16,7 @@ from lagmon.cluster_marks import TopicMarks
 from lagmon.cluster_positions import leave_former_logs, positions_of
 from lagmon.cluster_tails import Tails
 from lagmon.heads import Heads
-from lagmon.intake import Intake
+from lagmon.intake import Intake, none_hidden
 from lagmon.membership import Membership
 from lagmon.names import Places, Slots
 from lagmon.rings import Rings
@@ -56,20 +56,21 @@ class GroupSight:
 class ClusterLag:
     """The groups of one cluster; `wanted` tells whether a group's offset on a topic is kept.
 
-    A group of which `hidden` tells so is kept for the sake of a mirror, and not told among groups.
+    One of which `hidden` tells so is kept for the sake of a mirror, and not told among groups. Asked without
+    a topic, both tell of any.
     """
 
     def __init__(
         self,
         *,
-        wanted: Callable[[str, str], bool],
-        hidden: Callable[[str], bool] | None = None,
+        wanted: Callable[[str, str | None], bool],
+        hidden: Callable[[str, str | None], bool] = none_hidden,
         policy: Policy | None = None,
     ) -> None:
         self.policy = policy or Policy()
         self.heads = Heads()
         self.places = Places(self.heads.claim, self.heads.release)
-        self.slots = Slots(hidden)
+        self.slots = Slots()
         self.rings = Rings()
         self.membership = Membership()
         self.intake = Intake(
@@ -79,12 +80,13 @@ class ClusterLag:
             membership=self.membership,
             wanted=wanted,
             ends=self._ends,
+            hidden=hidden,
         )
         self.trail = self.intake.trail
         self.tails = Tails()
         self.readable = self.tails.readable
         self.readable_uncommitted = self.tails.readable_uncommitted
-        self.mirror_readers = self.tails.mirror_readers
+        self.mirror_readers, self.mirrors_stand = self.tails.mirror_readers, self.tails.mirrors_stand
         self.topics: dict[str, int] = {}  # every topic that the cluster has, with its partitions
         self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
         self._marked = TopicMarks()
@@ -218,6 +220,15 @@ class ClusterLag:
         `committed` for readers of committed records, which groups are taken for.
         """
         return self.tails.due(self.intake, self.heads, now_ms=now_ms, committed=committed)
+
+    def records_due(self, now_ms: int, *, without: Collection[int] = ()) -> list[tuple[int, int]]:
+        """Return place and offset of records to look at for their timestamps.
+
+        `without` are places that may not be read. Groups only once all are known: until then where each
+        stands is read, commit by commit.
+        """
+        intake = self.intake if self.read_to_ms >= 0 else None
+        return self.tails.records_due(intake, self.heads, now_ms=now_ms, without=without)
 
     def _windows(self, count: int) -> Windows:
         offset, committed_ms, lag, filled = self.trail.close(self.rings, count)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.readable import Readable, Readers, joined
+from lagmon.record_due import OldReaders, RecordDue
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from lagmon.heads import Heads
@@ -23,6 +26,8 @@ class Tails:
         self.readable = Readable()
         self.readable_uncommitted = Readable()  # for mirrors that copy what transactions abort as well
         self.mirror_readers: dict[str, tuple[bool, Readers]] = {}  # by flow; whether it leaves open ones
+        self.mirrors_stand: dict[str, OldReaders] = {}  # by flow
+        self._records = RecordDue()
 
     def note_ends(self, places: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
         """Take the ends that were read; what lies behind one that fell is forgotten."""
@@ -43,6 +48,18 @@ class Tails:
         settled = (recent >= 0).all(axis=1) & (recent == recent[:, -1:]).all(axis=1)
         readable = self.readable if committed else self.readable_uncommitted
         return readable.due(joined(readers), settled, now_ms=now_ms)
+
+    def records_due(
+        self, intake: Intake | None, heads: Heads, *, now_ms: int, without: Collection[int]
+    ) -> list[tuple[int, int]]:
+        """Return place and offset of records to look at for their timestamps."""
+        readers = [*([] if intake is None else [_every_group(intake)]), *self.mirrors_stand.values()]
+        return self._records.due(readers, heads, now_ms=now_ms, without=without)
+
+
+def _every_group(intake: Intake) -> OldReaders:
+    used = np.flatnonzero(intake.slots.place[: len(intake.slots)] >= 0)
+    return OldReaders(intake.slots.place[used], intake.rings.offset[used, -1])
 
 
 def _groups(intake: Intake, heads: Heads, now_ms: int) -> Readers:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runtime import logs
 from runtime.kafka.bulk import Bulk
 from runtime.memory import give_back
 
@@ -43,6 +44,8 @@ class CommitsReader:
     def __init__(
         self, settings: ClientSettings, lag: ClusterLag, lock: threading.Lock, *, cluster: str, clock: Clock
     ) -> None:
+        self._cluster = cluster
+        self._log = logs.get("ingest")
         self._bulk = Bulk(settings, cluster=cluster, topic=TOPIC, name=f"{cluster}-commits")
         self._lag = lag
         self._lock = lock
@@ -102,6 +105,7 @@ class CommitsReader:
         if batch.keys:
             with self._lock:
                 self._lag.intake.take(batch.keys, batch.values, read_ms=read_ms, live=live)
+            self._tell_malformed(read_ms)
         self._advance(batch.ends)
         if batch.refused is not None:
             raise batch.refused
@@ -119,6 +123,12 @@ class CommitsReader:
             if not batch.faults:
                 self.progress.problem = ""
             give_back()  # reading a backlog leaves holes
+
+    def _tell_malformed(self, now_ms: int) -> None:
+        taken = self._lag.intake.taken
+        due = self._lag.intake.notice.due(taken.malformed, now_ms)
+        if due:
+            self._log.warning(due, kafka_cluster=self._cluster, topic=TOPIC, sample=taken.sample)
 
     def _advance(self, ends: Mapping[int, int]) -> None:
         for partition, offset in (*self._bulk.positions().items(), *ends.items()):

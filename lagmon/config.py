@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field, field_validator
 
-from fleet.filters import PatternList
+from fleet.filters import EVERYTHING, PatternList
 from runtime.config import Count, Flag, Section
 
 
@@ -22,8 +22,10 @@ class LagConfig(Section):
     """Which groups are watched, and what is told of them."""
 
     commits: CommitsFrom = CommitsFrom.TOPIC
-    groups: str = ".*"
+    groups: str = EVERYTHING
     groups_exclude: str = "console-consumer-.*"
+    topics: str = EVERYTHING  # of groups: what mirrors carry is for their own filters to say
+    topics_exclude: str | None = None
     per_partition: Flag = False  # tell the lag of each partition as a series of its own
     max_series: Count = Field(default=100_000, ge=0, le=5_000_000)  # of each family
 
@@ -32,8 +34,8 @@ class LagConfig(Section):
         """Tell whether groups and mirrors are judged from their offsets."""
         return self.commits is not CommitsFrom.OFF
 
-    @field_validator("groups", "groups_exclude")
+    @field_validator("groups", "groups_exclude", "topics", "topics_exclude")
     @classmethod
-    def _usable(cls, text: str) -> str:
-        PatternList(text)
+    def _usable(cls, text: str | None) -> str | None:
+        PatternList(text or "")
         return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.wire_status import TaskState
+from lagmon.mirror_states import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> None:
-    """Have each flow know the states of its connector as of `at_ms`; of a flow that is left out, none.
+    """Have each flow know what its connector and tasks suffer as of `at_ms`; of a flow left out, nothing.
 
     The caller holds the locks of the flows.
     """
@@ -24,5 +24,5 @@ def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> Non
             continue
         if not flow.order.connector:  # its order does not need the name, and sentences do
             flow.states.connector = one["connector"]
-        states = [TaskState(one["connector"], task, state, trace) for task, state, trace in one["states"]]
-        flow.states.look(states, told["at_ms"])
+        troubles = [Trouble(task, state, since_ms, trace) for task, state, trace, since_ms in one["states"]]
+        flow.states.look(troubles, told["at_ms"])

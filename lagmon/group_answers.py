@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lagmon.group_id import group_id
+from lagmon.group_kinds import one_sentence
 from lagmon.group_list import Listed, by_status, group_line, matching
 from lagmon.group_rows import clients, partition_rows
 from lagmon.readiness import not_ready
@@ -62,6 +63,7 @@ class GroupAnswers:
             "by_status": by_status(found),
             "kafka_clusters": list(self._watches),
             "commits_from": {alias: self._watches[alias].commits_from for alias in asked},
+            "other_groups": self._other_groups(asked),
             "not_ready": lacking,
             "now_ms": int(self._now_s() * 1000),
         }
@@ -87,9 +89,10 @@ class GroupAnswers:
             if name is None:
                 name = _named(watch, question["group_id"])
             number = None if name is None else watch.lag.slots.number(name)
+            kind = "" if name is None else watch.lag.membership.kinds.get(name, "")
         lacking = self._not_ready([alias])
         if name is None or number is None:
-            return _not_found(alias, lacking)
+            return _not_found(alias, lacking, kind)
         sight = self._sight(alias, number + 1)
         with watch.lock:
             rows, count = partition_rows(
@@ -117,6 +120,14 @@ class GroupAnswers:
                 found += matching(alias, watch.lag, sight, search)
         return found
 
+    def _other_groups(self, asked: list[str]) -> dict[str, dict[str, int]]:
+        """Return how many groups commit no offsets, by cluster and kind."""
+        told = {}
+        for alias in asked:
+            with self._watches[alias].lock:
+                told[alias] = self._watches[alias].other_groups
+        return told
+
     def _not_ready(self, asked: list[str]) -> dict[str, Any]:
         told = {}
         for alias in asked:
@@ -134,9 +145,10 @@ def _named(watch: ClusterWatch, wanted: str) -> str | None:
     return next((name for _, name in watch.lag.slots.groups() if group_id(name) == wanted), None)
 
 
-def _not_found(alias: str, lacking: dict[str, Any]) -> Answer:
+def _not_found(alias: str, lacking: dict[str, Any], kind: str) -> Answer:
     if alias not in lacking:
-        return _answer({"error": f"No group of this name has an offset on {alias}."}, status=404)
+        why = f" {one_sentence(kind)}" if kind else ""
+        return _answer({"error": f"No group of this name has an offset on {alias}.{why}"}, status=404)
     sentence = f"It is not known yet whether {alias} has a group of this name."
     return _answer({"error": f"{sentence} {lacking[alias]['sentence']}", "not_ready": lacking}, status=503)
 

@@ -4,6 +4,9 @@ The record to be read next is deleted when the log start passes it. Two estimate
 
 - by retention.ms: a record may go when it is that old. If the mirror stood from now on, not before
   retention.ms less the record's age; a segment goes as a whole, with its newest record, so rather later.
+  The age is from our looks at the log, or from the record's own timestamp, which is what the broker goes by.
+  Where neither is known but only that the record is so old at least, retention.ms less that is *at most* what
+  is left, and no more than a bound.
 - by speed: at the present rates, the log start's against the mirror's. This sees what retention.ms does not:
   retention.bytes and DeleteRecords. The log start moves in steps, a segment at a time, so it has a speed only
   after it was seen to move twice, and then from its first step to its last.
@@ -18,6 +21,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from lagmon.time_lag import LagKind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,9 +34,19 @@ class How(StrEnum):
 
     OVERTAKEN = "overtaken"
     BY_RETENTION = "by retention.ms"
+    BY_RECORD_TIME = "by retention.ms and the record's own time"
+    AT_MOST = "by retention.ms, at most"
     BY_SPEED = "by speed"
     NOT_IN_SIGHT = "not in sight"
     NOT_KNOWN = "not known"
+
+
+_BY = {
+    LagKind.NONE: How.AT_MOST,
+    LagKind.EXACT: How.BY_RETENTION,
+    LagKind.BOUND: How.AT_MOST,
+    LagKind.ESTIMATE: How.BY_RECORD_TIME,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +54,7 @@ class Headroom:
     """Records and seconds until retention overtakes.
 
     Negative records are those deleted before they were read. Seconds are None where overtaking is not in
-    sight, and where too little is known to say.
+    sight, and where too little is known to say; with `AT_MOST` they are an upper bound.
     """
 
     records: int
@@ -56,13 +71,14 @@ def replication_headroom(
     mirror_per_s: float | None = None,
     retention_ms: int | None = None,
     produced_ms: int | None = None,
+    produced: LagKind = LagKind.EXACT,
 ) -> Headroom:
     """Return the headroom of a mirror that reads `next_offset` next, on a log that begins at `start`.
 
     `start_looks` are (epoch ms, log start) over a window, oldest first; `mirror_per_s` is what the mirror
     reads of this partition in offsets per second; `retention_ms` is the topic's, -1 for no limit;
-    `produced_ms` is when the record at `next_offset` was written. None, or a negative time, where it is not
-    known.
+    `produced_ms` is when the record at `next_offset` was written, and `produced` what that is worth. None, or
+    a negative time, where it is not known.
     """
     records = next_offset - start
     if records < 0:
@@ -70,7 +86,9 @@ def replication_headroom(
     found: list[tuple[float, How]] = []
     if retention_ms is not None and retention_ms >= 0 and produced_ms is not None and produced_ms >= 0:
         age_ms = max(0, now_ms - produced_ms)
-        found.append((max(0, retention_ms - age_ms) / 1000, How.BY_RETENTION))
+        left_s = max(0, retention_ms - age_ms) / 1000
+        # As old as that already: no less is left, however much older it is.
+        found.append((left_s, _BY[produced] if left_s else How.BY_RETENTION))
     closing_per_s = _closing_per_s(start_looks, mirror_per_s)
     if closing_per_s is not None and closing_per_s > 0:
         found.append((records / closing_per_s, How.BY_SPEED))

@@ -4,7 +4,7 @@ A *place* is one topic partition of one cluster: a row, claimed and released by 
 -1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
 contiguous over places, and grow by an eighth (not by more: with huge pages rows never claimed are in memory
 too). 312 bytes a place: looks with their times 24 times 12 (`head_history.py` says which are kept), and three
-more offsets or times.
+more offsets or times. Of a few places, what records from before all looks tell (`record_times.py`).
 
 An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
 it was there when the end first passed it. A clock that is set back takes all later times down to its own:
@@ -24,6 +24,7 @@ import numpy as np
 
 from lagmon.head_history import AGED, POINTS, SPAN_MS, age, ended, passed
 from lagmon.place_rows import chunks, grown, parts, places_of
+from lagmon.record_times import EARLIEST_MS, RecordTimes
 
 if TYPE_CHECKING:
     from lagmon.head_history import Flags, Int32s, Int64s
@@ -52,6 +53,7 @@ class Heads:
 
     def __init__(self) -> None:
         self.fallen = 0  # ends that fell, ever
+        self.records = RecordTimes()
         self.away: list[tuple[int, int]] = []  # from the last look before to the first one after, newest last
         self._left_ms = -1  # the last look before we were away, until the first one after
         self._size = 0  # rows ever claimed
@@ -144,6 +146,7 @@ class Heads:
 
     def forget(self, places: Int32s) -> None:
         """Know nothing of these places: their topics were made anew."""
+        self.records.forget(places)
         for rows, _ in chunks(places):
             self._ends[:, rows] = -1
             self._times[:, rows] = 0
@@ -180,6 +183,13 @@ class Heads:
         if at_ms is not None:
             told = at_ms[known]
             self._start_at_ms[places[told >= 0]] = told[told >= 0]
+
+    def note_records(self, places: Int32s, firsts: Int64s, offsets: Int64s, at_ms: Int64s) -> None:
+        """Take timestamps of records, one of each place: at `offsets`, the first ones from `firsts` on."""
+        self.records.note(places, firsts, offsets, at_ms)
+        start = self._start[places]
+        at_start = (firsts <= start) & (start <= offsets) & (at_ms >= EARLIEST_MS)
+        self._start_at_ms[places[at_start]] = at_ms[at_start]
 
     def passed_ms(self, places: Int32s, offsets: Int64s) -> tuple[Int64s, Flags]:
         """Return when each end passed its offset, and whether two looks bracket that.
@@ -238,6 +248,7 @@ class Heads:
             places, to = places_of(rows)[fell], ends[fell]
             self._ends[:, places] = np.minimum(self._ends[:, places], to)
             self._stable[places] = np.minimum(self._stable[places], to)
+            self.records.fall(places, to)
             self.fallen += len(places)
         later = self._times[-1, rows] > now
         if later.any():

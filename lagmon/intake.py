@@ -23,10 +23,12 @@ from fleet.wire_commits import (
     MemberAssigned,
     MemberDescribed,
     MemberGone,
+    OtherRecord,
     decode_commit_record,
     decode_key,
 )
 from lagmon.columns import read_values, usual_key
+from lagmon.malformed import MalformedNotice, sample_of
 from lagmon.trail import Trail
 
 if TYPE_CHECKING:
@@ -44,7 +46,6 @@ _PASSED_OVER = -1  # a group or topic that is not wanted
 MAX_PASSED_OVER = 200_000  # keys that are remembered as not wanted
 MAX_PARTITION = 100_000  # brokers take commits for partitions that no topic has; places are made up to it
 MAX_UNLISTED = 150_000  # of these, of all topics together: each takes half a kilobyte
-_SAMPLE_BYTES = 200
 
 
 @dataclass(slots=True)
@@ -67,24 +68,35 @@ class Taken:
         return sum(counted) + self.absurd + self.malformed
 
 
+def none_hidden(_group: str, _topic: str | None) -> bool:
+    """Tell of no offset that it is kept for others' sake."""
+    return False
+
+
 @dataclass(slots=True)
 class Intake:
-    """Takes the commits of one cluster into its windows; `wanted` tells of (group, topic) whether to."""
+    """Takes the commits of one cluster into its windows; `wanted` tells of (group, topic) whether to.
+
+    Of those `hidden` tells which are kept for the sake of a mirror alone. No topic stands for any.
+    """
 
     places: Places
     slots: Slots
     rings: Rings
     membership: Membership
-    wanted: Callable[[str, str], bool]
+    wanted: Callable[[str, str | None], bool]
     ends: Callable[[NDArray[np.int32]], NDArray[np.int64]]  # the newest sampled end of places, -1 unknown
     trail: Trail = field(default_factory=Trail)
     taken: Taken = field(default_factory=Taken)
+    hidden: Callable[[str, str | None], bool] = none_hidden
+    notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka's brokers"))
     seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
     _slot_of: dict[bytes, int] = field(default_factory=dict)
     _keys: list[bytes | None] = field(default_factory=list)  # by slot
     _passed_over: int = 0  # keys that are remembered as not wanted
     _asked: tuple[str, str] = ("", "")  # group and topic of the newest key: the next is often of the same
     _is_wanted: bool | None = None  # what was said of these
+    _is_hidden: bool = False
 
     def take(
         self, keys: Sequence[bytes | None], values: Sequence[bytes | None], *, read_ms: int, live: bool
@@ -170,6 +182,9 @@ class Intake:
                 self.membership.take(record)
                 self.taken.members += 1
             case _:
+                # A null one says that something of the group is gone, and perhaps the group too.
+                if isinstance(record, OtherRecord) and value is not None:
+                    self.membership.note_kind(record.group, record.kind)
                 self.taken.other += 1
         return _NEW
 
@@ -179,12 +194,13 @@ class Intake:
             return _NEW
         if self._is_wanted is None or self._asked != (group, topic):
             self._asked, self._is_wanted = (group, topic), self.wanted(group, topic)
+            self._is_hidden = self._is_wanted and self.hidden(group, topic)
         if not self._is_wanted:
             if self._passed_over < MAX_PASSED_OVER:
                 self._passed_over += 1
                 self._slot_of[key] = _PASSED_OVER
             return _PASSED_OVER
-        slot = self.slots.take(group, self.places.take(topic, partition))
+        slot = self.slots.take(group, self.places.take(topic, partition), hidden=self._is_hidden)
         if slot >= len(self.seen_ms):
             self.rings.hold(slot + 1)
             self.trail.hold(len(self.rings.filled))
@@ -244,9 +260,4 @@ class Intake:
     def _count_malformed(self, key: bytes | None, value: bytes | None, why: str) -> None:
         self.taken.malformed += 1
         if not self.taken.sample:
-            shown = " ".join(
-                f"{what} {part[:_SAMPLE_BYTES].hex()}"
-                for what, part in (("key", key), ("value", value))
-                if part is not None
-            )
-            self.taken.sample = f"{why} ({shown})"
+            self.taken.sample = sample_of(why, key, value)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from fleet.wire_commits import GroupDescribed, GroupGone, MemberAssigned, MemberDescribed, MemberGone
+from lagmon.group_kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,6 @@ class Owner:
 class _Group:
     """A group as it was described last: members by id, partitions by the topic's name or id."""
 
-    protocol_type: str = "consumer"
     members: dict[str, Owner] = field(default_factory=dict)
     assigned: dict[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
 
@@ -38,6 +38,7 @@ class Membership:
     """The members of all groups of one cluster."""
 
     def __init__(self) -> None:
+        self.kinds: dict[str, str] = {}  # of groups that commit no offsets by what they are, by name
         self._groups: dict[str, _Group] = {}
         self._names: Mapping[str, str] = {}  # of topics, by id
 
@@ -49,13 +50,14 @@ class Membership:
         """Take in a description of a group or of one of its members."""
         match record:
             case GroupDescribed():
+                self.note_kind(record.group, record.protocol_type)
                 self._groups[record.group] = _Group(
-                    record.protocol_type,
                     {one.id: Owner(one.client_id, one.client_host) for one in record.members},
                     {one.id: dict(one.assigned) for one in record.members},
                 )
             case GroupGone():
                 self._groups.pop(record.group, None)
+                self.kinds.pop(record.group, None)
             case MemberDescribed():
                 group = self._groups.setdefault(record.group, _Group())
                 group.members[record.member] = Owner(record.client_id, record.client_host)
@@ -70,9 +72,18 @@ class Membership:
             case _:
                 assert_never(record)
 
+    def note_kind(self, group: str, protocol_type: str) -> None:
+        """Take note of what a group is, by its protocol type or by Kafka's own word for its kind."""
+        kind = kind_of(protocol_type)
+        if kind:
+            self.kinds[group] = kind
+        else:
+            self.kinds.pop(group, None)
+
     def forget_all(self) -> None:
         """Know of no group any more."""
         self._groups.clear()
+        self.kinds.clear()
 
     def members(self, group: str) -> int:
         """Return how many members a group has, -1 where nothing was said of it."""

@@ -39,6 +39,8 @@ class DistanceBounds:
     def _begin(self, count: int) -> None:
         self._low, self._high = (np.zeros(count, np.int64) for _ in range(2))
         self._known = np.zeros(count, np.bool_)
+        self._from = np.full(count, -1, np.int64)  # the offset with which the bounds began
+        self._width = np.full(count, -1, np.int64)  # how far apart they were then
         self._end = np.full(count, -1, np.int64)  # of the copy, at a look that is not used yet
         self._looked_ms = np.full(count, -1, np.int64)  # when that was, or the last that was used
 
@@ -47,6 +49,17 @@ class DistanceBounds:
         if slot >= len(self._known) or not self._known[slot]:
             return None
         return int(self._low[slot]), int(self._high[slot])
+
+    def proves(self, slot: int, lost: int, next_offset: int, start: int) -> bool:
+        """Tell whether so many records that a copy lacks from an offset to a start can be no gaps.
+
+        Gaps (markers of transactions) make a copy fall behind as offsets go on. In no more offsets than the
+        bounds have held for, no more of them are to be expected than the bounds would have let pass.
+        """
+        if slot >= len(self._known) or not self._known[slot]:
+            return False
+        held_for = next_offset - int(self._from[slot])
+        return start - next_offset <= held_for and lost > int(self._width[slot])
 
     def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
         """Take in what was looked at since the last time."""
@@ -77,6 +90,8 @@ class DistanceBounds:
         self._end[slots] = -1
         lows, highs = np.maximum(self._low[slots], low), np.minimum(self._high[slots], high)
         fits = self._known[slots] & (lows <= highs)
+        self._from[slots] = np.where(fits, self._from[slots], least[use])
+        self._width[slots] = np.where(fits, self._width[slots], high - low)
         self._low[slots], self._high[slots] = np.where(fits, lows, low), np.where(fits, highs, high)
         self._known[slots] = True
 

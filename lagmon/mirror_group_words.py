@@ -36,7 +36,7 @@ def none_matches(order: MirrorOrder, close: Sequence[str]) -> str:
 
 def none_of_topics(order: MirrorOrder, found: Iterable[str]) -> str:
     """Say that groups match, and none has an offset on a topic that is to be mirrored."""
-    who = names(tuple(sorted(found)), "The group", "The groups")
+    who = names(tuple(sorted(set(found))), "The group", "The groups")
     return (
         f"{who} on {order.flow.source}, by the pattern {order.group}: no offset on a topic of {order.name}. "
         f"The mirror has copied nothing yet, or its group is another (flows.{order.name}.group)."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import MalformedError
 from fleet.wire_connect import decode_source_offset
 from fleet.wire_records import NotMirrored, SourceOffset, Tombstone
+from lagmon.malformed import MalformedNotice, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from lagmon.mirror import MirrorWindows
     from lagmon.mirror_orders import MirrorOrder
 
-_SAMPLE_BYTES = 200
 _SKEWS = 64
 
 
@@ -42,6 +42,7 @@ class OffsetsIntake:
 
     flows: Sequence[tuple[MirrorOrder, MirrorWindows]]
     taken: OffsetsTaken = field(default_factory=OffsetsTaken)
+    notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka Connect"))
     _skews: deque[int] = field(default_factory=lambda: deque(maxlen=_SKEWS))
 
     def take(
@@ -71,7 +72,7 @@ class OffsetsIntake:
         except MalformedError as error:
             self.taken.malformed += 1
             if not self.taken.sample:
-                self.taken.sample = f"{error} (key {(key or b'')[:_SAMPLE_BYTES].hex()})"
+                self.taken.sample = sample_of(str(error), key)  # a value may be another connector's
             return
         if isinstance(record, NotMirrored):
             self.taken.others += 1

@@ -80,7 +80,8 @@ class MirrorLosses:
         for topic, remade in list(self.remade.items()):
             places = _places(flow, topic)
             mirror_remade.follow(remade, _followed(flow, topic), places, cadence_ms=cadence_ms)
-            settled = not remade.open and not remade.found
+            gone = (topic, "source") not in flow.topics.ids  # for so long that its id is not kept any more
+            settled = (gone or not remade.open) and not remade.found
             if settled and now_ms - remade.at_ms > HELD_MS:
                 del self.remade[topic]
             remade.found = [one for one in remade.found if now_ms - one.at_ms <= HELD_MS]
@@ -89,6 +90,8 @@ class MirrorLosses:
             for one in self._copies
             if now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
         ]
+        told = {(one.topic, one.partition) for one in self._copies} if self._sent_to else set()
+        self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in told}
 
     def forget_offsets(self, flow: MirrorFlow) -> None:
         """Take away offsets of old logs where the new ones are known to be empty: they say nothing.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import UnavailableError
 from lagmon.mirror_intake import OffsetsIntake
+from runtime import logs
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class MirrorOffsets:
         self._host = host
         self._lock = lock
         self._clock = clock
+        self._log = logs.get("ingest")
         self._ending = threading.Event()
         self._position: dict[int, int] = {}
         self._read_to: dict[int, int] = {}
@@ -119,14 +121,10 @@ class MirrorOffsets:
         batch = bulk.take(wait_s=WAIT_S)
         live = self._is_live()
         if batch.keys:
+            now_ms = int(self._clock.wall_s() * 1000)
             with self.turn:
-                self.intake.take(
-                    batch.keys,
-                    batch.values,
-                    batch.times_ms,
-                    read_ms=int(self._clock.wall_s() * 1000),
-                    live=live,
-                )
+                self.intake.take(batch.keys, batch.values, batch.times_ms, read_ms=now_ms, live=live)
+            self._tell_malformed(now_ms)
             self.read_records += len(batch.keys)
             self.tell("")
         for partition, offset in (*bulk.positions().items(), *batch.ends.items()):
@@ -134,6 +132,12 @@ class MirrorOffsets:
         for fault in batch.faults:
             self.tell(f"{fault}.")
         self._advance()
+
+    def _tell_malformed(self, now_ms: int) -> None:
+        taken = self.intake.taken
+        due = self.intake.notice.due(taken.malformed, now_ms)
+        if due:
+            self._log.warning(due, kafka_cluster=self.cluster, topic=self.topic, sample=taken.sample)
 
     def _is_live(self) -> bool:
         ends = self._first_ends

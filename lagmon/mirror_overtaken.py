@@ -24,8 +24,9 @@ from fleet.vocabulary import Cause
 from lagmon import mirror_growth
 from lagmon.mirror_distance import narrowed
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
+from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_remade import Base, Followed, sighted
-from lagmon.mirror_sight import LOOK_MS, STALE_MS
+from lagmon.mirror_standing import Standing, longest_ms, standing
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -49,21 +50,17 @@ class Overtaken:
 
     topic: str
     partition: int
-    next_offset: int  # the first of them: what the mirror had written, and what its copy has grown by since
+    next_offset: int  # the first of them: what the mirror had written, and what its copy got behind that
     start: int  # where the log began then
     first_at_ms: int
     at_ms: int
-    written: int = -1  # the next offset by what the mirror had written, -1 where it is the same
+    written: int = -1  # the next offset that the mirror had written, -1 where its copy does not tell more
+    within: int = 0  # records by which the number may be wrong
 
     @property
     def records(self) -> int:
         """Return how many."""
         return self.start - self.next_offset
-
-    @property
-    def by_offsets(self) -> int:
-        """Return how many they are by the offset that the mirror had written."""
-        return self.records + self.copied
 
     @property
     def copied(self) -> int:
@@ -81,7 +78,8 @@ class Passing:
     most: int = _ANY
     copied: int = 0  # by how much the copy had grown when N was first known to stand
     passed_ms: int = -1  # when the mirror's offset was seen to be past it, -1 not yet
-    stood: bool = False  # whether N has stood for longer than it does in a mirror that moves
+    stood: bool = False  # whether the mirror stood, as far as that is proved
+    told: Overtaken | None = None  # what was lost while it stood, as it was proved last
 
     def lost(self, one: Overtaken) -> int:
         """Return how many of one are lost by the bounds, none of a mirror that has not stood.
@@ -96,7 +94,8 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
     """Keep what was deleted unread, and count it once the mirror has passed it."""
     slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
     gone = {flow.windows.name(slot): slot for slot in slots}
-    _settle_passed(flow, sight, gone, passing)
+    stands = standing(flow, sight)
+    _settle_passed(flow, sight, gone, passing, stands)
     anew = [
         name
         for name, slot in gone.items()
@@ -107,13 +106,21 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
         offset, bounds, before = int(sight.known_to[slot]), passing[name], flow.open_overtaken.get(name)
         if bounds.passed_ms >= 0:
             continue  # it settles, and what the log has lost since is seen after that
-        if not bounds.stood and _standing_ms(flow, sight, slot) > _longest_ms(sight):
-            bounds.stood, bounds.copied = True, _grown(flow, sight, slot, bounds)
         start = offset + int(sight.deleted[slot])
+        grown = _grown(flow, sight, slot, bounds) if stands.offset[slot] else 0
+        lost = start - bounds.base.next_offset - grown
+        proved = stands.offset[slot] and (
+            stands.copy[slot] or flow.distance.proves(slot, lost, bounds.base.next_offset, start)
+        )
+        if not bounds.stood and proved:
+            bounds.stood, bounds.copied = True, grown
         if before is None or (before.next_offset, before.start) != (offset, start):
             same = before is not None and (bounds.stood or before.next_offset == offset)
             first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
             flow.open_overtaken[name] = Overtaken(*name, offset, start, first_at_ms, sight.now_ms)
+        if proved:
+            one = flow.open_overtaken[name]
+            bounds.told = _counted(one, lost, sight.now_ms, bounds) if lost > bounds.spread else None
 
 
 def _moves(bounds: Passing, offset: int) -> bool:
@@ -122,7 +129,11 @@ def _moves(bounds: Passing, offset: int) -> bool:
 
 
 def _settle_passed(
-    flow: MirrorFlow, sight: MirrorSight, gone: dict[Name, int], passing: dict[Name, Passing]
+    flow: MirrorFlow,
+    sight: MirrorSight,
+    gone: dict[Name, int],
+    passing: dict[Name, Passing],
+    stands: Standing,
 ) -> None:
     """Count what the mirror has passed, also where the log's start has passed it again since."""
     looks_ms: tuple[Longs, Longs] | None = None
@@ -137,48 +148,26 @@ def _settle_passed(
             continue  # its topic is left out for now
         if looks_ms is None:
             looks_ms = flow.source.heads.sampled_ms, flow.target.heads.sampled_ms
-        stands = again and slot is not None and _standing_ms(flow, sight, slot) > _longest_ms(sight)
-        at_once = stands or (again and bounds is not None and not bounds.stood)
+        stands_again = again and slot is not None and bool(stands.offset[slot])
+        at_once = stands_again or (again and bounds is not None and not bounds.stood)
         _settle(flow, sight, name, passing, looks_ms, at_once=at_once)
 
 
-def _standing_ms(flow: MirrorFlow, sight: MirrorSight, slot: int) -> int:
-    """Return for how long N has stood, up to when offsets are read: since then it may have moved, unread."""
-    return min(sight.now_ms, flow.read_to_ms) - int(flow.windows.committed_ms[slot])
-
-
-def _is_copy_stale(flow: MirrorFlow, sight: MirrorSight, slot: int, copies_looked_ms: Longs) -> bool:
-    """Tell whether a copy was not looked at since N stood, or not lately: it may have got all since."""
-    place = int(sight.target_places[slot])
-    if place < 0:
-        return False
-    looked_ms = int(copies_looked_ms[place])
-    since_ms = int(flow.windows.committed_ms[slot]) + _longest_ms(sight)
-    return looked_ms <= since_ms or sight.now_ms - looked_ms > STALE_MS
-
-
 def uncounted(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> dict[Name, Overtaken]:
-    """Return what a mirror that stands can not have copied so far.
+    """Return what a mirror that stands, or stood until its next offset, can not have copied.
 
     Of one that has just passed it, what the looks until now leave possible.
     """
     found: dict[Name, Overtaken] = {}
-    if not flow.open_overtaken:
-        return found
-    copies_looked_ms = flow.target.heads.sampled_ms
     for name, one in flow.open_overtaken.items():
         slot, bounds = flow.windows.slot(*name), passing.get(name)
         if slot is None or bounds is None or slot >= len(sight.used) or not sight.used[slot]:
             continue
-        lost = 0
-        if bounds.passed_ms >= 0:
-            lost = bounds.lost(one) if bounds.most < _ANY else 0
-        elif _standing_ms(flow, sight, slot) > _longest_ms(sight):
-            if _is_copy_stale(flow, sight, slot, copies_looked_ms):
-                continue
-            lost = one.start - bounds.base.next_offset - _grown(flow, sight, slot, bounds)
-        if lost > bounds.spread:
-            found[name] = _counted(one, lost, sight.now_ms)
+        lost = bounds.lost(one) if bounds.most < _ANY else 0
+        if bounds.passed_ms < 0 and bounds.told is not None:
+            found[name] = bounds.told
+        elif bounds.passed_ms >= 0 and lost > bounds.spread:
+            found[name] = _counted(one, lost, sight.now_ms, bounds)
     return found
 
 
@@ -187,16 +176,24 @@ def findings(flow: MirrorFlow, lost: Sequence[Overtaken], now_ms: int) -> list[M
     return [_finding(flow, one) for one in lost if 0 <= now_ms - one.at_ms <= HELD_MS]
 
 
-def _counted(one: Overtaken, lost: int, at_ms: int) -> Overtaken:
+def _counted(one: Overtaken, lost: int, at_ms: int, bounds: Passing | None) -> Overtaken:
     """Return what was lost of one by offsets: not more than that."""
-    return replace(one, next_offset=one.start - min(lost, one.records), at_ms=at_ms, written=one.next_offset)
+    if bounds is None or bounds.base.target_end < 0:
+        return replace(one, next_offset=one.start - min(lost, one.records), at_ms=at_ms)
+    within = bounds.spread
+    if bounds.passed_ms >= 0 and bounds.most < _ANY:
+        within = max(within, bounds.most - bounds.least)
+    next_offset = one.start - min(lost, one.records)
+    return replace(one, next_offset=next_offset, at_ms=at_ms, written=one.next_offset, within=within)
 
 
 def _note_bases(flow: MirrorFlow, sight: MirrorSight, slots: list[int], passing: dict[Name, Passing]) -> None:
     """Find where the copies ended when N was written."""
     if not slots:
         return
-    rows = mirror_growth.distances(flow, slots, sight.target_places[slots])
+    # Where offsets are equal the copy's end is the offset, and goes past what is lost with it.
+    places = sight.target_places[slots] if flow.order.lag_from != EQUAL_OFFSETS else np.full(len(slots), -1)
+    rows = mirror_growth.distances(flow, slots, places)
     lost_to: dict[Name, int] = {}
     for one in flow.settled_overtaken:
         name = one.topic, one.partition
@@ -204,7 +201,8 @@ def _note_bases(flow: MirrorFlow, sight: MirrorSight, slots: list[int], passing:
     for slot, row in zip(slots, rows, strict=True):
         name, next_offset = flow.windows.name(slot), int(sight.known_to[slot])
         after = flow.windows.rings.offset[slot] >= lost_to.get(name, 0)  # before a loss it was another
-        usual = narrowed(mirror_growth.usual(np.where(after, row, np.nan)), flow.distance.of(slot))
+        bounds = flow.distance.of(slot) if flow.order.lag_from != EQUAL_OFFSETS else None
+        usual = narrowed(mirror_growth.usual(np.where(after, row, np.nan)), bounds)
         end = -1 if usual is None else next_offset + usual.records
         base = Base(next_offset, int(flow.windows.committed_ms[slot]), end, sure=True)
         passing[name] = Passing(base) if usual is None else Passing(base, usual.spread)
@@ -255,13 +253,8 @@ def _settle(
     del flow.open_overtaken[name]
     passing.pop(name, None)
     if lost:
-        flow.settled_overtaken.append(_counted(one, lost, sight.now_ms))
+        flow.settled_overtaken.append(_counted(one, lost, sight.now_ms, bounds))
         flow.overtaken_total[one.topic] += lost
-
-
-def _longest_ms(sight: MirrorSight) -> int:
-    """Return for how long an offset may stand in a mirror that moves."""
-    return 2 * sight.cadence_ms + LOOK_MS
 
 
 def _stood(flow: MirrorFlow, sight: MirrorSight, one: Overtaken, slot: int | None) -> bool:
@@ -272,13 +265,24 @@ def _stood(flow: MirrorFlow, sight: MirrorSight, one: Overtaken, slot: int | Non
     behind = np.flatnonzero(rings.offset[slot, first:] > one.next_offset)
     if not len(behind) or not behind[0]:
         return False
-    stood_ms = np.diff(rings.committed_ms[slot, first:])[behind[0] - 1]
-    return bool(stood_ms > _longest_ms(sight))
+    written_ms = rings.committed_ms[slot, first:]
+    since_ms, place = int(written_ms[behind[0] - 1]), int(sight.places[slot])
+    if place >= 0:  # before there was more to copy it did not stand
+        passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.next_offset]))
+        since_ms = max(since_ms, int(passed_ms[0]))
+    return bool(written_ms[behind[0]] - since_ms > longest_ms(sight))
 
 
 def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
     were = "it was" if one.records == 1 else "they were"
     written = one.next_offset - one.copied
+    came = f"{one.copied or 'none'} of what is behind that had come to {flow.order.flow.target}"
+    if one.written < 0:
+        came = f"how much of what is behind that had come to {flow.order.flow.target} is not known"
+    had = f"the mirror had written {written} as its next offset, and {came}"
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        had = f"its copy on {flow.order.flow.target} ended at {written}"
+    within = f" By the looks at its copy that may be wrong by {one.within}." if one.within else ""
     return MirrorFinding(
         code=Cause.OVERTAKEN,
         topic=one.topic,
@@ -290,7 +294,6 @@ def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
         sentence=(
             f"{flow.order.flow.source} deleted {count_text(one.records, 'record')} of"
             f" {one.topic}-{one.partition} before {were} copied: its log starts at {one.start}, seen at"
-            f" {instant_text(one.first_at_ms)}, the mirror had written {written} as its next offset, and its"
-            f" copy has {f'grown by {one.copied}' if one.copied else 'not grown'} since."
+            f" {instant_text(one.first_at_ms)}, {had}.{within}"
         ),
     )

@@ -14,7 +14,7 @@ that time, or once another one follows it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     Places = tuple[int, int]  # of a partition on the source and on the target, -1 where it has none
 
+GROWS_MS, GROWN_TIMES = 20_000, 3  # an old log grew by so many times what it had in such a time, at most
 WRITING_MS = 2_000  # for writing offsets, and for the difference of two clocks
 _FAR = np.iinfo(np.int64).max
 
@@ -52,6 +53,7 @@ class Base:
     at_ms: int
     target_end: int
     sure: bool  # whether no later offset could have been of the old log too
+    log_most: int = -1  # the most that the old log can have held in the end, -1 where that is not known
 
 
 @dataclass(slots=True)
@@ -113,12 +115,13 @@ def bases(topic: str, followed: Followed, places: Mapping[int, Places], *, known
     Without those of which no window goes back so far.
     """
     found = {}
-    for partition, (_, target_place) in places.items():
+    for partition, (place, target_place) in places.items():
         slot = followed.windows.slot(topic, partition)
         commits = [] if slot is None else _commits(followed.windows, slot)
         old = [one for one in commits if one[1] <= known_ms]
         if old:
-            found[partition] = _base(old, followed.target, target_place, sure=len(old) == len(commits))
+            base = _base(old, followed.target, target_place, sure=len(old) == len(commits))
+            found[partition] = replace(base, log_most=_log_most(followed.source, place, known_ms, base))
     return found
 
 
@@ -169,7 +172,7 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         else:
             passage = judge_passage(base, seen) if seen is not None else None
         if passage is None or (
-            passage is Passage.PASSED_OVER and not _are_of_new_log(remade, commits, cadence_ms)
+            passage is Passage.PASSED_OVER and not _are_of_new_log(remade, base, commits, cadence_ms)
         ):
             continue
         del remade.open[partition]
@@ -197,8 +200,10 @@ def _of_old_log(
     return [one for one in commits if one[1] <= looked_ms and one[0] > end]
 
 
-def _are_of_new_log(remade: Remade, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
+def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
     """Tell whether offsets can not all be the last one of the old log, written late."""
+    if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
+        return True
     since = [one for one in commits if one[1] > remade.at_ms]
     moved = len({offset for offset, _ in since}) > 1
     return moved or any(at_ms > remade.at_ms + cadence_ms + WRITING_MS for _, at_ms in since)
@@ -224,6 +229,20 @@ def _base(old: list[tuple[int, int]], target: Heads, target_place: int, *, sure:
         elif end < 0:
             end = int(target.end[target_place])
     return Base(next_offset, at_ms, end, sure)
+
+
+def _log_most(source: Heads, place: int, known_ms: int, base: Base) -> int:
+    """Return the most that the old log can have held when it went, -1 where that is not known.
+
+    It was looked at last at `known_ms`; what came afterwards is as much as came in a time before that.
+    """
+    if place < 0 or known_ms < 0:
+        return -1
+    at = np.array([place, place], np.int32)
+    before, end = source.end_at(at, np.array([known_ms - GROWS_MS, known_ms])).tolist()
+    if min(before, end) < base.next_offset:
+        return -1  # not looked at then, or what is known is of the new log
+    return int(end + GROWN_TIMES * (end - before))
 
 
 def sighted(

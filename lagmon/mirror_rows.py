@@ -9,7 +9,7 @@ import numpy as np
 from lagmon.mirror_findings import listed
 from lagmon.mirror_starts import room_of
 from lagmon.mirror_verdict import row_sentence
-from lagmon.time_lag import LagKind
+from lagmon.time_lag import LagKind, written
 from lagmon.words import STATUS_OF, Reason
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
     rings, filled = windows.rings, int(windows.rings.filled[slot])
     columns = slice(rings.length - filled, rings.length)
     start, known_to = int(source.start[place]), int(sight.known_to[slot])
-    produced_ms, _ = source.passed_ms(np.array([place], np.int32), np.array([known_to]))
-    room = room_of(flow, found, slot, int(produced_ms[0]))
+    produced_ms, produced = written(source, np.array([place], np.int32), np.array([known_to]))
+    room = room_of(flow, found, slot, int(produced_ms[0]), LagKind(int(produced[0])))
     lost = found.uncounted.get((topic, partition))
     return {
         "topic": topic,

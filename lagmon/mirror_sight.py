@@ -23,7 +23,7 @@ import numpy as np
 from lagmon.rules import Policy
 from lagmon.rules_window import Positions, Windows
 from lagmon.sweep import Sweep, sweep
-from lagmon.time_lag import LagKind, lag_s
+from lagmon.time_lag import LagKind, lag_s, written
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class MirrorSight:
     not_committing: Flags  # stands while the target's end advances
     known_to: Longs  # the next offset, or the end of the quiet tail behind it
     deleted: Longs  # records from there on that the source has deleted
+    behind_since_ms: Longs  # when the newest offset was written first, or later the first record behind it
     cadence_ms: int
     stopped_after_ms: int
 
@@ -164,7 +165,9 @@ class _Look:
             self._settle_tails()
         known_to = np.maximum(windows.next_offset[:count], windows.rest[:count])
         start = np.where(used, _of(sides.source.start, self.at), -1)
-        rows = self._judge(pace, stopped_ms)
+        passed = sides.source.passed_ms(self.at, windows.rings.offset[:count, -1])
+        behind_since_ms = self._behind_since(passed)
+        rows = self._judge(pace, stopped_ms, passed, behind_since_ms)
         lag, seconds, kinds = self._lags(rows)
         # What was not copied yet when offsets were written is a matter of the instant, and where the log
         # ended then is known no better than by two looks.
@@ -183,6 +186,7 @@ class _Look:
             not_committing=self._not_committing(rows) & used & pace.commits,
             known_to=known_to,
             deleted=np.where(used & (start >= 0), np.maximum(start - known_to, 0), 0),
+            behind_since_ms=behind_since_ms,
             cadence_ms=self.cadence_ms,
             stopped_after_ms=stopped_ms,
         )
@@ -215,15 +219,31 @@ class _Look:
         if len(slots):
             windows.settle(slots, head[slots])
 
-    def _judge(self, pace: MirrorPace, stopped_ms: int) -> Sweep:
+    def _behind_since(self, passed: tuple[Longs, Flags]) -> Longs:
+        """Return since when an offset could have been written anew: not before there was more to copy.
+
+        What was written while we were away may have been so at any time: there it is the offset's own, from
+        when it was another one: groups commit the same one again.
+        """
+        heads = self.sides.source
+        seen_ms = self.windows.moved_ms[: self.count]
+        passed_ms, exact = passed
+        away = ~exact & np.isin(passed_ms, [back_ms for _, back_ms in heads.away])
+        since_ms = np.where(away, seen_ms, np.maximum(seen_ms, passed_ms))
+        none = (_of(heads.end, self.at) >= 0) & (passed_ms < 0)  # as far as it was looked at
+        return np.where(none, self.now_ms, since_ms)
+
+    def _judge(
+        self, pace: MirrorPace, stopped_ms: int, passed: tuple[Longs, Flags], behind_since_ms: Longs
+    ) -> Sweep:
         count, rings, source = self.count, self.windows.rings, self.sides.source
         end, start, sampled = (_of(one, self.at) for one in (source.end, source.start, source.sampled_ms))
-        passed_ms, exact = source.passed_ms(self.at, rings.offset[:count, -1])
+        passed_ms, exact = passed
         absent = self.sides.places < 0
         seen_ms = self.windows.committed_ms[:count]
         # A mirror that moves has copied more than it has written offsets for: that the log starts behind its
         # newest is no loss yet.
-        fresh = self.now_ms - seen_ms <= 2 * self.cadence_ms + LOOK_MS
+        fresh = self.now_ms - behind_since_ms <= 2 * self.cadence_ms + LOOK_MS
         start = np.where(fresh, np.minimum(start, rings.offset[:count, -1]), start)
         return sweep(
             Windows(
@@ -274,10 +294,10 @@ class _Look:
         told = known.any(axis=1)
         column = rings.length - 1 - np.argmax(known[:, ::-1], axis=1)
         at_commit = rings.lag[moving, column]
-        written_ms, exact = source.passed_ms(self.at[moving], rings.offset[moving, column])
+        written_ms, kind = written(source, self.at[moving], rings.offset[moving, column])
         was_s = np.maximum(rings.committed_ms[moving, column] - written_ms, 0) / 1000.0
         was_s[at_commit == 0] = 0.0
-        kind = np.where(exact | (at_commit == 0), LagKind.EXACT, LagKind.BOUND)
+        kind[at_commit == 0] = LagKind.EXACT
         lag[moving] = np.where(told, at_commit, -1)
         seconds[moving] = np.where(told, was_s, -1.0)
         kinds[moving] = np.where(told, kind, LagKind.NONE)

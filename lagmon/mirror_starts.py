@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lagmon.mirror import MirrorWindows
     from lagmon.mirror_flow import FlowSight, MirrorFlow
     from lagmon.mirror_sight import MirrorSight
+    from lagmon.time_lag import LagKind
 
     Longs = NDArray[np.int64]
     Name = tuple[str, int]  # topic and partition
@@ -76,10 +77,13 @@ def mirror_per_s(windows: MirrorWindows, slot: int, now_ms: int) -> float | None
     return max(0, read) * 1000 / took_ms if took_ms > 0 else None
 
 
-def room_of(flow: MirrorFlow, found: FlowSight, slot: int, produced_ms: int) -> Headroom | None:
+def room_of(
+    flow: MirrorFlow, found: FlowSight, slot: int, produced_ms: int, produced: LagKind
+) -> Headroom | None:
     """Return a partition's headroom, None where its log start is not known.
 
-    `produced_ms` is when the record was written that is to be read next, -1 where that is not known.
+    `produced_ms` is when the record was written that is to be read next, -1 where that is not known, and
+    `produced` what that is worth.
     """
     sight, name = found.sight, flow.windows.name(slot)
     start, known_to = int(flow.source.heads.start[sight.places[slot]]), int(sight.known_to[slot])
@@ -92,5 +96,6 @@ def room_of(flow: MirrorFlow, found: FlowSight, slot: int, produced_ms: int) -> 
         start_looks=flow.starts.of(name, start=start, now_ms=found.now_ms),
         mirror_per_s=mirror_per_s(flow.windows, slot, found.now_ms),
         produced_ms=produced_ms,
+        produced=produced,
         retention_ms=flow.retention_ms.get(name[0]),
     )

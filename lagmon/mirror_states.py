@@ -10,6 +10,7 @@ newer holds, task by task: the record, or the look; since when it is so tells th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lagmon.rules_sentences import instant_text
@@ -43,7 +44,6 @@ class MirrorStates:
     """The states of one flow's source connector and its tasks."""
 
     connector: str
-    malformed: int = 0
     _troubles: dict[int | None, Trouble] = field(default_factory=dict)  # by the topic
     _told_ms: dict[int | None, int] = field(default_factory=dict)  # when the topic last told of each
     _looked: dict[int | None, Trouble] = field(default_factory=dict)  # by the REST address
@@ -60,14 +60,9 @@ class MirrorStates:
             since_ms = before.at_ms if before is not None and before.state == told.state else at_ms
             self._troubles[told.task] = Trouble(told.task, told.state, since_ms, told.trace)
 
-    def look(self, told: Iterable[TaskState], at_ms: int) -> None:
-        """Take in the states of the connector and all of its tasks as of an instant."""
-        before, self._looked, self._looked_ms = self._looked, {}, at_ms
-        for one in told:
-            if one.state in BELIEVED and len(self._looked) < MOST_TASKS:
-                known = before.get(one.task)
-                since_ms = known.at_ms if known is not None and known.state == one.state else at_ms
-                self._looked[one.task] = Trouble(one.task, one.state, since_ms, one.trace)
+    def look(self, told: Iterable[Trouble], at_ms: int) -> None:
+        """Take in all that the connector and its tasks suffer as of an instant."""
+        self._looked, self._looked_ms = {one.task: one for one in islice(told, MOST_TASKS)}, at_ms
 
     def forget(self) -> None:
         """Know nothing of the topic: it is read anew."""

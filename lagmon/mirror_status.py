@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.errors import MalformedError
 from fleet.wire_status import decode_status
+from lagmon.malformed import MalformedNotice, sample_of
+from runtime import logs
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ class MirrorStatus:
         self._lock = lock
         self._clock = clock
         self._clean = clean
+        self._malformed, self._sample = 0, ""
+        self._notice = MalformedNotice("Kafka Connect")
+        self._log = logs.get("ingest")
         self._ending = threading.Event()
 
     @property
@@ -103,6 +107,7 @@ class MirrorStatus:
                 with self.turn:
                     for key, value, told_ms in zip(batch.keys, batch.values, batch.times_ms, strict=True):
                         self._take(key, value, told_ms)
+                self._tell_malformed()
         finally:
             bulk.close()
 
@@ -110,12 +115,17 @@ class MirrorStatus:
         now_ms = int(self._clock.wall_s() * 1000)
         at_ms = min(told_ms, now_ms) if told_ms >= 0 else now_ms
         try:
-            found = decode_status(key, value)
-        except MalformedError:
-            for flow in self._flows:
-                flow.states.malformed += 1
+            found = decode_status(key, value, clean=self._clean)
+        except MalformedError as error:
+            self._malformed += 1
+            # Without the value: a trace may say what nobody is to read.
+            self._sample = self._sample or sample_of(str(error), key)
             return
         if found is not None:
-            found = replace(found, trace=self._clean(found.trace))
             for flow in self._flows:
                 flow.states.take(found, at_ms)
+
+    def _tell_malformed(self) -> None:
+        due = self._notice.due(self._malformed, int(self._clock.wall_s() * 1000))
+        if due:
+            self._log.warning(due, kafka_cluster=self.cluster, topic=self.topic, sample=self._sample)

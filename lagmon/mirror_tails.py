@@ -8,6 +8,7 @@ import numpy as np
 
 from lagmon.mirror_sight import LOOK_MS
 from lagmon.readable import Readers
+from lagmon.record_due import OldReaders
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,4 +38,6 @@ def readable_from(
     there = (offset >= heads.start[at]) & pace.tails
     readers = Readers(at[there], offset[there], head[there], standing_ms[there])
     source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers
+    if pace.read_to_ms >= 0:  # until then its offsets are read one after the other
+        source.mirrors_stand[flow.order.flow.name] = OldReaders(at, offset, to_end=not pace.tails)
     return found

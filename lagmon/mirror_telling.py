@@ -12,8 +12,9 @@ import numpy as np
 
 from fleet import series_lag as series
 from lagmon.exposition_family import Family
-from lagmon.headroom import LONGEST_S
+from lagmon.headroom import LONGEST_S, How
 from lagmon.mirror_starts import room_of
+from lagmon.time_lag import LagKind, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -149,7 +150,10 @@ def _topics(flow: MirrorFlow, found: FlowSight) -> dict[str, tuple[float, ...]]:
 
 
 def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
-    """Return in how many seconds retention overtakes the mirror at the soonest, by topic."""
+    """Return in how many seconds retention overtakes the mirror at the soonest, by topic.
+
+    Left out where the soonest is only a bound: a series could not say that it is no more than that.
+    """
     sight, moving = found.sight, flow.starts.moving
     slots = [
         (topic, slot)
@@ -161,19 +165,20 @@ def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
     if not slots:
         return {}
     at = [slot for _, slot in slots]
-    produced_ms, _ = flow.source.heads.passed_ms(sight.places[at], sight.known_to[at])
-    soonest: dict[str, float] = {}
-    for (topic, slot), written_ms in zip(slots, produced_ms.tolist(), strict=True):
+    produced_ms, kinds = written(flow.source.heads, sight.places[at], sight.known_to[at])
+    soonest: dict[str, tuple[float, bool]] = {}
+    for (topic, slot), written_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True):
         if written_ms < 0 and not sight.deleted[slot]:
             continue  # there is nothing to copy: nothing can be overtaken
         if flow.windows.name(slot) in moving or sight.deleted[slot]:
-            room = room_of(flow, found, slot, written_ms)
-            seconds = None if room is None else room.seconds
+            room = room_of(flow, found, slot, written_ms, LagKind(kind))
+            seconds, is_bound = (None, False) if room is None else (room.seconds, room.how is How.AT_MOST)
         else:
             seconds = max(0, flow.retention_ms[topic] - max(0, found.now_ms - written_ms)) / 1000
+            is_bound = kind == LagKind.BOUND and seconds > 0
         if seconds is not None:
-            soonest[topic] = min(soonest.get(topic, LONGEST_S), seconds)
-    return soonest
+            soonest[topic] = min(soonest.get(topic, (LONGEST_S, False)), (seconds, is_bound))
+    return {topic: seconds for topic, (seconds, is_bound) in soonest.items() if not is_bound}
 
 
 def _sum(ends: NDArray[np.int64]) -> int:

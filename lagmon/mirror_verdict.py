@@ -136,8 +136,9 @@ def _decide_milder(
     sight, reason = found.sight, found.sight.rows.reason
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
-    idle = used[sight.not_committing[used] | _passed_unsaid(flow, found, used)]
+    idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
     if flow.order.lag_from == EQUAL_OFFSETS:
+        idle = idle[:0]  # there are none to be written
         again, open_steps = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)], []
     else:
         means = {slot: found.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
@@ -168,11 +169,11 @@ def _decide_rest(
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
-def _passed_unsaid(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _passed_unsaid(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
     sight = found.sight
     known_ms = min(found.now_ms, found.read_to_ms)
-    stands = known_ms - flow.windows.committed_ms[used] > 2 * sight.cadence_ms + LOOK_MS
+    stands = known_ms - sight.behind_since_ms[used] > 2 * sight.cadence_ms + LOOK_MS
     passed: NDArray[np.bool_] = stands & (sight.rows.reason[used] == Reason.DELETED_UNREAD)
     return passed
 
@@ -240,7 +241,8 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     if lost is not None and lost.copied and sight.rows.reason[slot] == Reason.DELETED_UNREAD:
         is_known = "is" if lost.records == 1 else "are"
         told += (
-            f" Its copy has grown by {lost.copied} since: {lost.records} of them {is_known} known to be lost."
+            f" {lost.copied} of them had come to {flow.order.flow.target}: {lost.records} {is_known} known to"
+            " be lost."
         )
     step = found.rewinds.get(flow.windows.name(slot))
     if step is not None and sight.rows.reason[slot] == Reason.REWOUND:

@@ -103,8 +103,8 @@ def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
     more = f" and {count_text(others, 'more partition')}" if others > 0 else ""
     by = known_by(order)
     alone = (
-        f". {by[0].upper()}{by[1:]} it would be {total + copied}, but its copies have grown by {copied}"
-        " since."
+        f". {by[0].upper()}{by[1:]} it would be {total + copied}, but {copied} of them had come to"
+        f" {order.flow.target}."
         if copied
         else f", {by}."
     )

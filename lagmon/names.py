@@ -91,10 +91,11 @@ class Places:
 class Slots:
     """The positions of groups, by number: `group` and `place` of each, -1 where none is there.
 
-    A group of which `hidden` tells so is kept for others' sake: it has slots and is not found by its name.
+    Positions that are `hidden` are kept for others' sake: they are not among the group's own. They have a
+    number of their own, so that a group of which some are told and some are hidden has two.
     """
 
-    def __init__(self, hidden: Callable[[str], bool] | None = None) -> None:
+    def __init__(self) -> None:
         self.group = np.full(_FIRST, -1, np.int32)
         self.place = np.full(_FIRST, -1, np.int32)
         self.turns = np.zeros(_FIRST, np.int32)  # of each, how often it was given out and back
@@ -102,10 +103,10 @@ class Slots:
         self._free: list[int] = []
         self._groups: list[str] = []  # by number
         self._number: dict[str, int] = {}
+        self._hidden: dict[str, int] = {}  # numbers of what is hidden, by group
         self._free_groups: list[int] = []
         self._held: list[int] = []  # by group, how many slots
-        self._is_hidden = hidden
-        self._hidden: set[int] = set()  # numbers of groups
+        self._hides: set[int] = set()  # the same numbers
 
     def __len__(self) -> int:
         """Return one more than the largest slot that was ever given out."""
@@ -117,16 +118,17 @@ class Slots:
         return self._count - len(self._free)
 
     def groups(self) -> Iterator[tuple[int, str]]:
-        """Yield number and name of every group that has a position, without the hidden ones."""
-        return ((number, name) for name, number in self._number.items() if number not in self._hidden)
-
-    def every_group(self) -> Iterator[tuple[int, str]]:
-        """Yield number and name of every group that has a position."""
+        """Yield number and name of every group that has a position which is not hidden."""
         return ((number, name) for name, number in self._number.items())
 
+    def every_group(self) -> Iterator[tuple[int, str]]:
+        """Yield number and name of every group that has a position, those of hidden ones too."""
+        both = (self._number, self._hidden)
+        return ((number, name) for numbers in both for name, number in numbers.items())
+
     def shows(self, number: int) -> bool:
-        """Tell whether a group, by its number, is not a hidden one."""
-        return number not in self._hidden
+        """Tell whether what has this number is not hidden."""
+        return number not in self._hides
 
     @property
     def group_numbers(self) -> int:
@@ -139,30 +141,32 @@ class Slots:
         return self._groups
 
     def number(self, group: str) -> int | None:
-        """Return the number of a group, None where it has no position or is hidden."""
-        number = self._number.get(group)
-        return number if number not in self._hidden else None
+        """Return the number of a group, None where it has no position that is not hidden."""
+        return self._number.get(group)
 
     def group_name(self, number: int) -> str:
         """Return the name of a group by its number."""
         return self._groups[number]
 
     def of(self, group: str) -> NDArray[np.int32]:
-        """Return the slots of a group, none of a hidden one."""
-        return self.held_by(group) if self.number(group) is not None else np.zeros(0, np.int32)
+        """Return the slots of a group that are not hidden."""
+        return self._slots_of(self._number.get(group))
 
     def held_by(self, group: str) -> NDArray[np.int32]:
-        """Return the slots of a group, of a hidden one too."""
-        number = self._number.get(group)
+        """Return the slots of a group, the hidden ones behind the others."""
+        numbers = (self._number.get(group), self._hidden.get(group))
+        return np.concatenate([self._slots_of(number) for number in numbers])
+
+    def _slots_of(self, number: int | None) -> NDArray[np.int32]:
         if number is None:
             return np.zeros(0, np.int32)
         return np.flatnonzero(self.group[: self._count] == number).astype(np.int32)
 
-    def take(self, group: str, place: int) -> int:
+    def take(self, group: str, place: int, *, hidden: bool = False) -> int:
         """Return a new slot for a group at a place, of which the caller knows that there is none yet."""
-        number = self._number.get(group)
+        number = (self._hidden if hidden else self._number).get(group)
         if number is None:
-            number = self._begin(group)
+            number = self._begin(group, hidden=hidden)
         if self._free:
             slot = self._free.pop()
         else:
@@ -175,17 +179,18 @@ class Slots:
         return slot
 
     def drop(self, slot: int) -> None:
-        """Give a slot back; a group without any is forgotten."""
+        """Give a slot back; a number without any is given out again."""
         number = int(self.group[slot])
         self.group[slot] = self.place[slot] = -1
         self.turns[slot] += 1
         self._free.append(slot)
         self._held[number] -= 1
         if not self._held[number]:
-            del self._number[self._groups[number]]
+            del (self._number if self.shows(number) else self._hidden)[self._groups[number]]
+            self._hides.discard(number)
             self._free_groups.append(number)
 
-    def _begin(self, group: str) -> int:
+    def _begin(self, group: str, *, hidden: bool) -> int:
         if self._free_groups:
             number = self._free_groups.pop()
             self._groups[number] = group
@@ -193,10 +198,9 @@ class Slots:
             number = len(self._groups)
             self._groups.append(group)
             self._held.append(0)
-        self._number[group] = number
-        self._hidden.discard(number)
-        if self._is_hidden is not None and self._is_hidden(group):
-            self._hidden.add(number)
+        (self._hidden if hidden else self._number)[group] = number
+        if hidden:
+            self._hides.add(number)
         return number
 
     def _grow(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fleet.filters import PatternList
+from fleet.filters import EVERYTHING, PatternList
 from lagmon.mirror_orders import MirrorOrder, read_mirror, write_mirror
 from lagmon.sync_orders import SyncOrder, read_sync, write_sync
 from runtime.kafka.translation import ClientSettings
@@ -33,16 +33,20 @@ class Orders:
     commits: Literal["topic", "admin"] = "topic"
     secrets: tuple[str, ...] = field(default=(), repr=False)
     snapshot: Path | None = None  # what an earlier process knew, to be taken up and away
+    topics: PatternList = field(default_factory=lambda: PatternList(EVERYTHING))
+    topics_exclude: PatternList = field(default_factory=lambda: PatternList(""))
 
-    def wanted(self, alias: str, group: str, _topic: str) -> bool:
-        """Tell whether to keep the offsets of a group: one that is told of, or a mirror's."""
-        return not self.hidden(group) or any(
+    def wanted(self, alias: str, group: str, topic: str | None) -> bool:
+        """Tell whether to keep a group's offset on a topic, or on any: one that is told of, or a mirror's."""
+        return not self.hidden(group, topic) or any(
             one.flow.source == alias and one.follows(group) for one in self.mirrors
         )
 
-    def hidden(self, group: str) -> bool:
-        """Tell whether a group is not told of."""
-        return not self.groups.matches(group) or self.groups_exclude.matches(group)
+    def hidden(self, group: str, topic: str | None) -> bool:
+        """Tell whether a group's offset on a topic is not told of."""
+        if not self.groups.matches(group) or self.groups_exclude.matches(group):
+            return True
+        return topic is not None and (not self.topics.matches(topic) or self.topics_exclude.matches(topic))
 
 
 def write_orders(
@@ -60,6 +64,8 @@ def write_orders(
     syncs: Iterable[SyncOrder] = (),
     snapshot: str = "",
     commits: str = "topic",
+    topics: str = EVERYTHING,
+    topics_exclude: str = "",
 ) -> dict[str, Any]:
     """Return the orders as JSON has them; the worker adds its socket."""
     return {
@@ -67,6 +73,8 @@ def write_orders(
         "burrow_names": dict(burrow_names),
         "groups": groups,
         "groups_exclude": groups_exclude,
+        "topics": topics,
+        "topics_exclude": topics_exclude,
         "per_partition": per_partition,
         "max_series": max_series,
         "log_level": log_level,
@@ -87,6 +95,8 @@ def read_orders(told: Mapping[str, Any]) -> Orders:
         burrow_names=told["burrow_names"],
         groups=PatternList(told["groups"]),
         groups_exclude=PatternList(told["groups_exclude"]),
+        topics=PatternList(told["topics"]),
+        topics_exclude=PatternList(told["topics_exclude"]),
         per_partition=told["per_partition"],
         max_series=told["max_series"],
         log_level=told["log_level"],

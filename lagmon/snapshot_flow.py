@@ -236,12 +236,13 @@ def _side(value: object) -> str:
 
 
 def _overtaken(row: object) -> Overtaken:
-    topic, *told = rows(row, least=6, most=7)  # of an older process it tells no offset as written
+    topic, *told = rows(row, least=6, most=8)  # of an older process it does not tell the last ones
     partition, offset, start, first_at_ms, at_ms = numbers(told[:5], count=5, least=0, most=_MOST)
-    (written,) = numbers(told[5:] or [-1], count=1, least=-1, most=_MOST)
+    (written,) = numbers(told[5:6] or [-1], count=1, least=-1, most=_MOST)
+    (within,) = numbers(told[6:] or [0], count=1, least=0, most=_MOST)
     if partition > MOST_ROWS or not written <= offset <= start or max(first_at_ms, at_ms) > LAST_MS:
         raise MalformedError("What was kept over the restart tells wrongly of records that were deleted.")
-    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms, written)
+    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms, written, within)
 
 
 def _told(value: object) -> Since | None:

@@ -84,6 +84,7 @@ class SyncReader:
         self._target = target
         self._clock = clock
         self._reading = _Reading()  # that of the newest thread
+        self._noted = -1  # the number of the newest sync by which the flow is followed
 
     @property
     def name(self) -> str:
@@ -152,6 +153,8 @@ class SyncReader:
 
     def _begin(self, topic_id: str) -> _Reading:
         with self.turn:
+            if topic_id != self.queue.topic_id:
+                self._noted = -1
             self.queue.begin(topic_id)
             self._reading = _Reading()
             return self._reading
@@ -191,6 +194,7 @@ class SyncReader:
                     read_ms=int(self._clock.wall_s() * 1000),
                     live=reading.live,
                 )
+            if batch.keys or batch.ends:  # it may be read, even where nothing is in it
                 self.tell("")
                 self.refused = ""
             for fault in batch.faults:
@@ -201,7 +205,8 @@ class SyncReader:
             reading.position = max(offset, reading.position)
 
     def _note(self, sync: WaitingSync) -> None:
-        if self._followed:
+        if self._followed and sync.number > self._noted:  # what is read again is no step back
+            self._noted = sync.number
             self._progress.note(sync, live=self._reading.live)
 
     def _advance(self, reading: _Reading) -> None:

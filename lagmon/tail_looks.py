@@ -1,9 +1,15 @@
-"""Look whether anything is to be read at ends of logs before which readers stand. On the watch's thread."""
+"""Look at records for the sake of readers that stand before them. On the watch's thread.
+
+At ends of logs, whether anything is to be read; of records older than all looks at a log, when they were
+written.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from fleet.errors import MirrorwatchError
 from lagmon.readable_gaps import Seen
@@ -70,29 +76,50 @@ class TailLooks:
 
     def _look(self, kind: _Kind, now_s: float) -> bool:
         """Look with one kind of client; return whether that failed."""
+        now_ms = int(now_s * 1000)
         with self._lock:
-            due = self._lag.tails_due(int(now_s * 1000), committed=kind.committed)
-            names = {one.place: self._lag.places.name(one.place) for one in due}
-        wanted = [one for one in due if self._may_read(names[one.place][0], now_s)]
-        if not wanted:
+            due = self._lag.tails_due(now_ms, committed=kind.committed)
+            wanted = [one for one in due if self._may_read(self._lag.places.name(one.place)[0], now_s)]
+            firsts = self._records_due(now_s) if kind.committed else {}
+            firsts |= {one.place: one.first for one in wanted}
+            names = {place: self._lag.places.name(place) for place in firsts}
+        if not firsts:
             kind.idle += 1
             if kind.idle == IDLE_LOOKS:
                 kind.gaps.close()
             return False
         kind.idle = 0
         try:
-            found = kind.gaps.look({names[one.place]: one.first for one in wanted})
+            found = kind.gaps.look({names[place]: first for place, first in firsts.items()})
         except MirrorwatchError as error:
             self._tell(str(error))
             return True
         with self._lock:
             readable = self._lag.readable if kind.committed else self._lag.readable_uncommitted
-            readable.note_asked((one.place for one in wanted), int(now_s * 1000))
+            readable.note_asked((one.place for one in wanted), now_ms)
             # A topic that went away meanwhile has given its places back.
-            still = [one for one in wanted if self._lag.places.name(one.place) == names[one.place]]
-            readable.note(_seen(still, names, found))
+            still = {place for place, name in names.items() if self._lag.places.name(place) == name}
+            readable.note(_seen([one for one in wanted if one.place in still], names, found))
+            self._note_times({place: firsts[place] for place in still}, names, found)
         self._note_refused(found, now_s)
         return False
+
+    def _records_due(self, now_s: float) -> dict[int, int]:
+        """Return of old records, whose timestamps tell how old they are, place and offset to look at."""
+        refused = [topic for topic, until in self._refused_until.items() if until > now_s]
+        without = {place for topic in refused for place in self._lag.places.of(topic)}
+        due = self._lag.records_due(int(now_s * 1000), without=without)
+        return {place: first for place, first in due if self._lag.places.name(place)[0]}
+
+    def _note_times(self, firsts: dict[int, int], names: dict[int, tuple[str, int]], found: Found) -> None:
+        told = [place for place in firsts if names[place] in found.times]
+        if told:
+            self._lag.heads.note_records(
+                np.array(told, np.int32),
+                np.array([firsts[place] for place in told], np.int64),
+                np.array([found.records[names[place]] for place in told], np.int64),
+                np.array([found.times[names[place]] for place in told], np.int64),
+            )
 
     def _may_read(self, topic: str, now_s: float) -> bool:
         # The place of a topic that went away has no name.
@@ -108,7 +135,8 @@ class TailLooks:
                 self._told.add(topic)
                 self._tell(
                     f"{why} Grant READ on the topic {topic}: without it markers of transactions behind the "
-                    "last record cannot be told from records, and count as lag."
+                    "last record cannot be told from records, and count as lag, and how old records are that "
+                    "were there before the first look is not known."
                 )
         self._refused_until = {topic: until for topic, until in self._refused_until.items() if until > now_s}
 

@@ -1,13 +1,14 @@
 """How old the oldest record is that a reader at an offset has not read, in seconds. Pure.
 
 In order: nothing known of the place or a negative offset, no answer; at the newest end or past it, 0; between
-two looks at the end, the line between them; below the log start, at least as old as the record at the start,
-where its timestamp is known, because what was to be read is gone; older than all looks, between the record at
-the log start and the oldest look, where that timestamp is known; otherwise as old as the oldest look, at
-least.
+two looks at the end, the line between them. What is older than all looks, or passed while nobody looked: the
+timestamp of the record there, where it was read (record_times.py); between two points that are known so, the
+first of which may be the log's start and the last our oldest look, the line between them; below the log
+start, at least as old as the record at the start, because what was to be read is gone; otherwise as old as
+the next point that is known, at least.
 
-The timestamp at the log start is a producer's word. It is believed where it is not later than our oldest
-look, at which the record was there. Whether an offset past the end makes sense is for the evaluator to say.
+A record's timestamp is a producer's word, or its broker's. It is believed where it is not later than our
+look at which the record was there. Whether an offset past the end makes sense is for the evaluator to say.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class LagKind(IntEnum):
     NONE = 0  # no answer
     EXACT = 1  # between two looks at the end, or 0
     BOUND = 2  # so much at least
-    ESTIMATE = 3  # between the timestamp of the record at the log start and our oldest look
+    ESTIMATE = 3  # by the timestamps of records: of the next one itself, or of such around it
 
 
 def lag_s(
@@ -45,11 +46,7 @@ def lag_s(
     An offset is the next one to be read. Seconds are -1 where there is no answer, never negative otherwise,
     never infinite or NaN.
     """
-    written_ms, exact = heads.passed_ms(places, offsets)
-    kinds = np.where(exact, LagKind.EXACT, LagKind.BOUND).astype(np.uint8)
-    open_ = ~exact & (written_ms >= 0)
-    if open_.any():
-        written_ms[open_], kinds[open_] = _before_the_looks(heads, places[open_], offsets[open_])
+    written_ms, kinds = written(heads, places, offsets)
     seconds = np.maximum(min(max(now_ms, 0), LAST_MS) - written_ms, 0) / 1000.0
     end = heads.end[places]
     no_answer = (end < 0) | (offsets < 0)
@@ -59,17 +56,45 @@ def lag_s(
     return seconds, kinds
 
 
-def _before_the_looks(heads: Heads, places: Int32s, offsets: Int64s) -> tuple[Int64s, npt.NDArray[np.uint8]]:
-    """Return when records were written that are older than all looks, and the kind of that."""
-    oldest_end, oldest_ms = heads.oldest_ms(places)
+def written(heads: Heads, places: Int32s, offsets: Int64s) -> tuple[Int64s, npt.NDArray[np.uint8]]:
+    """Return when the records at these offsets were written, epoch ms, and what each of that is worth.
+
+    -1 and NONE where there is no such record yet, or nothing is known. A BOUND is written then or before.
+    """
+    written_ms, exact = heads.passed_ms(places, offsets)
+    kinds = np.where(exact, LagKind.EXACT, np.where(written_ms < 0, LagKind.NONE, LagKind.BOUND))
+    told = kinds.astype(np.uint8)
+    rows = np.flatnonzero(told == LagKind.BOUND)
+    if len(rows):
+        written_ms[rows], told[rows] = _by_records(heads, places[rows], offsets[rows], written_ms[rows])
+    return written_ms, told
+
+
+def _by_records(
+    heads: Heads, places: Int32s, offsets: Int64s, latest_ms: Int64s
+) -> tuple[Int64s, npt.NDArray[np.uint8]]:
+    """Return when records were written that no two looks bracket, at `latest_ms` at the latest, and the kind.
+
+    Times never fall from one point to the next: what is known of a record bounds those before it.
+    """
+    oldest_end, _ = heads.oldest_ms(places)
     start, start_ms = heads.start[places], heads.start_at_ms[places]
-    believed: Flags = (start < oldest_end) & (start_ms >= 0) & (start_ms <= oldest_ms)
-    lost = believed & (offsets <= start)
-    between = believed & (offsets > start) & (offsets < oldest_end)
-    records = np.maximum(oldest_end - start, 1)
-    share = np.where(between, (offsets - start) / records, 0.0)
-    line_ms = start_ms + np.rint((oldest_ms - start_ms) * share).astype(np.int64)
-    written_ms = np.where(lost, start_ms, np.where(between, line_ms, oldest_ms))
-    kinds = np.where(between, LagKind.ESTIMATE, LagKind.BOUND).astype(np.uint8)
-    kinds[believed & (offsets == start)] = LagKind.ESTIMATE  # that record's own timestamp
-    return written_ms, kinds
+    before = offsets < oldest_end  # all looks; else it was written while nobody looked
+    next_there = np.where(before & (start < oldest_end), np.maximum(offsets, start), offsets)
+    around = heads.records.around(places, next_there)
+    by_start: Flags = (start_ms >= 0) & (start <= next_there) & (around.last < start)
+    point = np.where(by_start, start, around.last)
+    point_ms = np.where(by_start, start_ms, around.at_ms)
+    believed: Flags = (point_ms >= 0) & (point_ms <= latest_ms) & ((point < oldest_end) | ~before)
+    behind: Flags = (around.behind_at_ms >= 0) & (around.behind_at_ms <= latest_ms)
+    behind &= around.behind_first < oldest_end
+    next_point = np.where(behind, around.behind_first, oldest_end)
+    next_ms = np.where(behind, around.behind_at_ms, latest_ms)
+    point_ms = np.minimum(point_ms, next_ms)
+    own = believed & (next_there <= point)
+    between = believed & before & ~own
+    share = np.where(between, (next_there - point) / np.maximum(next_point - point, 1), 0.0)
+    line_ms = point_ms + np.rint((next_ms - point_ms) * share).astype(np.int64)
+    written_ms = np.where(own | between, line_ms, next_ms)
+    is_bound = ~(own | between) | (own & (offsets < next_there))
+    return written_ms, np.where(is_bound, LagKind.BOUND, LagKind.ESTIMATE).astype(np.uint8)

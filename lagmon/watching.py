@@ -12,6 +12,7 @@ from fleet.errors import RefusedError, UnavailableError
 from lagmon.admin_fallback import RETRY_S, commits_readable, refusal_sentence
 from lagmon.admin_rounds import AdminRounds
 from lagmon.commits import TOPIC, CommitsReader, Progress
+from lagmon.group_kinds import OTHER, count_kinds
 from lagmon.tail_looks import TailLooks
 from runtime import logs
 from runtime.kafka.positions import Partitions, Positions, Which
@@ -53,7 +54,7 @@ class ClusterWatch:
         self.look_took_s = 0.0
         self.reader: CommitsReader | AdminRounds | None = None
         self.problem = ""  # why the last look failed
-        self.failed_looks = 0
+        self.failed_looks = self.failed_reads = 0
         # Called with the cluster's id and its topics as soon as they are listed first, before any look.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
         self._nothing_there: Progress | None = None  # where there are no commits to read
@@ -108,9 +109,15 @@ class ClusterWatch:
         return self.reader.cycle_s if isinstance(self.reader, AdminRounds) else None
 
     @property
-    def other_groups(self) -> int | None:
-        """Return how many groups of other kinds there are, such as share groups, where that is counted."""
-        return self.reader.others if isinstance(self.reader, AdminRounds) else None
+    def other_groups(self) -> dict[str, int]:
+        """Return how many groups commit no offsets, by kind; the Admin API does not tell them apart.
+
+        The caller holds the lock.
+        """
+        if isinstance(self.reader, AdminRounds):
+            return {OTHER: self.reader.others} if self.reader.others else {}
+        slots = self.lag.slots
+        return count_kinds(self.lag.membership.kinds, lambda group: slots.number(group) is not None)
 
     async def _follow(self, positions: Positions, stopping: asyncio.Event) -> None:
         """Look again and again, and read commits as soon as there are any, until told to stop.
@@ -132,7 +139,11 @@ class ClusterWatch:
                     if self._falls_back(reading):
                         reading = None
                         continue
-                    await reading
+                    try:
+                        await reading
+                    except (UnavailableError, RefusedError):
+                        self.failed_reads += 1
+                        raise
                     break
                 if stopping.is_set():
                     break

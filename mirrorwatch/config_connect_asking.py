@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _NOT_CONNECT = "is no REST address of Kafka Connect"
 _AUTHORISED, _FOUND = (401, 403), 200
 _REBALANCING = 409
+_LATER = (408, 429)  # what a proxy says for a while
 
 
 async def answer_of(
@@ -48,7 +49,7 @@ def _checked(section: ConnectSection, answer: Answer) -> Answer:
         raise RefusedError(_not_let_in(section, status))
     if status == _REBALANCING:
         raise UnavailableError(f"{name} is sharing out its connectors anew (HTTP 409): try again")
-    if status >= 500:
+    if status >= 500 or status in _LATER:
         raise UnavailableError(
             f"{name} answered with HTTP {status}: Connect, or a proxy before it, is in trouble"
         )

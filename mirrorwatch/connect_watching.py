@@ -7,6 +7,7 @@ away, refuses, or that a connector is paused or gone is told to a person; none o
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.connect_states import told_states
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fleet.connect_config import Connector
     from mirrorwatch.config import ConnectSection
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.connect_looks import Since
     from runtime.clock import WaitingClock
     from runtime.supervision import Jitter
 
@@ -50,12 +52,13 @@ class ConnectWatch:
         self._tell = tell
         self._changed = asyncio.Event()
         self._looked_ns: int | None = None  # when it last answered
+        self._since_ms: Since = {}  # as of the last look that told anything
         self._told: set[str] = set()  # connectors of which something is complained
         self._take(config)
 
     def use(self, config: Configuration) -> None:
         """Look at what another configuration names from now on."""
-        if (config.connect, config.connectors) != (self._section, self._connectors):
+        if (config.connect, _without_states(config)) != (self._section, self._connectors):
             self._take(config)
             self._forget()
             self._changed.set()
@@ -74,12 +77,12 @@ class ConnectWatch:
 
     def _take(self, config: Configuration) -> None:
         self._section: ConnectSection | None = config.connect
-        self._connectors: tuple[Connector, ...] = config.connectors
+        self._connectors = _without_states(config)
         self._clean = Redactor(config.secrets).text
 
     def _forget(self) -> None:
         """Know nothing, and complain of nothing: something else is watched."""
-        self._looked_ns = None
+        self._looked_ns, self._since_ms = None, {}
         for where in (WHERE, *map(_where, self._told)):
             self._reporter.settled(where)
         self._told.clear()
@@ -105,14 +108,16 @@ class ConnectWatch:
             return  # it was another configuration's
         connectors = self._connectors
         try:
-            told = told_states(answer, {each.name for each in connectors})
+            told = told_states(answer, {each.name for each in connectors}, clean=self._clean)
         except MalformedError as error:
             raise no_connect(section, str(error)) from error
         self._looked_ns = self._clock.monotonic_ns()
         self._reporter.settled(WHERE)
         for each in connectors:
             self._complain(each.name, sentence_of(each, told, address=section.url))
-        self._tell(look_of(connectors, told, at_ms=at_ms, clean=self._clean))
+        look = look_of(connectors, told, at_ms=at_ms, since_ms=self._since_ms)
+        self._since_ms = look.since_ms
+        self._tell(look)
 
     def _complain(self, name: str, sentence: str) -> None:
         if sentence:
@@ -129,6 +134,11 @@ class ConnectWatch:
 
     def _now_ms(self) -> int:
         return int(self._clock.wall_s() * 1000)
+
+
+def _without_states(config: Configuration) -> tuple[Connector, ...]:
+    """Return the connectors without the states that they had when the configuration was read."""
+    return tuple(replace(each, state="", tasks=()) for each in config.connectors)
 
 
 def _where(name: str) -> str:

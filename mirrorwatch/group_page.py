@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 from fleet.vocabulary import Verdict
 from lagmon.group_id import group_id
+from lagmon.group_kinds import counts_sentence
 from mirrorwatch import words
 
 if TYPE_CHECKING:
@@ -112,6 +113,12 @@ def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
     return told + tuple(f"{alias}: where its groups stand is asked for by the Admin API." for alias in asked)
 
 
+def others(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say of each cluster how many of its groups are not in the list because they commit no offsets."""
+    told = {alias: counts_sentence(counts) for alias, counts in document["other_groups"].items()}
+    return tuple(f"{alias}: {said}" for alias, said in told.items() if said)
+
+
 def group_address(kafka_cluster: str, group: str, *, under: str = "/groups") -> str:
     """Return the address of a group's page, every name percent-encoded.
 
@@ -136,6 +143,7 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
         "headline": said,
         "look": look_of(counts),
         "notes": notes(document),
+        "others": others(document),
         "rows": [_row(line) for line in document["groups"]],
         "search": search,
         "kafka_cluster": kafka_cluster,

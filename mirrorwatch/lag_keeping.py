@@ -57,8 +57,11 @@ class LagKeeping:
             self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-lag-")
         return Path(self._folder.name) / "snapshot"
 
-    async def hand_over(self) -> None:
-        """Lay down what the store holds, for a process that is about to start."""
+    async def hand_over(self) -> str:
+        """Lay down what the store holds, for a process that is about to start.
+
+        Return where, "" where that cannot be.
+        """
         try:
             parts = await self._store.read(partial(snapshot_store.kept, replica=self._replica))
             await asyncio.to_thread(self._lay_down, parts)
@@ -66,6 +69,8 @@ class LagKeeping:
             self._reporter.problem(
                 WHERE, f"{error}: the lag monitor begins anew, without what it knew before"
             )
+            return ""
+        return str(self.path)
 
     async def keep(self, ask: Ask, stopping: asyncio.Event) -> None:
         """Keep what the process knows again and again, until told to stop, and once more then."""
@@ -103,6 +108,9 @@ class LagKeeping:
             self._folder.cleanup()
 
     def _lay_down(self, parts: dict[str, bytes]) -> None:
+        if self._folder is not None and not Path(self._folder.name).is_dir():
+            self.close()  # it was taken away by who tidies up what is old among temporary files
+            self._folder = None
         self.path.unlink(missing_ok=True)
         if not parts:
             return

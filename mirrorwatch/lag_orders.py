@@ -54,6 +54,8 @@ def lag_orders(
         burrow_names=config.burrow_names,
         groups=config.lag.groups,
         groups_exclude=config.lag.groups_exclude,
+        topics=config.lag.topics,
+        topics_exclude=config.lag.topics_exclude or "",
         per_partition=config.lag.per_partition,
         max_series=config.lag.max_series,
         log_level=log_level,

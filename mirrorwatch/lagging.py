@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.errors import UnavailableError
+from fleet.errors import MalformedError, UnavailableError
 from mirrorwatch.lag_book import LagBook
+from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.lag_keeping import WHERE as KEEPING
 from mirrorwatch.lag_orders import lag_orders
 from runtime.supervision import Phase, State, supervise
@@ -64,7 +66,7 @@ class Lagging:
         self._worker = Worker("lagmon", what=WHAT, orders={}, clock=clock)
         self._book = LagBook(self._watched)
         self._canary_topic = config.canary.topic
-        self.collected: dict[str, dict[str, dict[str, float]]] = {}  # when it read what (`_collected` there)
+        self._collected = CollectedCounts()
         self._on_offsets = on_offsets
         self._changed = asyncio.Event()
         self._connect: ConnectLook | None = None
@@ -91,10 +93,6 @@ class Lagging:
             self._book.watch(self._watched, anew=changed)
         else:
             self._book = LagBook(self._watched)
-        self.collected = {}
-        if new is None:
-            for where in (WHAT, f"{WHAT}: flows", KEEPING):
-                self._reporter.settled(where)
         self._reporter.event(f"{WHAT} is ended" if new is None else f"{WHAT} is to work by other orders")
         self._changed.set()
 
@@ -112,6 +110,8 @@ class Lagging:
                 watching = asyncio.create_task(_set_by_either(over, stopping, self._changed))
                 try:
                     if orders is None:
+                        for where in (WHAT, f"{WHAT}: flows", KEEPING):
+                            self._reporter.settled(where)
                         await over.wait()
                     else:
                         await self._work(orders, over)
@@ -125,11 +125,10 @@ class Lagging:
     async def _work(self, orders: LagOrders, stopping: asyncio.Event) -> None:
         """Keep a process at work by these orders until told to stop."""
         ending = asyncio.Event()  # later than `stopping` by what it takes to tell what it knows
-        self._worker.orders = {**orders.told, "snapshot": str(self._keeping.path)}
         self._told = orders
 
         async def work() -> None:
-            await self._keeping.hand_over()
+            self._worker.orders = {**orders.told, "snapshot": await self._keeping.hand_over()}
             await self._worker.run(ending)
 
         async def keep_it() -> None:
@@ -157,6 +156,10 @@ class Lagging:
         """Return what offsets say of a flow right now; None of one that is not watched by them."""
         return self._book.evidence(flow, now_ns=self._clock.monotonic_ns())
 
+    def collected(self, alias: str) -> dict[str, dict[str, float]]:
+        """Return when it last read what of a cluster (epoch s), and how often not; {} where it is off."""
+        return self._collected.document(alias) if self.on else {}
+
     def lag_s(self) -> dict[str, float]:
         """Return how far behind (s) the worst partition of each flow is, of those of which it is known."""
         found = {name: self.evidence(name) for name in self._watched}
@@ -178,7 +181,7 @@ class Lagging:
             await self._look_at_flows()
         except UnavailableError as error:
             self._book.fall_silent(f"{str(error)[:1].upper()}{str(error)[1:]}.")
-        except (KeyError, TypeError, ValueError) as error:  # the canary goes on without it
+        except (KeyError, MalformedError, TypeError, ValueError) as error:  # the canary goes on without it
             sentence = f"its answer about flows cannot be read ({error!r}); please report that"
             self._book.fall_silent(f"The lag monitor says nothing: {sentence}.")
             self._reporter.problem(f"{WHAT}: flows", sentence)
@@ -188,8 +191,8 @@ class Lagging:
     async def _look_at_flows(self) -> None:
         by = self._told
         head, body = await self.ask("flows", canary_topic=self._canary_topic)
-        self.collected = head.get("collected", {})
         incarnation = self._worker.starts
+        self._collected.take(head.get("collected", {}), incarnation=incarnation)
         for document in json.loads(body)["flows"]:
             if by is None or not by.same(document["flow"], self._orders):
                 continue  # the process that answers works by orders that hold no more
@@ -207,8 +210,9 @@ class Lagging:
             return
         telling = self._worker.starts, self._connect
         if telling != self._connect_told:
-            await self.ask("connect_states", **telling[1].document())
-            self._connect_told = telling
+            with suppress(UnavailableError):  # it says less of causes then, and no less of the flows
+                await self.ask("connect_states", **telling[1].document())
+                self._connect_told = telling
 
     async def ask(self, question: str, **details: object) -> tuple[dict[str, Any], bytes]:
         """Return its answer; raises UnavailableError with a sentence where it gives none."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PICTURED, _PICTURED_WELL = 6, 2
+# What seconds of headroom are worth that are not taken from our own looks.
+_WORTH = {"by retention.ms and the record's own time": "about ", "by retention.ms, at most": "at most "}
 
 
 def flow_address(flow: str, offset: int = 0) -> str:
@@ -102,6 +104,6 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
 def _headroom(row: Mapping[str, Any]) -> str:
     """Say how soon retention overtakes the mirror, in seconds where that is in sight, else in records."""
     if row.get("headroom_s") is not None:
-        return words.age_text(row["headroom_s"])
+        return _WORTH.get(row.get("headroom_from", ""), "") + words.age_text(row["headroom_s"])
     records = row.get("headroom_records")
     return words.NOTHING if records is None else words.counted(records, "record")

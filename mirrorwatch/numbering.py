@@ -13,7 +13,7 @@ from mirrorwatch.unreached import counted_by_side, unreached_of
 from mirrorwatch.viewing import cluster_state, recovery_point_age_s
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from canary.flows import WatchedFlow
     from canary.prober import Prober
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
     from runtime.supervision import State
 
-    Collected = Mapping[str, Mapping[str, Mapping[str, float]]]
+    Collected = Mapping[str, Mapping[str, float]]
 
 
 def service_numbers(
@@ -36,12 +36,12 @@ def service_numbers(
     states: Mapping[str, tuple[State, float]],
     store_errors: Mapping[str, int],
     lag_s: Mapping[str, float] | None = None,
-    lag_collected: Collected | None = None,
+    lag_collected: Callable[[str], Collected] = lambda _alias: {},
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
     `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known;
-    `lag_collected` when the lag monitor last read what (`last_success_at`), and how often not (`errors`).
+    `lag_collected` when the lag monitor last read what of a cluster, and how often not.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     return ServiceNumbers(
@@ -49,7 +49,7 @@ def service_numbers(
         prober.doubts.loop_delay.copy(),
         dict(store_errors),
         tuple(
-            _cluster(site, states.get(alias), now.at, lag_collected or {})
+            _cluster(site, states.get(alias), now.at, lag_collected(alias))
             for alias, site in prober.sites.items()
         ),
         tuple(
@@ -67,10 +67,10 @@ def _cluster(
     return ClusterNumbers(
         site.alias,
         state == "up",
-        {**site.counts.last_success_at, **collected.get("last_success_at", {}).get(site.alias, {})},
+        {**site.counts.last_success_at, **collected.get("last_success_at", {})},
         {
             **site.counts.errors,
-            **{name: int(count) for name, count in collected.get("errors", {}).get(site.alias, {}).items()},
+            **{name: int(count) for name, count in collected.get("errors", {}).items()},
         },
         dict(site.control.counts),
         {collector: throttle.total_s for collector, throttle in site.throttles.items()},

@@ -18,7 +18,7 @@ from mirrorwatch.group_page import (
     list_names,
 )
 from mirrorwatch.routes import SECURITY_HEADERS
-from mirrorwatch.routes_lag import group_asked, list_asked, sentence_of
+from mirrorwatch.routes_lag import ANY, group_asked, list_asked, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
         asked = group_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
         return await pages.answer("group", asked, "group.html", group_names)
 
-    return [web.get("/groups", show_list), web.get("/groups/{cluster}/{group:.*}", show_group)]
+    return [web.get("/groups", show_list), web.get(f"/groups/{{cluster}}/{{group:{ANY}}}", show_group)]
 
 
 class GroupCounts:

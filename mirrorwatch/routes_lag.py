@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MAX_SEARCH = 256  # letters
 MAX_AT_ONCE = 10_000
+ANY = r"[\s\S]*"  # of a path, decoded: the name of a group may have a newline in it
 
 
 def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
@@ -34,10 +35,10 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         return await passed_on(lagging, "group", **group_asked(request, most=MAX_AT_ONCE))
 
     return [
-        web.get("/v3/{path:.*}", show_burrow),
+        web.get(f"/v3/{{path:{ANY}}}", show_burrow),
         web.get("/burrow/admin", show_burrow),
         web.get("/api/v1/groups", show_groups),
-        web.get("/api/v1/groups/{cluster}/{group:.*}", show_group),
+        web.get(f"/api/v1/groups/{{cluster}}/{{group:{ANY}}}", show_group),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from mirrorwatch.sync_keeping import ASK_S, SyncKeeper
+from mirrorwatch.sync_keeping import ASK_S, WHERE, SyncKeeper
 
 if TYPE_CHECKING:
     from canary.report import Reporter
@@ -45,4 +45,6 @@ async def follow_syncs(
             keeper = SyncKeeper(store, monitor, flows, keep_s=keep_s, clock=clock, reporter=reporter)
         if monitor.on:
             await keeper.go_round()
+        else:
+            reporter.settled(WHERE)
         await clock.wait(never, timeout_s=ASK_S)

@@ -60,15 +60,20 @@ class Worker:
         return None if self._process is None else self._process.pid
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Start it and wait until it is told to stop; raises WorkerEndedError where it ends by itself."""
+        """Start it and wait until it is told to stop.
+
+        Raises UnavailableError where it cannot be started, and WorkerEndedError where it ends by itself.
+        """
         if stopping.is_set():
             return
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-")
-        self._path.unlink(missing_ok=True)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE, env=os.environ | SPARING
-        )
+        try:
+            self._make_room()
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE, env=os.environ | SPARING
+            )
+        except OSError as error:  # no more processes, files or room are to be had, for the moment perhaps
+            why = error.strerror or str(error)
+            raise UnavailableError(f"{self._what} cannot be started on this host: {why}") from error
         assert process.stdin is not None
         self._process, self.started_at = process, self._clock.wall_s()
         self.starts += 1
@@ -105,6 +110,13 @@ class Worker:
         """Take away the folder of its socket."""
         if self._folder is not None:
             self._folder.cleanup()
+
+    def _make_room(self) -> None:
+        """See to it that there is a folder for the socket, and no socket in it."""
+        if self._folder is None or not Path(self._folder.name).is_dir():
+            self.close()  # it was taken away by who tidies up what is old among temporary files
+            self._folder = tempfile.TemporaryDirectory(prefix="mirrorwatch-")
+        self._path.unlink(missing_ok=True)
 
     @property
     def _path(self) -> Path:

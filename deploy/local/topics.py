@@ -66,10 +66,11 @@ def recreate_topic(client: Mapping[str, str], topic: str, *, partitions: int | N
 
 
 def add_partitions(client: Mapping[str, str], topic: str, *, total: int) -> None:
-    """Grow a topic to `total` partitions."""
+    """Grow a topic to `total` partitions, and wait until all of their leaders answer."""
     admin = admin_client(client)
     admin.create_partitions([NewPartitions(topic, total)])[topic].result(_TIMEOUT_S)
     wait_until(lambda: _partitions(admin, topic) == total, deadline_s=_TIMEOUT_S, what=f"Growth of {topic}")
+    wait_until(lambda: _is_led(admin, topic, total), deadline_s=_TIMEOUT_S, what=f"Leaders of {topic}")
 
 
 def delete_records(client: Mapping[str, str], topic: str, *, before: Mapping[int, int] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Look whether there is any record between two offsets: what a consumer of committed records would see there.
+"""Look for the first record from an offset on, and its time: what a consumer of committed records would see.
 
 One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. How much
 it reads and how long it takes is bounded: what was not answered by then is left out.
@@ -10,7 +10,13 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 
 from fleet.errors import RefusedError
 from runtime.kafka.failures import Symptoms, explain, listening_logger
@@ -31,11 +37,15 @@ _WAIT_S = 0.1
 
 @dataclass(slots=True)
 class Found:
-    """What was found by partition: the first record, or how far there is none; by topic, why not."""
+    """What was found by partition: the first record, or how far there is none; by topic, why not.
+
+    `times` are the records' timestamps as they tell them, epoch ms, -1 where one has none.
+    """
 
     records: dict[tuple[str, int], int] = field(default_factory=dict)
     empty_to: dict[tuple[str, int], int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    times: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 class Gaps:
@@ -113,6 +123,8 @@ class Gaps:
                     taken += len(message.value() or b"")
                     if place in left:
                         found.records[place] = message.offset()
+                        kind, at_ms = message.timestamp()
+                        found.times[place] = -1 if kind == TIMESTAMP_NOT_AVAILABLE else at_ms
                         self._consumer.pause([TopicPartition(*place)])
                         left.discard(place)
                 elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it

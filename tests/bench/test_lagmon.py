@@ -23,6 +23,7 @@ def test_the_whole_benchmark_has_two_million_commits_on_as_many_positions_as_the
         50_000,
     )
     assert [groups * PARTITIONS for groups in whole.growth] == [10_000, 100_000, 500_000]
+    assert whole.asked == 5_000
 
 
 @pytest.mark.parametrize("commits", [1_000, 100_000, 400_000, 1_999_999])
@@ -31,6 +32,7 @@ def test_a_smaller_one_has_about_as_many_as_it_is_told(commits):
     assert commits // 2 < scale.commits <= max(commits, 10 * PARTITIONS * scale.turns)
     assert 1 <= scale.topics <= scale.groups
     assert scale.growth == tuple(sorted(set(scale.growth)))
+    assert scale.asked == max(10, lagmon.ASKED * commits // lagmon.COMMITS)
 
 
 def test_no_group_commits_beyond_the_end_or_goes_back():

@@ -77,3 +77,10 @@ def test_half_a_character_in_a_trace_is_replaced():
     value = b'{"state": "FAILED", "trace": "bad \\ud800 record\\nat x"}'
     told = decode_status(b"status-task-MirrorSourceConnector-0", value)
     assert told.trace == "bad ? record"
+
+
+def test_no_part_of_a_secret_is_left_where_a_trace_is_cut():
+    trace = "x" * (MAX_TRACE_CHARS - 4) + "hunter2 was refused"
+    value = json.dumps({"state": "FAILED", "trace": trace}).encode()
+    told = decode_status(b"status-task-m-0", value, clean=lambda text: text.replace("hunter2", "***"))
+    assert told.trace == "x" * (MAX_TRACE_CHARS - 4) + "*** "

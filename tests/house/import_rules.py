@@ -113,6 +113,8 @@ PURE = {
         "place_rows",
         "readable",
         "readable_gaps",
+        "record_due",
+        "record_times",
         "rules",
         "rules_case",
         "rules_facts",

@@ -11,8 +11,7 @@ from deploy.local.faults import BY_NAME, FAULTS
 from fleet.vocabulary import Cause, Verdict
 
 NOT_DRILLED = {
-    "drop-tombstones": "a canary has no tombstones",
-    "retime-some": "a canary compares no timestamps",
+    "retime-some": "neither a canary nor offsets compare timestamps",
 }
 STALL = Drill(name="freeze-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN)
 BENIGN = Drill(name="restart-source", verdict=None, accepted=frozenset({Cause.SOURCE_DOWN}))

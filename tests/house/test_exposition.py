@@ -17,6 +17,7 @@ from fleet import series
 from fleet.series import CATALOGUE, Kind
 from fleet.series_lag import LAG_CATALOGUE
 from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.metrics import render
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
 
@@ -47,7 +48,7 @@ def numbers() -> ServiceNumbers:
             alias,
             up=True,
             last_success_at={"cluster": 1.0},
-            errors=CollectorCounts().errors,
+            errors={**CollectorCounts().errors, **CollectedCounts().document(alias)["errors"]},
             control={},
             throttled_s=dict.fromkeys(series.CLIENTS, 0.0),
             strangers=0,

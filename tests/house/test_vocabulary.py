@@ -12,6 +12,7 @@ from canary.report import CollectorCounts
 from fleet import series
 from fleet.series import CATALOGUE
 from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.lag_collected import CollectedCounts
 from runtime.kafka.round_trip import RoundTripOutcome
 from tests.house.import_rules import LAYERS
 from tests.house.product_files import ROOT, product_files, relative
@@ -25,7 +26,8 @@ def test_each_part_calls_how_things_end_what_the_catalogue_calls_it():
     assert tuple(Mark) == series.MARKS
     assert tuple(Stage) == series.STAGES
     assert tuple(RoundTripOutcome) == series.CONTROL_OUTCOMES
-    assert tuple(CollectorCounts().errors) == series.COLLECTORS
+    assert tuple(CollectorCounts().errors) == series.CANARY_COLLECTORS
+    assert tuple(CollectedCounts().document("A")["errors"]) == series.LAG_COLLECTORS
 
 
 @pytest.mark.parametrize(

@@ -208,9 +208,37 @@ def test_a_group_of_which_nothing_is_told_yet_is_unknown():
     assert row["sentence"] == "The group's offsets have not been told by the Admin API yet."
 
 
+def test_a_group_is_asked_for_the_topics_that_are_not_left_out():
+    asked = Asked()
+    asked.lag = ClusterLag(wanted=lambda group, topic: group == "g" and topic in (None, "t"))
+    asked.lag.note_topics({"t": 2, "u": 1})
+    asked.intake = AdminIntake(asked.lag)
+    asked.intake.begin()
+    assert asked.intake.wanted("g")
+    assert not asked.intake.wanted("unwanted")
+    for ago_s in (20, 10):
+        asked.told("g", [("t", 0, 5), ("u", 0, 7)], ago_s=ago_s)
+    assert list(asked.rows("g")) == [("t", 0)]
+    assert asked.lag.intake.taken.commits == 1
+
+
+def test_positions_that_are_kept_for_a_mirror_alone_are_not_taken_in_again_and_again():
+    asked = Asked()
+    asked.lag = ClusterLag(wanted=lambda *_: True, hidden=lambda _group, topic: topic == "u")
+    asked.lag.note_topics({"t": 2, "u": 1})
+    asked.intake = AdminIntake(asked.lag)
+    asked.intake.begin()
+    for ago_s in (30, 20, 10):
+        asked.told("mm1", [("t", 0, 5), ("u", 0, 7)], ago_s=ago_s)
+    assert asked.lag.intake.taken.commits == 2
+    assert list(asked.rows("mm1")) == [("t", 0)]
+    asked.intake.forget("mm1")
+    assert asked.lag.slots.used == 0
+
+
 def test_a_group_that_is_kept_for_a_mirror_alone_is_taken_in_as_any_other():
     asked = Asked()
-    asked.lag = ClusterLag(wanted=lambda *_: True, hidden=lambda group: group == "mm1")
+    asked.lag = ClusterLag(wanted=lambda *_: True, hidden=lambda group, _topic: group == "mm1")
     asked.lag.note_topics({"t": 2})
     asked.intake = AdminIntake(asked.lag)
     asked.intake.begin()

@@ -195,6 +195,21 @@ def test_groups_that_are_asked_are_told_by_how_many_were():
     assert told["sentence"] == "The Admin API is being asked which groups there are."
 
 
+async def test_groups_that_commit_no_offsets_are_counted_by_cluster_and_kind(monitored):
+    membership = monitored.watches["A"].lag.membership
+    for group, protocol_type in [("workers", "connect"), ("sharers", "share"), ("billing", "connect")]:
+        membership.note_kind(group, protocol_type)
+    _, document = await told(monitored, "groups")
+    assert document["other_groups"] == {"A": {"connect": 1, "share": 1}, "B": {}}
+    _, document = await told(monitored, "groups", kafka_cluster="B")
+    assert document["other_groups"] == {"B": {}}
+    status, document = await told(monitored, "group", kafka_cluster="A", group="sharers")
+    assert (status, document["error"]) == (
+        404,
+        "No group of this name has an offset on A. What has this name is a share group, and commits none.",
+    )
+
+
 async def test_where_offsets_come_from_is_told_of_clusters_and_of_a_group(monitored):
     monitored.watches["A"].commits_from = "admin"
     monitored.watches["A"].lag.group_states["billing"] = "stable"

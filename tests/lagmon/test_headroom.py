@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lagmon.headroom import Headroom, How, replication_headroom
+from lagmon.time_lag import LagKind
 
 NOW = 1_800_000_000_000
 S = 1000
@@ -69,6 +70,29 @@ def test_the_sooner_of_the_two_is_told(age_s, seconds, how):
     assert found == Headroom(600, seconds, how)
 
 
+@pytest.mark.parametrize(
+    ("produced", "age_s", "seconds", "how"),
+    [
+        (LagKind.EXACT, 60, 3540.0, How.BY_RETENTION),
+        (LagKind.ESTIMATE, 3000, 600.0, How.BY_RECORD_TIME),
+        (LagKind.BOUND, 60, 3540.0, How.AT_MOST),  # seen a minute ago: it may be of long before
+        (LagKind.BOUND, 3600, 0.0, How.BY_RETENTION),  # so old it is at least: no more is left, nor less
+        (LagKind.ESTIMATE, 7200, 0.0, How.BY_RETENTION),
+    ],
+)
+def test_an_age_that_is_only_a_bound_gives_a_bound(produced, age_s, seconds, how):
+    found = headroom(retention_ms=3600 * S, produced_ms=NOW - age_s * S, produced=produced)
+    assert found == Headroom(600, seconds, how)
+
+
+def test_a_speed_that_is_sooner_than_a_bound_is_told():
+    known = {"retention_ms": 3600 * S, "produced": LagKind.BOUND, "mirror_per_s": 0.0}
+    sooner = headroom(produced_ms=NOW, start_looks=STEPPING, **known)
+    assert (sooner.seconds, sooner.how) == (60.0, How.BY_SPEED)
+    later = headroom(produced_ms=NOW - 3550 * S, start_looks=STEPPING, **known)
+    assert (later.seconds, later.how) == (50.0, How.AT_MOST)
+
+
 def test_a_mirror_that_keeps_pace_is_still_bounded_by_retention():
     found = headroom(retention_ms=3600 * S, produced_ms=NOW, start_looks=STEPPING, mirror_per_s=10.0)
     assert (found.seconds, found.how) == (3600.0, How.BY_RETENTION)
@@ -105,6 +129,7 @@ known_things = st.fixed_dictionaries(
         "mirror_per_s": st.none() | st.floats(0, 1e12) | st.just(5e-324),
         "retention_ms": st.none() | times,
         "produced_ms": st.none() | times,
+        "produced": st.sampled_from(LagKind),
     }
 )
 

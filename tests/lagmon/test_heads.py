@@ -274,3 +274,37 @@ def test_as_long_as_there_is_room_the_times_are_those_of_all_looks(looks, order)
         expected = [reference.passed(offset) or (-1, False) for offset in range(-1, 51)]
         assert exact.tolist() == [sure for _, sure in expected]
         assert times.tolist() == [ms for ms, _ in expected]
+
+
+def known_of(heads, place, offset):
+    """Return when the record at or before an offset was written by its own word, -1 not known."""
+    return int(heads.records.around(places(place), longs(offset)).at_ms[0])
+
+
+def test_what_records_tell_is_forgotten_with_their_log():
+    heads = Heads()
+    heads.claim(3)
+    heads.note(places(0, 1, 2), longs(9, 9, 9), T)
+    heads.note_records(places(0, 1, 2), longs(3, 3, 3), longs(5, 5, 5), longs(T, T, T))
+    heads.note(places(0, 1), longs(5, 6), T + S)  # the record at 5 was cut off, and stayed
+    assert [known_of(heads, place, 4) for place in range(3)] == [-1, T, T]
+    heads.forget(places(1))
+    heads.release(places(2))
+    assert [known_of(heads, place, 4) for place in range(3)] == [-1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("first", "record", "at_ms", "known"),
+    [
+        (4, 4, T - S, T - S),
+        (4, 6, T - S, T - S),  # compacted from the start on
+        (5, 6, T - S, -1),  # not from the start
+        (2, 3, T - S, -1),  # before it
+        (4, 4, 5, -1),  # no time of this century
+    ],
+)
+def test_the_time_of_the_logs_first_record_is_kept_with_the_start(first, record, at_ms, known):
+    heads = looked((9, 0))
+    heads.note_starts(places(0), longs(4))
+    heads.note_records(places(0), longs(first), longs(record), longs(at_ms))
+    assert heads.start_at_ms.tolist() == [known]

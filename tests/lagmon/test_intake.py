@@ -209,6 +209,43 @@ def test_a_partition_that_no_topic_can_have_makes_no_places():
     assert len(intake.places.of("t")) == 2
 
 
+OF_SLOTS = st.lists(
+    st.tuples(
+        st.sampled_from(("g", "h")), st.sampled_from(("t", "u", "v")), st.integers(0, 1), st.booleans()
+    ),
+    max_size=40,
+)
+
+
+@given(OF_SLOTS)
+def test_hidden_positions_are_held_and_never_shown(records):
+    """Topic u is hidden of every group, t and v of none; a position that is taken away gives its slot back."""
+    intake = make()
+    intake.hidden = lambda _group, topic: topic == "u"
+    there = set()
+    for group, topic, partition, gone in records:
+        value = None if gone else encode_commit_value(3, 1)
+        intake.take([encode_commit_key(group, topic, partition)], [value], read_ms=5, live=True)
+        (there.discard if gone else there.add)((group, topic, partition))
+    slots = intake.slots
+    assert set(windows(intake)) == {one for one in there if one[1] != "u"}
+    assert slots.used == len(there)
+    for group in ("g", "h"):
+        held = slots.held_by(group)
+        assert {(group, *intake.places.name(int(slots.place[slot]))) for slot in held} == {
+            one for one in there if one[0] == group
+        }
+        assert [slots.shows(int(slots.group[slot])) for slot in held] == [
+            intake.places.name(int(slots.place[slot]))[0] != "u" for slot in held
+        ]
+        assert (slots.number(group) is None) == all(one[0] != group or one[1] == "u" for one in there)
+    every = list(slots.every_group())
+    assert len(dict(every)) == len(every)  # no number twice
+    assert {(slots.shows(number), name) for number, name in every} == {
+        (one[1] != "u", one[0]) for one in there
+    }
+
+
 def test_wanted_is_asked_anew_where_group_or_topic_change():
     intake = make(wanted=lambda group, topic: (group, topic) != ("g", "t"))
     keys = [encode_commit_key(*name, 0) for name in (("g", "t"), ("g", "u"), ("h", "t"), ("g", "t"))]

@@ -89,6 +89,22 @@ def test_traffic_that_stopped_between_two_looks_does_not_mislead():
     assert one.found() == (0, 0)
 
 
+def test_a_gap_is_proved_only_over_as_many_offsets_as_the_bounds_have_held_for():
+    one = Followed()
+    assert not one.bounds.proves(0, 10, 0, 10)
+    for _ in range(11):
+        one.one.write(100, copied=False)
+        one.copy(100)
+        one.wait(1)
+        one.commit()
+        one.wait(9)
+        one.look()
+    slot, width = one.one.slot(), 100  # the first look was bounded by the traffic that came behind it
+    assert one.bounds.proves(slot, width + 1, 1100, 2100)
+    assert not one.bounds.proves(slot, width, 1100, 2100)
+    assert not one.bounds.proves(slot, width + 1, 1100, 2101)
+
+
 def test_a_copy_that_lacks_records_begins_anew():
     one = Followed()
     one.one.write(100, copied=False)

@@ -158,6 +158,34 @@ def test_a_copy_that_lost_its_end_or_is_copied_anew_repeats(linked):
     assert "went back from offset 6000 to 100" in linked.verdict().sentence
 
 
+def test_what_retention_took_before_a_copy_that_stands_had_it_is_told_and_counted(linked):
+    stood = linked.ends["orders", 0]
+    linked.go(100, each=lambda: busy(linked, copied=()))
+    linked.starts = {("orders", 0): stood + 500, ("orders", 1): stood + 700}
+    linked.go(30, each=lambda: busy(linked, copied=()))
+    assert told(linked) == (Verdict.STALLED, Cause.OVERTAKEN)
+    lost = [(one.partition, one.records, one.first_offset) for one in linked.sight().findings]
+    assert lost == [(0, 500, stood), (1, 700, stood)]
+    assert linked.sight().findings[0].sentence.endswith("its copy on B ended at 6000.")
+    linked.go(60, each=lambda: busy(linked))
+    assert told(linked) == (Verdict.HEALTHY, None)
+    assert linked.flow.overtaken_total["orders"] == 1200
+
+
+@pytest.mark.parametrize("pause_s", [0, 300])
+def test_a_copy_that_keeps_up_with_a_short_log_lost_nothing(linked, pause_s):
+    linked.go(pause_s)
+    for _ in range(30):
+        linked.look(sides="b")
+        busy(linked)
+        linked.starts = {name: end - 5 for name, end in linked.ends.items()}
+        linked.now += S
+        linked.look(sides="a")
+        assert told(linked) == (Verdict.HEALTHY, None)
+        assert linked.sight().findings == ()
+        linked.now += 9 * S
+
+
 def test_an_empty_copy_of_a_log_that_does_not_begin_at_0_tells_nothing():
     one = Linked({"orders": 1})
     one.ends["orders", 0], one.starts["orders", 0] = 900, 500

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,11 @@ from lagmon.admin_intake import AdminIntake
 from lagmon.burrow_documents import listed_groups, status_document
 from lagmon.cluster import ClusterLag
 from lagmon.exposition_format import Form
+from lagmon.group_rows import partition_rows
 from lagmon.mirror_group import HOLD_MS, GroupProgress
-from lagmon.mirror_group_words import close_to
+from lagmon.mirror_group_words import close_to, none_of_topics
 from lagmon.mirror_orders import order_of
-from lagmon.orders import Orders
+from lagmon.orders import Orders, read_orders, write_orders
 from lagmon.telling import Telling
 from lagmon.words import Status
 from tests.lagmon.mirrors import NOW, Mirrored, S
@@ -317,7 +320,7 @@ def test_what_was_there_before_us_is_a_window_too():
 # --- groups that are not told of
 
 
-def orders():
+def orders(**topics):
     return Orders(
         socket=Path("x"),
         clients={},
@@ -329,6 +332,7 @@ def orders():
         log_level="info",
         log_format="text",
         mirrors=(order_of(Flow("A", "B"), lag_from="group", group="mm1-a"),),
+        **{key: PatternList(text) for key, text in topics.items()},
     )
 
 
@@ -338,12 +342,68 @@ def test_a_mirror_s_group_is_read_where_groups_leave_it_out_and_only_on_its_sour
     assert not told.wanted("B", "mm1-a", "orders")
     assert not told.wanted("A", "mm1-b", "orders")
     assert told.wanted("B", "billing", "orders")
-    assert (told.hidden("mm1-a"), told.hidden("billing")) == (True, False)
+    assert (told.hidden("mm1-a", "orders"), told.hidden("billing", "orders")) == (True, False)
+
+
+def test_topics_that_are_left_out_are_those_of_groups_and_not_of_mirrors():
+    told = orders(topics="orders.*, bills", topics_exclude=r"orders\.old")
+    for topic, shown in [("orders", True), ("orders.new", True), ("orders.old", False), ("x-orders", False)]:
+        assert told.wanted("A", "billing", topic) is shown
+        assert told.hidden("billing", topic) is not shown
+        assert told.wanted("A", "mm1-a", topic)
+        assert told.wanted("B", "mm1-a", topic) is False
+    assert told.wanted("A", "billing", None)  # on any
+    assert not told.wanted("A", "mm1-b", None)
+    assert not told.hidden("billing", None)
+    assert told.hidden("mm1-a", None)
+
+
+def test_orders_tell_the_process_of_the_topics():
+    said = {"burrow_names": {}, "groups": ".*", "groups_exclude": "", "per_partition": False}
+    said |= {"max_series": 1, "log_level": "info", "log_format": "text", "secrets": frozenset()}
+    told = read_orders({**write_orders({}, topics="a.*", topics_exclude="ab", **said), "socket": "x"})
+    assert [told.wanted("A", "g", topic) for topic in ("aa", "ab", "b")] == [True, False, False]
+    every = read_orders({**write_orders({}, **said), "socket": "x"})
+    assert every.wanted("A", "g", "b")
+
+
+def test_a_group_whose_topics_are_partly_left_out_tells_of_the_mirror_by_all_of_them():
+    one = Grouped({"orders": 2, "audit": 1}, group="mm1-a")
+    by = replace(orders(topics_exclude="audit"), groups_exclude=PatternList(""))  # its group is shown
+    one.a = one.flow.source = ClusterLag(wanted=partial(by.wanted, "A"), hidden=by.hidden)
+    one.progress = GroupProgress(one.flow)
+    one.a.note_topics({"orders": 2, "audit": 1, "__consumer_offsets": HOMES})
+    one.a.begin_commits(HOMES)
+    one.look()
+
+    def work():
+        for topic, partition in one.ends:
+            one.write(100, topic, partition)
+            one.commit("mm1-a", topic, partition)
+        one.commit("billing", "audit")
+        one.commit("billing", "orders")
+
+    one.go(60, each=work)
+    assert sorted(name for _, name in one.a.slots.groups()) == ["billing", "mm1-a"]
+    for group in ("billing", "mm1-a"):
+        rows, _ = partition_rows(one.a, one.a.see(one.now), group)
+        assert {row["topic"] for row in rows} == {"orders"}
+        document = status_document(one.a, "A", group, now_ms=one.now, every_partition=True)
+        assert {part["topic"] for part in document["partitions"]} == {"orders"}
+    assert listed_groups(one.a, now_ms=one.now, topic="audit") == []
+    telling = Telling({"A": one.a}, per_partition=True, max_series=100)
+    text = b"".join(telling.tell({"A": one.a.see(one.now)}, Form.PLAIN)).decode()
+    assert 'group="mm1-a",topic="orders",partition="1"' in text
+    assert "audit" not in text
+    assert set(one.progress._held) == {("orders", 0), ("orders", 1), ("audit", 0)}
+    assert (told(one), one.flow.groups) == ((Verdict.HEALTHY, None), ("mm1-a",))
 
 
 def test_a_hidden_group_is_not_among_groups_and_tells_of_the_mirror_all_the_same():
     one = Grouped()
-    one.a = one.flow.source = ClusterLag(wanted=lambda *_: True, hidden=lambda group: group == "mm1-a")
+    one.a = one.flow.source = ClusterLag(
+        wanted=lambda *_: True, hidden=lambda group, _topic: group == "mm1-a"
+    )
     one.progress = GroupProgress(one.flow)
     one.a.note_topics({"orders": 2, "__consumer_offsets": HOMES})
     one.a.begin_commits(HOMES)
@@ -361,6 +421,11 @@ def test_a_hidden_group_is_not_among_groups_and_tells_of_the_mirror_all_the_same
     assert "mm1-a" not in text
     assert told(one) == (Verdict.HEALTHY, None)
     assert one.flow.groups == ("mm1-a",)
+
+
+def test_a_group_that_has_a_number_for_what_is_hidden_too_is_named_once():
+    said = none_of_topics(order_of(Flow("A", "B"), lag_from="group", group="mm1"), ["mm1", "mm1"])
+    assert said.startswith("The group mm1 on A, by the pattern mm1: ")
 
 
 # --- names that come close

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -11,7 +12,7 @@ from fleet import series_lag
 from lagmon.exposition import Exposition
 from lagmon.exposition_format import Form
 from lagmon.mirror_pages import partition_page
-from lagmon.mirror_rows import flow_document
+from lagmon.mirror_rows import flow_document, row_document
 from lagmon.mirror_telling import MirrorTelling
 from tests.lagmon.mirrors import Mirrored
 
@@ -84,6 +85,63 @@ def test_retention_headroom_is_what_is_left_of_the_oldest_uncopied_record(flow):
     assert samples(flow)[key] == pytest.approx(100 - 31, abs=11)
     flow.flow.note_retention("orders", {"retention.ms": "100000", "cleanup.policy": "compact"})
     assert key not in samples(flow)
+
+
+HEADROOM = "replication_topic_retention_headroom_seconds", frozenset({**LABELS, "topic": "orders"}.items())
+
+
+@pytest.fixture
+def late():
+    """Give a mirror that stands at the first of 5,000 records which were there at the first look, a minute ago."""
+    one = Mirrored({"orders": 1})
+    one.write(5000, copied=False)
+    one.look()
+    one.go(60)
+    one.commit(to=1)
+    one.flow.note_retention("orders", {"retention.ms": "3600000"})
+    return one
+
+
+def headroom(one):
+    row = row_document(one.flow, one.sight(), one.slot())
+    return row["headroom_s"], row["headroom_from"]
+
+
+def found(one, *, first, age_s):
+    """Let the record at an offset be read that was written so long ago."""
+    at = np.array(one.a.places.of("orders"), np.int32)
+    first, at_ms = np.array([first]), np.array([one.now - age_s * 1000])
+    one.a.heads.note_records(at, first, first, at_ms)
+
+
+def test_what_was_there_at_the_first_look_is_not_told_as_written_then(late):
+    """The record may be of any age: a minute of the hour is gone at least, and perhaps all of it."""
+    assert headroom(late) == (3540.0, "by retention.ms, at most")
+    assert HEADROOM not in samples(late)
+    found(late, first=1, age_s=3000)
+    assert headroom(late) == (600.0, "by retention.ms and the record's own time")
+    assert samples(late)[HEADROOM] == 600
+    found(late, first=1, age_s=4000)
+    assert headroom(late) == (0.0, "by retention.ms")
+    assert samples(late)[HEADROOM] == 0
+
+
+def test_a_bound_of_nothing_is_told(late):
+    late.go(3600)
+    assert headroom(late) == (0.0, "by retention.ms")
+    assert samples(late)[HEADROOM] == 0
+
+
+def test_a_record_that_comes_after_the_one_that_was_read_is_as_old_as_the_line_says(late):
+    found(late, first=0, age_s=2060)
+    late.commit(to=2500)  # half of the way to the first look, a minute ago
+    assert headroom(late) == (pytest.approx(3600 - 1060, abs=1), "by retention.ms and the record's own time")
+
+
+def test_a_mirror_far_behind_asks_for_the_time_of_its_next_record(late):
+    late.sight()
+    late.go(10)
+    assert late.a.records_due(late.now) == [(late.a.places.of("orders")[0], 1)]
 
 
 def test_the_series_of_what_goes_go(flow):

@@ -170,6 +170,22 @@ def test_a_new_log_that_is_copied_before_its_id_is_read_and_then_left_alone_stay
     assert {row["reason"] for row in flow.flow_rows()} == {"caught_up"}
 
 
+def test_an_offset_past_all_that_a_quiet_old_log_held_is_of_the_new_one_at_once():
+    # The mirror goes on just before the new id is read, and nothing is written after that.
+    flow = Watched().run(60)
+    flow.goes = {"other"}
+    flow.run(40)
+    flow.remake_source(records=6040)
+    flow.now += 8 * S
+    for partition in (0, 1):
+        flow.target_ends["A.orders", partition] += 40
+        flow.commit(partition=partition)
+    flow.now += S
+    flow.look()
+    flow.run(20)
+    assert [one[3:] for one in lost(flow)] == [(6000, 0, 5999)] * 2
+
+
 @pytest.mark.parametrize("records", [0, 30_000])
 def test_the_last_offset_of_the_old_log_may_be_written_once_the_new_one_is_there(records):
     # Offsets each 60 s: what the mirror had copied of the old log by then is told with the next of them.
@@ -640,3 +656,30 @@ def test_sentences_about_one_say_one():
     assert alone.verdict().sentence.startswith("1 partition moves or has nothing to copy: ")
     alone.go(60, each=lambda: alone.write(10))
     assert "orders-0 reaches B, and the mirror has written no offset for it since" in alone.verdict().sentence
+
+
+def test_where_the_mirror_was_when_copies_went_is_kept_for_as_long_as_they_are_told(flow):
+    flow.remake_target()
+    flow.run(10)
+    assert len(flow.flow.losses.kept()[2]) == 2
+    flow.run(HELD_MS // S + 10)
+    assert flow.flow.losses.kept()[2] == {}
+
+
+def test_a_topic_made_anew_that_went_for_good_is_not_followed_for_ever(flow):
+    flow.goes = {"other"}
+    flow.remake_source(records=5)
+    flow.run(20)
+    assert flow.flow.losses.remade["orders"].open
+    flow.a.note_topics({"other": 1})
+    flow.ends = {("other", 0): flow.ends["other", 0]}
+    flow.ids["A"].pop("orders")
+    flow.run(HELD_MS // S + 10)
+    assert flow.flow.losses.remade  # it may have been left out of a list
+    names = {f"t{number}": 1 for number in range(MOST_IDS_GONE + 1)}
+    flow.a.note_topics({"other": 1, **names})
+    flow.flow.topics.note_source(flow.a.topics)
+    flow.flow.note_ids("A", dict.fromkeys(names, "first"), flow.now)
+    flow.a.note_topics({"other": 1})
+    flow.run(20)
+    assert flow.flow.losses.remade == {}

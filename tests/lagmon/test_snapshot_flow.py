@@ -436,3 +436,27 @@ def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
     again.look()
     again.sight()
     assert again.flow.overtaken_total["orders"] == 2 * (20300 - 500)
+
+
+def test_a_burst_after_a_pause_that_was_copied_while_we_were_away_lost_nothing():
+    one = Mirrored(flush_s=60.0)
+    one.look()
+    keeps_up(one, 367, first=1)
+    for _ in range(70):
+        one.now += 10 * S
+        one.look()
+        one.sight()
+    for partition in (0, 1):
+        one.write(3000, partition=partition)
+    one.starts = {name: end - 50 for name, end in one.ends.items()}
+    one.now += S
+    one.look()
+    one.sight()
+    assert one.flow.open_overtaken
+    one.now += 30 * S
+    for partition in (0, 1):
+        one.commit(partition=partition)
+    again = restarted(one)
+    again.look()
+    assert again.sight().findings == ()
+    assert again.flow.overtaken_total["orders"] == 0

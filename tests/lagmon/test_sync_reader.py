@@ -85,7 +85,8 @@ class Reading:
         numbers = list(range(self._at, self._at + len(new)))
         self._at += len(new)
         keys, values = ([one[part] for one in new] for part in (0, 1))
-        return Batch(keys, values, [int(SystemClock().wall_s() * 1000)] * len(new), numbers)
+        ends = {} if self._at < len(self._records) else {0: self._at}
+        return Batch(keys, values, [int(SystemClock().wall_s() * 1000)] * len(new), numbers, ends)
 
     def positions(self):
         return {0: self._at}
@@ -246,6 +247,17 @@ async def test_a_missing_right_is_told_until_it_is_granted(monkeypatch):
     assert not scene.flow.problem  # the flow is judged by something else
 
 
+async def test_a_right_that_was_granted_is_missing_no_more_though_nothing_is_there_to_be_read(monkeypatch):
+    scene = Scene(monkeypatch)
+    scene.cluster.make("one")
+    scene.cluster.refused = RefusedError(f"cluster A: describing {TOPIC} is refused: grant Describe on it")
+    with pytest.raises(RefusedError):
+        await scene.reader.run(asyncio.Event())
+    scene.cluster.refused = None
+    async with scene:
+        await eventually_async(lambda: not scene.reader.refused, 2)
+
+
 async def test_a_cluster_that_is_away_is_for_the_supervisor(monkeypatch):
     scene = Scene(monkeypatch)
     scene.cluster.refused = UnavailableError("cluster A: it cannot be reached")
@@ -280,6 +292,32 @@ async def test_a_flow_that_is_followed_by_its_syncs_is_told_how_far_it_is(monkey
         scene.look(scene.b, "A.orders", 150)
         await scene.goes_on("taken")
         assert scene.flow.read_to_ms == read_to_ms
+
+
+async def test_syncs_that_are_read_again_are_no_steps_back(monkeypatch):
+    async with Scene(monkeypatch, lag_from="offset-syncs") as scene:
+        scene.cluster.make("one")
+        for upstream in (100, 200, 300):
+            scene.cluster.write(upstream, upstream + 7)
+        windows = scene.flow.windows
+
+        def told():
+            slot = windows.slot("orders", 0)
+            return slot is not None and [int(one) for one in windows.rings.offset[slot] if one >= 0]
+
+        await eventually_async(lambda: told() and told()[-1] == 301, 10)
+        before = told()
+        scene.cluster.ids[TOPIC] = None  # as a broker that has just begun may say
+        await scene.goes_on("asked")
+        scene.cluster.ids[TOPIC] = "one"
+        await eventually_async(lambda: scene.cluster.opened == 2, 10)
+        await scene.goes_on("taken")
+        assert told() == before
+        scene.cluster.write(400, 407)
+        await eventually_async(lambda: told()[-1] == 401, 10)
+        scene.cluster.make("another")  # whose numbers begin again
+        scene.cluster.write(450, 457)
+        await eventually_async(lambda: told()[-1] == 451, 10)
 
 
 async def test_a_flow_that_is_followed_by_something_else_is_left_alone(monkeypatch):

@@ -12,7 +12,9 @@ from fleet.errors import UnavailableError
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
 from lagmon.group_rows import partition_rows
+from lagmon.record_due import OldReaders
 from lagmon.tail_looks import IDLE_LOOKS, MOST_TOLD, REFUSED_S, TailLooks
+from lagmon.time_lag import LagKind
 from lagmon.words import Reason
 from runtime.kafka.gaps import Found
 from runtime.kafka.translation import ClientSettings
@@ -232,3 +234,100 @@ def test_a_group_whose_next_records_are_deleted_is_not_told_that_there_was_nothi
         desk.looks.look()
     assert desk.gaps.asked == []
     assert desk.verdict()[:2] == (Reason.DELETED_UNREAD, 1)
+
+
+def old(offset=100, *, end=50_000):
+    """Return a cluster whose first partition ended there at all looks, and a group far behind on it."""
+    desk = Desk()
+    desk.ends[0] = end
+    desk.go(20)
+    desk.commit(offset)
+    return desk
+
+
+def lag_of(desk, group="g"):
+    sight = desk.lag.see(desk.now_s * S)
+    slot = int(desk.lag.slots.of(group)[0])
+    return float(sight.lag_s[slot]), LagKind(int(sight.lag_kind[slot]))
+
+
+def of_record(offset, age_s, partition=0):
+    """Return the answer that this is the next record, written so long before the beginning."""
+    place = ("t", partition)
+    return Found(records={place: offset}, times={place: (BEGAN_S - age_s) * S})
+
+
+def test_how_old_records_are_that_were_there_before_the_first_look_is_read_once():
+    desk = old()
+    assert lag_of(desk) == (10.0, LagKind.BOUND)  # since the first look
+    desk.gaps.answer = of_record(103, 7200)
+    desk.go(300)
+    assert desk.gaps.asked == [{("t", 0): 100}]
+    assert lag_of(desk) == (7200 + 320.0, LagKind.ESTIMATE)
+    assert desk.others.asked == []
+    (row,), _ = partition_rows(desk.lag, desk.lag.see(desk.now_s * S), "g")
+    assert (row["lag_s"], row["lag_s_kind"]) == (7520.0, "estimate")
+
+
+def test_a_record_that_a_look_at_an_end_finds_tells_its_time_too():
+    desk = standing()
+    desk.gaps.answer = of_record(101, 7200)
+    desk.go(60)
+    assert desk.gaps.asked == [{("t", 0): 100}]
+    assert lag_of(desk)[1] is LagKind.ESTIMATE
+
+
+def test_a_verdict_is_made_from_what_was_seen_and_not_from_what_a_producer_says():
+    desk = old()
+    desk.gaps.answer = of_record(100, 7200)
+    desk.go(20)
+    with_time = desk.verdict()[0]
+    other = old()
+    other.go(20)
+    assert with_time is other.verdict()[0] is Reason.ONE_COMMIT
+
+
+def test_a_record_of_a_topic_that_may_not_be_read_stays_a_bound_and_is_tried_again_later():
+    desk = old()
+    desk.gaps.answer = Found(refused={"t": "cluster A: reading the end of t failed: not authorised."})
+    desk.go(300)
+    assert len(desk.gaps.asked) == 1
+    assert "how old records are that were there before the first look is not known" in desk.looks.problem
+    assert lag_of(desk) == (310.0, LagKind.BOUND)
+    desk.gaps.answer = of_record(100, 7200)
+    desk.go(int(REFUSED_S))
+    assert len(desk.gaps.asked) == 2
+    assert lag_of(desk)[1] is LagKind.ESTIMATE
+
+
+def test_what_groups_stand_at_is_not_looked_at_while_their_commits_are_still_read():
+    desk = old()
+    desk.lag.begin_commits(2)  # of the second partition of __consumer_offsets nothing is known
+    desk.commit(100)
+    desk.go(60)
+    assert desk.gaps.asked == []
+
+
+def test_a_topic_that_went_away_during_the_look_leaves_nothing():
+    desk = old()
+    look = desk.gaps.look
+
+    def gone(starts):
+        desk.lag.note_topics({"u": 2})  # takes the places
+        return look(starts)
+
+    desk.gaps.answer, desk.gaps.look = of_record(100, 7200), gone
+    desk.looks.look()
+    assert len(desk.gaps.asked) == 1
+    assert len(desk.lag.heads.records) == 0
+
+
+def test_a_mirror_that_stands_is_looked_at_where_nobody_ever_committed():
+    desk = Desk()
+    desk.ends[0] = 50_000
+    desk.go(20)
+    desk.lag.begin_commits(1)  # and of no partition is anything read
+    place = np.array(desk.lag.places.of("t")[:1], np.int32)
+    desk.lag.mirrors_stand["A->B"] = OldReaders(place, np.array([7]))
+    desk.looks.look()
+    assert desk.gaps.asked == [{("t", 0): 7}]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lagmon.heads import Heads
-from lagmon.time_lag import LagKind, lag_s
+from lagmon.time_lag import LagKind, lag_s, written
 from tests.lagmon.every_look import EveryLook
 from tests.lagmon.test_heads import GREATEST, S, T, longs, looked, places
 
@@ -73,6 +73,103 @@ def test_each_rule_with_the_log_starts_timestamp(offset, expected):
 )
 def test_a_log_start_that_proves_nothing_is_left_out(start, start_at_ms):
     assert lag(with_start(start, start_at_ms), 20) == (60.0, LagKind.BOUND)
+
+
+HOUR = 3600 * S
+
+
+def with_records(*found, start=None):
+    """Return heads that saw 1,000 at T and 2,000 ten seconds later; records are (from, offset, ms before T)."""
+    heads = looked((1000, 0), (2000, 10 * S))
+    if start is not None:
+        heads.note_starts(places(0), longs(start))
+    for first, offset, before_ms in found:
+        heads.note_records(places(0), longs(first), longs(offset), longs(T - before_ms))
+    return heads
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [
+        (99, (HOUR / S + 60, LagKind.BOUND)),  # as old as what comes behind it, at least
+        (100, (HOUR / S + 60, LagKind.ESTIMATE)),
+        (120, (HOUR / S + 60, LagKind.ESTIMATE)),  # there is no other record in between
+        (340, (2700 + 60, LagKind.ESTIMATE)),  # a quarter of the way to the oldest look
+        (780, (900 + 60, LagKind.ESTIMATE)),
+        (1000, (59.995, LagKind.EXACT)),
+    ],
+)
+def test_a_records_own_time_is_told_and_what_is_behind_it_by_the_line(offset, expected):
+    assert lag(with_records((100, 120, HOUR)), offset) == expected
+
+
+def test_between_two_records_it_is_the_line_between_them():
+    heads = with_records((100, 100, HOUR), (500, 500, HOUR // 2))
+    assert lag(heads, 300) == (2700 + 60, LagKind.ESTIMATE)
+    assert lag(heads, 750) == (900 + 60, LagKind.ESTIMATE)
+
+
+def test_who_stands_before_a_record_has_not_read_an_older_one_behind_it_either():
+    heads = with_records((100, 100, HOUR // 4), (200, 200, HOUR // 8), (500, 500, HOUR))
+    for offset in (100, 200, 300, 500):
+        assert lag(heads, offset) == (3600 + 60, LagKind.ESTIMATE)
+
+
+@pytest.mark.parametrize("before_ms", [-1, T, T - 1, T - 1_790_000_000, T + 1, -(2**62)])
+def test_a_time_that_no_record_can_have_is_no_fact(before_ms):
+    """Later than our look at it, of 1970, or none."""
+    assert lag(with_records((100, 100, before_ms)), 100) == (60.0, LagKind.BOUND)
+
+
+def test_a_reader_whose_records_are_gone_is_as_far_behind_as_the_first_that_is_left_at_least():
+    heads = with_records((300, 300, HOUR), start=300)
+    assert lag(heads, 20) == (3660.0, LagKind.BOUND)
+    assert lag(heads, 300) == (3660.0, LagKind.ESTIMATE)
+    # The start has gone on since, and its first record was not looked at again: the line.
+    heads.note_starts(places(0), longs(650))
+    assert lag(heads, 20) == (1800 + 60, LagKind.ESTIMATE)
+
+
+def test_after_a_restart_a_record_at_the_start_is_known_by_its_time_still():
+    before = with_records((300, 300, HOUR), start=300)
+    assert lag(Heads.of(before.state()), 300) == (3660.0, LagKind.ESTIMATE)
+
+
+def away():
+    """Return heads that saw 100 at T, and 200 an hour later, after we were away."""
+    before = looked((100, 0))
+    heads = Heads()
+    heads.claim(1)
+    heads.take_up(places(0), before.state())
+    heads.note(places(0), longs(200), T + HOUR)
+    return heads
+
+
+def test_what_came_while_nobody_looked_is_as_old_as_the_look_after_it_at_least():
+    heads = away()
+    assert lag(heads, 150, T + HOUR + 60 * S) == (60.0, LagKind.BOUND)
+    assert lag(heads, 99, T + HOUR + 60 * S) == (3660.0, LagKind.BOUND)
+
+
+def test_what_came_while_nobody_looked_is_known_by_its_own_time():
+    heads = away()
+    heads.note_records(places(0), longs(150), longs(150), longs(T + HOUR // 2))
+    assert lag(heads, 150, T + HOUR + 60 * S) == (1860.0, LagKind.ESTIMATE)
+    assert lag(heads, 151, T + HOUR + 60 * S) == (60.0, LagKind.BOUND)
+
+
+def test_when_a_record_was_written_is_told_with_what_that_is_worth():
+    heads = with_records((100, 120, HOUR))
+    offsets = longs(99, 110, 1000, 2000, -1)
+    at_ms, kinds = written(heads, np.zeros(5, np.int32), offsets)
+    assert (at_ms - T).tolist() == [-HOUR, -HOUR, 5, -1 - T, -1 - T]
+    assert kinds.tolist() == [
+        LagKind.BOUND,
+        LagKind.ESTIMATE,
+        LagKind.EXACT,
+        LagKind.NONE,
+        LagKind.NONE,
+    ]
 
 
 def test_nothing_known_is_no_answer_and_not_zero():
@@ -149,16 +246,19 @@ any_time = st.one_of(any_long, st.integers(T - 10**6, T + 10**6))
 @given(
     st.lists(st.tuples(any_long, any_time), max_size=45),
     st.tuples(any_long, any_time),
+    st.lists(st.tuples(st.integers(0, GREATEST), st.integers(0, GREATEST), any_time), max_size=8),
     st.lists(any_long, min_size=1, max_size=20),
     any_time,
 )
 @settings(deadline=None, max_examples=300)
-def test_whatever_is_told_the_answer_is_a_number_that_is_not_negative(looks, start, offsets, now_ms):
+def test_whatever_is_told_the_answer_is_a_number_that_is_not_negative(looks, start, records, offsets, now_ms):
     heads = Heads()
     heads.claim(1)
     for end, at_ms in looks:
         heads.note(places(0), longs(end), at_ms)
     heads.note_starts(places(0), longs(start[0]), longs(start[1]))
+    for one, other, at_ms in records:
+        heads.note_records(places(0), longs(min(one, other)), longs(max(one, other)), longs(at_ms))
     offsets = sorted(offsets)
     seconds, kinds = lag_s(heads, np.zeros(len(offsets), np.int32), longs(*offsets), now_ms)
     assert np.isfinite(seconds).all()
@@ -172,9 +272,10 @@ def test_whatever_is_told_the_answer_is_a_number_that_is_not_negative(looks, sta
     st.lists(st.tuples(st.integers(1, 40 * S), st.integers(0, 5)), min_size=1, max_size=60),
     st.integers(0, 40),
     st.integers(0, 10**6),
+    st.lists(st.tuples(st.integers(0, 49), st.integers(0, 5), st.integers(-(10**5), 10**6)), max_size=8),
 )
 @settings(deadline=None)
-def test_who_is_further_behind_in_records_is_not_less_behind_in_seconds(looks, start, start_age_ms):
+def test_who_is_further_behind_in_records_is_not_less_behind_in_seconds(looks, start, start_age_ms, records):
     heads, every, at_ms, end = Heads(), EveryLook(), T, 50
     heads.claim(1)
     for pause_ms, step in looks:
@@ -182,10 +283,12 @@ def test_who_is_further_behind_in_records_is_not_less_behind_in_seconds(looks, s
         heads.note(places(0), longs(end), at_ms)
         every.note(end, at_ms)
     heads.note_starts(places(0), longs(start), longs(T - start_age_ms))
+    for first, more, age_ms in records:
+        heads.note_records(places(0), longs(first), longs(first + more), longs(T - age_ms))
     offsets = np.arange(end + 2)
     seconds, kinds = lag_s(heads, np.zeros(len(offsets), np.int32), offsets, at_ms)
     assert (np.diff(seconds) <= 0).all()
     assert seconds[end] == 0
     for offset, second, kind in zip(offsets.tolist(), seconds.tolist(), kinds.tolist(), strict=True):
-        if kind == LagKind.BOUND and offset >= start:  # at least: never more than by every look
+        if kind == LagKind.BOUND and offset >= start and not records:  # never more than by every look
             assert second <= (at_ms - every.passed(offset)[0]) / 1000

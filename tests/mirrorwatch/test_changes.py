@@ -72,6 +72,12 @@ def changes(tmp_path, before, after):
         ),
         (
             {"lag": "{commits: topic}"},
+            {"lag": "{commits: topic, topics: 'shop-.*', topics_exclude: shop-old}"},
+            Changes(settings=("lag.topics", "lag.topics_exclude")),
+            [],
+        ),
+        (
+            {"lag": "{commits: topic}"},
             {"lag": "{commits: topic}", "flows": {**BOTH, "A->B": "{lag_from: offset-syncs}"}},
             Changes(followed=("A->B",)),
             [],

@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from fleet.connect_config_kinds import Connector, Task
+from fleet.connect_states import MOST_TASKS
+from fleet.wire_status import MAX_TRACE_CHARS, TaskState
 from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.connect_looks import look_of
 from mirrorwatch.connect_watching import LOOK_S, REFUSED_S, STALE_S, WHERE, ConnectWatch
+from runtime.channel import MAX_TEXT_BYTES
 from tests.mirrorwatch.test_config_connect import BOTH, RECORDED, chosen, recorded
 from tests.runtime.fake_clock import FakeClock
 
@@ -111,6 +117,13 @@ async def test_a_failed_task_is_evidence_with_its_reason_and_no_secret_in_it(sce
     assert scene.said == {}
 
 
+async def test_a_secret_shows_not_even_in_part_where_a_trace_is_cut(scene):
+    long = "x" * (MAX_TRACE_CHARS - len("hunter2")) + "hunter2secret"
+    scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "FAILED", "trace": long}
+    await scene.look()
+    assert trace_of(scene) == "x" * (MAX_TRACE_CHARS - len("hunter2")) + "***"
+
+
 async def test_one_that_is_paused_or_of_another_kind_is_told_in_the_words_of_the_start(scene):
     scene.states["mirror-source"]["connector"]["state"] = "PAUSED"
     scene.states["mirror-heartbeat"]["connector"]["state"] = "FAILED"
@@ -146,6 +159,11 @@ async def test_a_connector_that_is_gone_is_told_until_it_is_there_again(scene):
             lambda: web.Response(status=409),
             LOOK_S,
             "URL is sharing out its connectors anew (HTTP 409): try again",
+        ),
+        (
+            lambda: web.Response(status=429),
+            LOOK_S,
+            "URL answered with HTTP 429: Connect, or a proxy before it, is in trouble",
         ),
         (
             lambda: web.Response(text="<html>", content_type="text/html"),
@@ -204,6 +222,51 @@ async def test_another_configuration_is_looked_at_at_once_and_what_was_told_is_t
     assert scene.said == {}
     assert list(scene.told[-1].flows) == ["A->B"]
     working.cancel()
+
+
+async def test_the_same_configuration_read_while_a_task_has_failed_changes_nothing(scene):
+    scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "FAILED", "trace": "Bad login"}
+    await scene.look()
+    said, told = dict(scene.said), len(scene.told)
+    assert said
+    source = next(one for one in scene.config.connectors if one.name == "mirror-source")
+    failed = replace(source, tasks=(Task(0, "FAILED"), *source.tasks[1:]))
+    assert failed != source
+    read = tuple(failed if one is source else one for one in scene.config.connectors)
+    scene.watch.use(replace(scene.config, connectors=read))
+    assert (scene.said, len(scene.told)) == (said, told)
+
+
+async def test_since_when_a_task_has_failed_is_known_whatever_came_between(scene):
+    scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "FAILED", "trace": "Bad login"}
+    await scene.look()
+    first_ms = scene.told[-1].at_ms
+    scene.clock.advance(STALE_S + 1)
+    scene.other = lambda: web.Response(status=503)
+    await scene.look()
+    assert scene.told[-1].flows == {}  # for that long it was away
+    scene.other = None
+    await scene.look()
+    rows = [[0, "FAILED", "Bad login", first_ms]]  # what runs is no evidence, and not handed on
+    assert scene.told[-1].document()["flows"] == {"A->B": {"connector": "mirror-source", "states": rows}}
+    assert scene.told[-1].at_ms > first_ms
+    scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "RUNNING"}
+    await scene.look()
+    scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "FAILED", "trace": "Bad login"}
+    scene.clock.advance(30)
+    await scene.look()
+    ((*_, since_ms),) = scene.told[-1].document()["flows"]["A->B"]["states"]
+    assert since_ms == scene.told[-1].at_ms
+
+
+def test_whatever_an_address_tells_of_tasks_can_be_handed_on():
+    letter = "\N{PILE OF POO}"  # twelve bytes, as JSON has it
+    failed = [TaskState("mirror", task, "FAILED", MAX_TRACE_CHARS * letter) for task in range(MOST_TASKS)]
+    told = {"mirror": tuple(failed)}
+    mirror = Connector("mirror", {"connector.class": "MirrorSourceConnector", "source.cluster.alias": "A"})
+    look = look_of([mirror], told, at_ms=5, since_ms={})
+    assert len(look.document()["flows"]["A->target"]["states"]) == MOST_TASKS
+    assert len(json.dumps(look.document())) < MAX_TEXT_BYTES / 10
 
 
 async def test_what_was_asked_for_another_configuration_is_not_told(scene):

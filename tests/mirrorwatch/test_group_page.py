@@ -37,7 +37,7 @@ from tests.mirrorwatch.monitored import Monitored
 
 READING = Progress(partitions=50, total_records=2000, read_records=500, began_at=1.0)
 LONG = "x" * 32_000 + views.HOSTILE
-ODD = [views.HOSTILE, "a/b", "..", ".", "", "ü%2F", "a b?c#d", LONG]
+ODD = [views.HOSTILE, "a/b", "..", ".", "", "ü%2F", "a b?c#d", "two\n\tlines", LONG]
 
 
 @pytest.fixture
@@ -134,7 +134,8 @@ async def test_a_group_of_any_name_is_led_to_and_inert(client, monitored, group)
     address = next(a["href"] for a in listed.all("a") if a["href"].startswith("/groups/B/"))
     for markup in (listed, await drawn(client, address)):
         assert "STOP" in markup.text
-        assert ShownName.of(group).text.replace("\u202e", "\ufffd")[:79] in markup.text.replace("  ", " ")
+        shown = ShownName.of(group).text.replace("\u202e", "\ufffd")[:79]
+        assert " ".join(shown.split()) in markup.text
         assert [script["src"][:15] for script in markup.all("script")] == ["/static/page.js"]
         for tag, attributes in markup.elements:
             assert tag != "style"
@@ -151,6 +152,19 @@ async def test_the_list_shows_the_worst_first_with_why(client):
     assert "1 ERR, 1 STOP, 1 WARN, 1 OK orders 3: 89550 records before offset 100000" in markup.text
     assert "✓ OK shipping A 270 5 s 1 OK The group moves" in markup.text
     assert "What the words mean" in markup.text
+
+
+async def test_the_list_says_which_groups_are_not_in_it(client, monitored):
+    markup = await drawn(client, "/groups")
+    assert "no offsets" not in markup.text
+    membership = monitored.watches["B"].lag.membership
+    for group, protocol_type in [("a", "connect"), ("b", "connect"), (views.HOSTILE, views.HOSTILE)]:
+        membership.note_kind(group, protocol_type)
+    markup = await drawn(client, "/groups")
+    assert "B: 2 groups of Kafka Connect and 1 group of another kind commit no offsets here." in markup.text
+    assert "no offsets" not in (await drawn(client, "/groups?cluster=A")).text
+    document = await (await client.get("/api/v1/groups")).json()
+    assert document["other_groups"] == {"A": {}, "B": {"connect": 2, "other": 1}}
 
 
 async def test_a_search_that_finds_nothing_says_so_and_leads_back(client):

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from fleet.errors import UnavailableError
+from fleet.errors import MalformedError, UnavailableError
 from fleet.vocabulary import Verdict
 from lagmon import snapshot_store
 from mirrorwatch import lagging
@@ -47,12 +47,23 @@ def config_of(folder, **sections):
         ({"clusters": {**AWAY, "B": "127.0.0.1:2"}}, False),
         ({"lag": "{commits: admin}"}, False),
         ({"lag": "{commits: topic, groups: 'shop-.*'}"}, False),
+        ({"lag": "{commits: topic, topics: 'shop-.*'}"}, False),
+        ({"lag": "{commits: topic, topics_exclude: 'shop-.*'}"}, False),
+        ({"lag": "{commits: topic, topics: '.*', topics_exclude: ''}"}, True),
         ({"lag": "{commits: topic, per_partition: true}"}, False),
     ],
 )
 def test_what_the_process_works_by(tmp_path, sections, same):
     before, after = lag_orders(config_of(tmp_path)), lag_orders(config_of(tmp_path, **sections))
     assert (before == after) is same
+
+
+def test_topics_that_are_left_out_are_told_to_the_process_and_change_no_flow(tmp_path):
+    before = lag_orders(config_of(tmp_path))
+    after = lag_orders(config_of(tmp_path, lag="{commits: topic, topics: 'a.*', topics_exclude: 'ab'}"))
+    assert [before.told[key] for key in ("topics", "topics_exclude")] == [".*", ""]
+    assert [after.told[key] for key in ("topics", "topics_exclude")] == ["a.*", "ab"]
+    assert after.flows == before.flows
 
 
 def test_off_is_no_orders(tmp_path):
@@ -197,6 +208,16 @@ async def test_off_and_on_again(played, tmp_path):
     assert OFF == "the lag monitor is off: lag.commits in the configuration says so"
 
 
+async def test_what_was_complained_of_is_no_problem_any_more_once_it_is_off(played, tmp_path):
+    await played.store.close()  # so that what it knows at its end cannot be written
+    use(played, tmp_path, lag="{commits: 'off'}")
+    async with asyncio.timeout(WITHIN_S):
+        while True:
+            if worker(played).heard[-1] == "end" and not played.said:
+                break
+            await asyncio.sleep(0.01)
+
+
 async def test_what_is_told_by_orders_that_hold_no_more_is_not_believed(played, tmp_path):
     taken = []
     played.lagging._book.take = lambda documents, **_: taken.extend(one["flow"] for one in documents)
@@ -271,6 +292,35 @@ async def test_each_process_is_told_once_what_connect_says_and_every_later_look(
     await begun(played, 2)
     await told(3)
     await told(3)
+
+
+async def test_what_connect_says_cannot_be_told_and_the_flows_are_asked_all_the_same(played):
+    real, asked = worker(played).ask, []
+
+    async def ask(question, **details):
+        asked.append(question)
+        if question == "connect_states":
+            raise UnavailableError("it ended before its answer did")
+        return await real(question, **details)
+
+    worker(played).ask = ask
+    played.lagging.note_states(ConnectLook(1))
+    for _ in range(2):
+        await played.lagging._look()
+    assert asked.count("flows") == asked.count("connect_states") >= 2
+
+
+async def test_an_answer_that_is_none_is_told_and_does_not_end_the_looks(played):
+    async def ask(_question, **_details):
+        raise MalformedError("A question or a head is not JSON.")
+
+    worker(played).ask = ask
+    await played.lagging._look()
+    assert "not JSON" in played.said[f"{WHAT}: flows"]
+    assert played.lagging.evidence("A->B").verdict is Verdict.UNKNOWN
+    del worker(played).ask
+    await played.lagging._look()
+    assert played.said == {}
 
 
 async def test_a_hang_up_is_the_services_and_ends_no_process_of_it(desk):

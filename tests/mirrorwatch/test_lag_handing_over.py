@@ -109,11 +109,10 @@ async def test_looks_at_a_cluster_that_is_away_are_counted_and_none_was_ever_wel
     await desk.up()
 
     def least_failed():
-        errors = desk.lagging.collected.get("errors", {})
-        return min((one["positions"] for one in errors.values()), default=0)
+        return min(desk.lagging.collected(alias)["errors"]["positions"] for alias in "AB")
 
     await eventually_async(lambda: least_failed() >= 2, WITHIN_S, every_s=0.1)
-    assert desk.lagging.collected["last_success_at"] == {"A": {}, "B": {}}
+    assert [desk.lagging.collected(alias)["last_success_at"] for alias in "AB"] == [{}, {}]
 
 
 async def test_what_was_known_outlives_a_process_that_is_killed(desk, monkeypatch):

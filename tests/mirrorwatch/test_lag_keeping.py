@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import stat
+import tempfile
 
 import pytest
 import sqlalchemy as sa
@@ -198,3 +200,24 @@ async def test_a_process_that_does_not_tell_in_time_does_not_hold_up_the_end(des
 
     await one.keep(ask, stopping)
     assert desk.said.events == ["the lag monitor was too slow to tell what it knew at the end"]
+
+
+async def test_a_folder_that_was_tidied_away_is_made_again(desk):
+    one = desk()
+    await one.take(Process(**{"cluster:A": b"x"}).ask)
+    one.path.parent.rmdir()
+    assert await handed(one) == {"cluster:A": b"x"}
+    assert desk.said.problems == {}
+
+
+async def test_where_there_is_no_room_for_it_nothing_is_handed_over_and_that_is_told(desk, monkeypatch):
+    def full(*_where):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    one = desk()
+    await one.take(Process(**{"cluster:A": b"x"}).ask)
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    assert await one.hand_over() == ""
+    assert "No space left on device: the lag monitor begins anew" in desk.said.problems[WHERE]
+    monkeypatch.undo()
+    assert await one.hand_over() == str(one.path)

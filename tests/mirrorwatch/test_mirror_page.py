@@ -11,7 +11,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from fleet.errors import UnavailableError
+from lagmon.headroom import How
 from lagmon.mirror_answers import MirrorAnswers
+from mirrorwatch.mirror_page import _headroom
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_mirrors import mirror_routes
@@ -20,6 +22,19 @@ from tests.mirrorwatch import views
 from tests.mirrorwatch.markup import Markup
 
 HOSTILE = "<b onclick=x>"
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        (How.BY_RETENTION, "59 min"),
+        (How.BY_SPEED, "59 min"),
+        (How.BY_RECORD_TIME, "about 59 min"),
+        (How.AT_MOST, "at most 59 min"),
+    ],
+)
+def test_seconds_of_headroom_that_are_no_more_than_a_bound_are_never_shown_as_more(how, text):
+    assert _headroom({"headroom_s": 3540.0, "headroom_from": str(how), "headroom_records": 5}) == text
 
 
 class Monitor:
@@ -89,6 +104,16 @@ async def test_a_flow_is_shown_partition_by_partition_with_its_numbers(client, f
     assert len((await drawn(client, following)).all("tr")) == 24
     ids = [attributes["id"] for _, attributes in markup.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
+
+
+async def test_partitions_that_are_not_well_are_not_called_moving(client, flow):
+    assert "How it moves" in (await drawn(client, "/flows/A-%3EB/offsets")).text
+    flow.write(10, "wide", 7)  # where the mirror has written no offset yet: the flow is well meanwhile
+    flow.look()
+    markup = await drawn(client, "/flows/A-%3EB/offsets")
+    assert "healthy: A → B" in markup.text
+    assert "UNKNOWN wide 7" in markup.text
+    assert "The worst partitions" in markup.text
 
 
 async def test_names_stay_names(client):

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from tests.eventually import eventually
 
@@ -65,14 +65,24 @@ def census(source: Broker, target: Broker, topic: str, *, alias: str = "A") -> C
     return Census(read_all(source, topic), read_all(target, f"{alias}.{topic}"))
 
 
+def _watermarks(consumer: Consumer, place: TopicPartition) -> tuple[int, int]:
+    """Return where a log begins and ends; a broker that was thawed or restarted leads again after a moment."""
+
+    def look() -> tuple[int, int] | None:
+        try:
+            found: tuple[int, int] = consumer.get_watermark_offsets(place, timeout=10)
+        except KafkaException:
+            return None
+        return found
+
+    return eventually(look, 30, what=f"ends of {place}", every_s=0.2)
+
+
 def read_all(broker: Broker, topic: str) -> list[Copy]:
     consumer = Consumer({**broker.client_properties(), "group.id": "census", "log_level": 0})
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-        ends = {
-            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)
-            for number in partitions
-        }
+        ends = {number: _watermarks(consumer, TopicPartition(topic, number)) for number in partitions}
         waiting = {number: high for number, (low, high) in ends.items() if high > low}
         consumer.assign([TopicPartition(topic, number, ends[number][0]) for number in waiting])
         found: list[Copy] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -16,10 +17,14 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, To
 from deploy.local.broker import Broker
 from deploy.local.topics import admin_client, create_topic, delete_topic
 from tests.eventually import eventually
+from tests.mirrorwatch.markup import Markup
 from tests.real.service_process import ServiceProcess
 
 PARTITIONS = 2
 DEADLINE_S = 90
+LONGEST_NAME_BYTES = 32_767  # Kafka's protocol has no longer string in the key of a commit
+LONGEST_LABEL_BYTES = 256
+ODD = "<script>document.title='taken'</script>\"'&\\\t\u202e/../?id=1#%2F \u00e9\U0001f98a"
 
 
 class Reader:
@@ -179,6 +184,47 @@ def test_only_what_was_committed_counts(asked, topic_name):
     member.close()
 
 
+def test_groups_of_32_kb_and_of_odd_characters_are_told_everywhere(asked, topic_name):
+    topic, brand = topic_name("t"), topic_name("g")
+    longest = brand + "x" * (LONGEST_NAME_BYTES - len(brand))
+    digest = hashlib.sha256(longest.encode()).hexdigest()[:20]
+    labels = {longest: f"{longest[: LONGEST_LABEL_BYTES - 21]}~{digest}", brand + ODD: brand + ODD}
+    create_topic(asked.client, topic, partitions=PARTITIONS)
+    asked.write(topic, 10)
+    admin, places = admin_client(asked.client), [TopicPartition(topic, 0, 4)]
+    for group in labels:
+        admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(30)
+    for group, label in labels.items():
+        assert asked.becomes(group, None, lag_records=6)["group"] == group
+        for what in ("lag", "status"):
+            code, told = asked.burrow(f"/A/consumer/{quote(group, safe='')}/{what}")
+            assert (code, told["status"]["group"], told["status"]["totallag"]) == (200, group, 6)
+        assert asked.service.metric("group_lag_records", kafka_cluster="A", group=label) == 6
+        place = {"topic": topic, "partition": "0"}
+        assert (
+            asked.service.metric("group_partition_lag_records", kafka_cluster="A", group=label, **place) == 6
+        )
+    assert set(labels) <= set(asked.burrow("/A/consumer")[1]["consumers"])
+    status, page = asked.service.get(f"/groups?search={brand}")
+    listed = Markup(page)
+    links = [one["href"] for one in listed.all("a") if one["href"].startswith("/groups/A/")]
+    assert (status, len(links)) == (200, 2)
+    of_id = [link for link in links if "?id=" in link]
+    assert len(of_id) == 1  # a browser's address holds no 32 KB
+    found = {}
+    for link in links:
+        status, page = asked.service.get(link)
+        assert status == 200
+        found[json.loads(asked.service.get("/api/v1" + link)[1])["group"]] = Markup(page)
+    assert found.keys() == labels.keys()
+    for markup in (listed, *found.values()):
+        assert [script["src"].partition("?")[0] for script in markup.all("script")] == ["/static/page.js"]
+        assert brand in markup.text
+        assert "\u202e" not in markup.text  # it would turn what follows around
+    assert "<script>document.title='taken'</script>" in found[brand + ODD].text
+    asked.service.end()
+
+
 def test_a_group_and_a_topic_that_go_away_are_forgotten(asked, topic_name):
     kept, gone, group, other = (topic_name(word) for word in ("kept", "gone", "g", "h"))
     for topic in (kept, gone):
@@ -262,7 +308,8 @@ def test_a_cluster_where_nobody_ever_committed_and_its_restart(kafka_pair, no_mi
 
         eventually(lambda: commits() == [0, 0], DEADLINE_S, what="both commits", every_s=0.5)
         fresh.restart()
-        admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(60)
+        anew = admin_client(client)  # the other one may wait for an answer on the connection that went
+        anew.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(60)
         eventually(lambda: commits() == [0, 0, 0], DEADLINE_S, what="the third one and no other", every_s=0.5)
         last = f"/api/v1/groups/X/{group}"
         try:

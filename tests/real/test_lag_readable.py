@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 
 from deploy.local.topics import admin_client, create_topic
@@ -16,6 +17,22 @@ from tests.real.test_lag_groups import DEADLINE_S, asked  # noqa: F401 - a fixtu
 TOLD_DUE_S = (TOPICS_EVERY + 4) * 1.1 * LOOK_S + 30
 COMPACTED_DUE_S = 180  # the broker's cleaner begins every 15 s, and has one thread
 STOP_DUE_S = 60 + 30  # when a group that stands would be called STOP at the latest, with two looks
+
+
+OLD_RECORDS, OLD_STEP_MS = 5000, 1000  # written 1 s apart by their own words, the last an hour ago
+
+
+@pytest.fixture
+def old_topic(kafka_pair, topic_name):
+    """Give a topic whose records are older than the service, and when each was written, epoch ms."""
+    topic, client = topic_name("old"), kafka_pair.a.client_properties()
+    create_topic(client, topic, partitions=1)
+    first_ms = int(time.time() * 1000) - 3600_000 - OLD_RECORDS * OLD_STEP_MS
+    producer = Producer(client)
+    for number in range(OLD_RECORDS):
+        producer.produce(topic, b"%d" % number, partition=0, timestamp=first_ms + number * OLD_STEP_MS)
+    assert producer.flush(30) == 0
+    return topic, lambda offset: first_ms + offset * OLD_STEP_MS
 
 
 def committed(client, group, topic, partition, offset):
@@ -139,3 +156,26 @@ def test_markers_aborted_and_compacted_records_are_no_lag(asked, topic_name):  #
         every_s=0.5,
     )
     assert more["lag_records"] == 2  # the record, and the marker that was not looked at yet
+
+
+def test_how_far_behind_a_group_is_that_stands_before_all_looks_is_read_from_its_next_record(
+    old_topic,
+    asked,  # noqa: F811
+    topic_name,
+):
+    """The service begins when the records are there: without their own times it knows no more than its own age."""
+    (topic, written_ms), group = old_topic, topic_name("late")
+    committed(asked.client, group, topic, 0, 1000)
+    told = becomes_told(asked, group, lag_s_kind="estimate", lag_records=OLD_RECORDS - 1000)
+    assert told["lag_s"] == pytest.approx(time.time() - written_ms(1000) / 1000, abs=30)
+    # It goes on, by far more than an eighth of the way, and the next record there is read: by the line to the
+    # first look, at which the log ended at 5,000, it would be about 3,800 s instead of 5,600.
+    committed(asked.client, group, topic, 0, 3000)
+
+    def told_anew():
+        row = asked.group(group)["rows"][0]
+        return (
+            row["lag_s_kind"] == "estimate" and abs(time.time() - written_ms(3000) / 1000 - row["lag_s"]) < 30
+        )
+
+    eventually(told_anew, TOLD_DUE_S, what="the age of the record at 3,000", every_s=0.5)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shutil
 from contextlib import suppress
 
 import pytest
@@ -86,3 +88,27 @@ async def test_one_that_is_to_stop_already_is_not_started(worker):
     assert worker.starts == 0
     with pytest.raises(UnavailableError, match="the echo does not answer: it has not begun yet"):
         await worker.ask("what")
+
+
+async def test_one_that_cannot_be_started_now_is_unavailable_and_no_fault_of_ours(worker, monkeypatch):
+    async def none_to_be_had(*_command, **_settings):
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", none_to_be_had)
+    sentence = "the echo cannot be started on this host: Resource temporarily unavailable"
+    with pytest.raises(UnavailableError, match=sentence):
+        await worker.run(asyncio.Event())
+
+
+async def test_a_folder_that_was_tidied_away_is_made_again_for_the_next_start(worker):
+    stopping = asyncio.Event()
+    running = asyncio.create_task(worker.run(stopping))
+    await answered(worker)
+    shutil.rmtree(worker._path.parent)
+    stopping.set()
+    await running
+    stopping.clear()
+    running = asyncio.create_task(worker.run(stopping))
+    assert (await answered(worker))[1] == b"what"
+    stopping.set()
+    await running

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import (
+    TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    KafkaError,
+    KafkaException,
+)
 
 from fleet.errors import MirrorwatchError
 from runtime.kafka import gaps
@@ -22,6 +28,7 @@ class Message:
     where: int
     failure: Any = None
     size: int = 3
+    when: tuple[int, int] = (TIMESTAMP_CREATE_TIME, 1_790_000_000_000)
 
     def topic(self):
         return self.at[0]
@@ -34,6 +41,9 @@ class Message:
 
     def error(self):
         return self.failure
+
+    def timestamp(self):
+        return self.when
 
     def value(self):
         return bytes(self.size)
@@ -110,10 +120,24 @@ def test_a_record_or_the_end_answers_for_each_partition(client):
         [end(("t", 1), 22)],
         [Message(("t", 1), 30)],
     )
-    assert found == Found({("t", 0): 12}, {("u", 0): 7, ("t", 1): 22})
+    assert (found.records, found.empty_to) == ({("t", 0): 12}, {("u", 0): 7, ("t", 1): 22})
     (one,) = client.made
     assert one.paused == [("t", 0)]
     assert len(client.batches) == 1  # it was done before
+
+
+def test_the_time_of_the_first_record_is_told_as_it_stands(client):
+    found = look(
+        client,
+        {("t", 0): 10, ("t", 1): 20, ("t", 2): 30},
+        [
+            Message(("t", 0), 10, when=(TIMESTAMP_CREATE_TIME, 5)),
+            Message(("t", 0), 11, when=(TIMESTAMP_CREATE_TIME, 6)),
+            Message(("t", 1), 20, when=(TIMESTAMP_LOG_APPEND_TIME, 7)),
+            Message(("t", 2), 30, when=(TIMESTAMP_NOT_AVAILABLE, 8)),
+        ],
+    )
+    assert found.times == {("t", 0): 5, ("t", 1): 7, ("t", 2): -1}
 
 
 def test_what_does_not_answer_in_time_is_left_out(client):
@@ -124,7 +148,7 @@ def test_what_does_not_answer_in_time_is_left_out(client):
 def test_no_more_is_read_than_is_allowed(client):
     flood = [[Message(("t", 0), number, size=MOST_BYTES // 2)] for number in range(10, 20)]
     found = look(client, {("t", 0): 10, ("t", 1): 20}, *flood)
-    assert found == Found({("t", 0): 10})
+    assert (found.records, found.empty_to) == ({("t", 0): 10}, {})
     assert len(client.batches) == 8
 
 

@@ -1,0 +1,58 @@
+"""Groups that commit no offsets: which kinds there are, how many of each, and how that is said. Pure.
+
+A classic group describes itself with a protocol type of its members' choice: "consumer" is a consumer's,
+"connect" that of Connect's workers (MirrorMaker's own among them), "sr" Schema Registry's. Share groups
+(KIP-932) keep where they are in `__share_group_state`, and of themselves only what they are in
+`__consumer_offsets`. A group without a protocol type has no members that ever joined: such ones commit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+OTHER = "other"
+_COMMITTING = frozenset({"", "classic", "consumer", "streams"})
+_KINDS = {"connect": "connect", "sr": "schema_registry", "share": "share"}
+_WORDS = {
+    "connect": ("group of Kafka Connect", "groups of Kafka Connect"),
+    "schema_registry": ("group of Schema Registry", "groups of Schema Registry"),
+    "share": ("share group", "share groups"),
+    OTHER: ("group of another kind", "groups of other kinds"),
+}
+
+
+def kind_of(protocol_type: str) -> str:
+    """Return the kind of a group by its protocol type, or by Kafka's own word; "" of one that may commit."""
+    return "" if protocol_type in _COMMITTING else _KINDS.get(protocol_type, OTHER)
+
+
+def count_kinds(kinds: Mapping[str, str], commits: Callable[[str], bool]) -> dict[str, int]:
+    """Return how many groups there are of each kind, without those which commit all the same.
+
+    `kinds` is by group, as `kind_of` says it.
+    """
+    counts = Counter(kind for group, kind in kinds.items() if not commits(group))
+    return {kind: counts[kind] for kind in _WORDS if counts[kind]}
+
+
+def counts_sentence(counts: Mapping[str, int]) -> str:
+    """Say how many groups commit no offsets; "" where there are none."""
+    said = [f"{count:,} {_word(kind, count)}" for kind, count in counts.items() if count > 0]
+    if not said:
+        return ""
+    who = " and ".join(filter(None, (", ".join(said[:-1]), said[-1])))
+    return f"{who} {'commits' if sum(counts.values()) == 1 else 'commit'} no offsets here."
+
+
+def one_sentence(kind: str) -> str:
+    """Say why a group of a kind is not among those with offsets."""
+    return f"What has this name is a {_word(kind, 1)}, and commits none."
+
+
+def _word(kind: str, count: int) -> str:
+    one, several = _WORDS.get(kind, _WORDS[OTHER])
+    return one if count == 1 else several
