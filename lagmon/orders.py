@@ -44,9 +44,16 @@ class Orders:
 
     def hidden(self, group: str, topic: str | None) -> bool:
         """Tell whether a group's offset on a topic is not told of."""
-        if not self.groups.matches(group) or self.groups_exclude.matches(group):
+        if not _lets_through(self.groups, group) or self.groups_exclude.matches(group):
             return True
-        return topic is not None and (not self.topics.matches(topic) or self.topics_exclude.matches(topic))
+        return topic is not None and (
+            not _lets_through(self.topics, topic) or self.topics_exclude.matches(topic)
+        )
+
+
+def _lets_through(patterns: PatternList, name: str) -> bool:
+    """Tell whether a list names this; the default is all names, those with a line's end in them too."""
+    return patterns.entries == (EVERYTHING,) or patterns.matches(name)
 
 
 def write_orders(

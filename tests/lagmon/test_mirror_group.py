@@ -514,3 +514,8 @@ def test_a_group_that_is_asked_for_each_minute_is_judged_at_that_pace_and_in_the
     assert "whenever the Admin API was asked" in row["sentence"]
     for words in (said, row["sentence"]):
         assert "commit" not in words
+
+
+def test_the_default_is_all_names_those_with_a_line_s_end_too():
+    assert not orders().hidden("two\nlines", "a\ntopic")
+    assert orders(topics="a.*").hidden("two\nlines", "a\ntopic")  # as Java matches what is written
