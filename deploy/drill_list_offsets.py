@@ -83,7 +83,8 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         topic="page-views",
         verdict=Verdict.STALLED,
         cause=Cause.TOPIC_MISSING,
-        accepted=_STANDS,
+        accepted=_STANDS | {Cause.TOPIC_RECREATED},
+        then=Verdict.LOSING,  # the mirror makes it anew, and does not send again what it held
     ),
     _quick(
         name="reject-large",
