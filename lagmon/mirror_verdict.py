@@ -178,6 +178,16 @@ def _passed_unsaid(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_
     return passed
 
 
+def _is_lacking(flow: MirrorFlow, one: Missing, used: NDArray[np.intp]) -> bool:
+    """Tell whether a copy is lacking still: a mirror that has written offsets since then has made it.
+
+    Topics are listed once a minute only.
+    """
+    slots = [slot for slot in used.tolist() if flow.windows.name(slot)[0] == one.topic]
+    moved = any(int(flow.windows.moved_ms[slot]) > one.since_ms for slot in slots)
+    return one.code != Cause.TOPIC_MISSING or not moved
+
+
 def _standing(
     flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], stands: NDArray[np.intp]
 ) -> tuple[Cause, str]:
@@ -196,7 +206,7 @@ def _standing(
     if flow.states.in_state(FAILED):
         return Cause.TASK_FAILED, f"{said}. {flow.states.sentence(FAILED)} {_AFTER_FAILURE}"
     left = flow.states.sentence(UNASSIGNED)
-    missing = {one.code: one for one in found.missing if one.topic in topics}
+    missing = {one.code: one for one in found.missing if one.topic in topics and _is_lacking(flow, one, used)}
     for code in ("topic_missing", "partition_missing"):
         if code in missing:
             return Cause(code), f"{said}. {missing[code].sentence} The whole task waits for that."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from fleet.filters import TopicFilter
@@ -310,6 +311,38 @@ def test_a_partition_that_the_target_lacks_explains_what_stands():
     one.go(90, each=lambda: [one.write(100, partition=number, copied=False) for number in (0, 1)])
     assert told(one) == (Verdict.STALLED, Cause.PARTITION_MISSING)
     assert "A.orders on B only 1" in one.verdict().sentence
+
+
+@pytest.mark.parametrize(("writes_on", "cause"), [(True, Cause.MIRROR_DOWN), (False, Cause.TOPIC_MISSING)])
+def test_a_copy_that_the_mirror_has_made_since_topics_were_listed_explains_nothing(writes_on, cause):
+    one = Mirrored({"orders": 1}, target={})
+    one.target_ends["A.orders", 0] = 0  # made after the list, which comes once a minute
+    one.a.note_topics({"orders": 1})
+    one.look = lambda **_: look_at_source(one)
+    one.look()
+    one.write(100, copied=False)
+    one.commit()
+    one.sight()
+    for _ in range(20):
+        one.now += S
+        one.write(100, copied=False)
+        if writes_on:
+            one.commit()
+        one.look()
+        one.sight()
+    for _ in range(90):
+        one.now += S
+        one.write(100, copied=False)
+        one.look()
+        one.sight()
+    assert told(one) == (Verdict.STALLED, cause)
+
+
+def look_at_source(one):
+    place = np.array(one.a.places.of("orders"), np.int32)
+    one.a.heads.note(place, np.array([one.ends["orders", 0]]), one.now)
+    one.a.heads.note_stable(place, np.array([one.ends["orders", 0]]))
+    one.flow.read_to_ms = one.now
 
 
 def both(one):
