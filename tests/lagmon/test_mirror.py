@@ -315,8 +315,7 @@ def test_a_partition_that_the_target_lacks_explains_what_stands():
 
 @pytest.mark.parametrize(("writes_on", "cause"), [(True, Cause.MIRROR_DOWN), (False, Cause.TOPIC_MISSING)])
 def test_a_copy_that_the_mirror_has_made_since_topics_were_listed_explains_nothing(writes_on, cause):
-    one = Mirrored({"orders": 1}, target={})
-    one.target_ends["A.orders", 0] = 0  # made after the list, which comes once a minute
+    one = Mirrored({"orders": 1}, target={"A.other": 1})
     one.a.note_topics({"orders": 1})
     one.look = lambda **_: look_at_source(one)
     one.look()
