@@ -112,15 +112,15 @@ class Followed:
 def bases(topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int) -> dict[int, Base]:
     """Return by partition where the mirror was in a topic's log when that was known last, at `known_ms`.
 
-    Without those of which no window goes back so far.
+    At the beginning, where every offset that is known was written since then.
     """
     found = {}
     for partition, (place, target_place) in places.items():
         slot = followed.windows.slot(topic, partition)
         commits = [] if slot is None else _commits(followed.windows, slot)
-        old = [one for one in commits if one[1] <= known_ms]
-        if old:
-            base = _base(old, followed.target, target_place, sure=len(old) == len(commits))
+        if commits:
+            old = [one for one in commits if one[1] <= known_ms]
+            base = _base(old or [(0, known_ms)], followed.target, target_place, sure=len(old) == len(commits))
             found[partition] = replace(base, log_most=_log_most(followed.source, place, known_ms, base))
     return found
 

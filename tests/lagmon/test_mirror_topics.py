@@ -106,6 +106,24 @@ def test_a_target_that_was_empty_when_it_was_made_anew_lost_nothing():
     assert "nothing is known to be lost" in flow.verdict().sentence
 
 
+@pytest.mark.parametrize("is_told_before", [True, False])
+def test_a_log_that_was_filled_and_made_anew_between_two_looks_leaves_no_standstill(is_told_before):
+    """The mirror's only offset may be one of the new log, which it has copied whole: it stands for nothing."""
+    flow = Watched({"late": 1, "other": 1})
+    flow.run(60)
+    flow.write(100, "late")
+    if is_told_before:
+        flow.commit("late")
+    flow.run(3)
+    flow.remake_source("late")
+    flow.write(40, "late")
+    flow.run(2)
+    flow.commit("late", to=40)
+    flow.run(300)
+    assert told(flow) == (Verdict.HEALTHY, None), flow.verdict().sentence
+    assert lost(flow) == []
+
+
 def test_copies_that_are_sent_again_are_not_lost(flow):
     flow.remake_target()
     flow.run(10)

@@ -60,7 +60,7 @@ def write_config(folder, clusters, **sections):
     return path
 
 
-def test_the_topics_of_two_clusters(kafka_pair, topic_name, tmp_path):
+def test_the_topics_of_two_clusters(kafka_pair, no_mirror, topic_name, tmp_path):
     a, b = kafka_pair.a, kafka_pair.b
     one, two, left_out = topic_name("one"), topic_name("two"), topic_name("left-out")
     trap, copy = f"B.{topic_name('trap')}", f"B.{topic_name('back')}"
