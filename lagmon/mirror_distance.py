@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
 
 EVERY_MS = 4_000  # ends are read each ten seconds
+_FAR = np.iinfo(np.int64).max
 WRITING_MS = 2_000  # an offset written so soon after a look may have been settled on before it
 
 
@@ -62,38 +63,61 @@ class DistanceBounds:
         return start - next_offset <= held_for and lost > int(self._width[slot])
 
     def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
-        """Take in what was looked at since the last time."""
+        """Take in what was looked at since the last time, at first all looks that are kept."""
         if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             return
         self._noted_ms = sight.now_ms
-        if flow.windows.version != self._version or len(sight.used) != len(self._known):
+        anew = flow.windows.version != self._version or len(sight.used) != len(self._known)
+        if anew:
             self._version = flow.windows.version  # a slot may be another partition's by now
             self._begin(len(sight.used))
         there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
+        if anew:
+            self._look_back(flow, sight, np.flatnonzero(there))
         self._use(flow, sight, np.flatnonzero(there & (self._end >= 0)))
         self._take(flow, sight, np.flatnonzero(there))
 
+    def _look_back(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
+        """Bound by the looks that are kept of before, the oldest first."""
+        target, source = flow.target.heads.state(), flow.source.heads.state()
+        places, target_places = sight.places[slots], sight.target_places[slots]
+        row = np.arange(len(slots))
+        source_ends, source_ms = source.ends[:, places], source.times[:, places] + np.int64(source.origin_ms)
+        for ends, times in zip(target.ends[:, target_places], target.times[:, target_places], strict=True):
+            looked_ms = times + np.int64(target.origin_ms)
+            later = (source_ends >= 0) & (source_ms >= looked_ms)
+            ended = np.where(later.any(axis=0), source_ends[later.argmax(axis=0), row], -1)
+            at = ends >= 0
+            self._bound(flow, slots[at], ends[at], looked_ms[at], ended[at])
+
     def _use(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by a look that the source has been looked at after, or an offset was written after."""
-        windows, source, looked_ms = flow.windows, flow.source.heads, self._looked_ms[slots]
-        places = sight.places[slots]
-        most = np.full(len(slots), np.iinfo(np.int64).max)
-        ended = (source.sampled_ms[places] >= looked_ms) & (source.end[places] >= 0)
-        most[ended] = source.end[places][ended]
-        wrote = windows.committed_ms[slots] > looked_ms + WRITING_MS
-        most[wrote] = np.minimum(most, windows.next_offset[slots])[wrote]
-        offsets, times = windows.rings.offset[slots], windows.rings.committed_ms[slots]
-        by_then = (times >= 0) & (times < looked_ms[:, None]) & (offsets >= 0)
-        least = np.where(by_then, offsets, -1).max(axis=1, initial=-1)
-        use = (ended | wrote) & (least >= 0) & (most >= least)
-        slots, low, high = slots[use], (self._end[slots] - most)[use], (self._end[slots] - least)[use]
-        self._end[slots] = -1
+        source, looked_ms, places = flow.source.heads, self._looked_ms[slots], sight.places[slots]
+        ended = np.where(source.sampled_ms[places] >= looked_ms, source.end[places], -1)
+        used = self._bound(flow, slots, self._end[slots], looked_ms, ended)
+        self._end[used] = -1
+
+    def _bound(
+        self, flow: MirrorFlow, slots: NDArray[np.intp], ends: Longs, looked_ms: Longs, source_ends: Longs
+    ) -> NDArray[np.intp]:
+        """Bound by looks at the copies' ends; return of which slots that could be told.
+
+        `source_ends` are where the source ended at some look after, -1 where that is not known.
+        """
+        offsets, times = flow.windows.rings.offset[slots], flow.windows.rings.committed_ms[slots]
+        known = (times >= 0) & (offsets >= 0)
+        written = np.where(known & (times > looked_ms[:, None] + WRITING_MS), offsets, _FAR)
+        most = np.minimum(written.min(axis=1, initial=_FAR), np.where(source_ends >= 0, source_ends, _FAR))
+        least = np.where(known & (times < looked_ms[:, None]), offsets, -1).max(axis=1, initial=-1)
+        use = (most < _FAR) & (least >= 0) & (most >= least)
+        slots, low, high, least = slots[use], (ends - most)[use], (ends - least)[use], least[use]
         lows, highs = np.maximum(self._low[slots], low), np.minimum(self._high[slots], high)
         fits = self._known[slots] & (lows <= highs)
-        self._from[slots] = np.where(fits, self._from[slots], least[use])
+        self._from[slots] = np.where(fits, self._from[slots], least)
         self._width[slots] = np.where(fits, self._width[slots], high - low)
         self._low[slots], self._high[slots] = np.where(fits, lows, low), np.where(fits, highs, high)
         self._known[slots] = True
+        return slots
 
     def _take(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Keep the newest look at each copy's end until it can be used."""

@@ -67,6 +67,23 @@ def test_at_rest_it_is_one_number(ahead):
     assert one.found() == (ahead, ahead)
 
 
+def test_looks_from_before_a_restart_bound_it_though_the_mirror_stands_since():
+    one = Followed(7)
+    one.one.write(20, copied=False)
+    one.copy(20)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.look()
+    one.one.write(50, copied=False)  # of which it copies none
+    for _ in range(30):
+        one.wait(10)
+        one.one.look()
+    one.bounds = DistanceBounds()
+    one.note()
+    assert one.found() == (7, 7)
+
+
 def test_traffic_that_stopped_between_two_looks_does_not_mislead():
     # The copy's end goes along no line between two looks: all came at once, just after the first.
     one = Followed()

@@ -101,11 +101,11 @@ def looked_at(service):
     return [service.metric(name, kafka_cluster=alias, collector="positions") for alias in "AB"]
 
 
-def ends_of(client, topic):
+def ends_of(client, topic, *, partitions=PARTITIONS):
     consumer = Consumer({**client, "group.id": "nobody"})
     found = {
         number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=20)[1]
-        for number in range(PARTITIONS)
+        for number in range(partitions)
     }
     consumer.close()
     return found

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, To
 from deploy.local.topics import admin_client, create_topic, delete_records, recreate_topic
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
+from tests.real.test_lag_mirrors import ends_of
 
 LOOK_MS = 12_000
 DEADLINE_S = 150
@@ -71,6 +72,9 @@ def scene(kafka_pair, mirror, topic_name, tmp_path):
     stopped = topic_name("stopped")
     admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(stopped, places)])[stopped].result(30)
     running = mirror({"A->B.topics": f"{names['orders']}|{names['ordersagain']}"})
+    for word in ("orders", "ordersagain"):  # the copies are there at the service's first look
+        write(client, names[word], 20)
+        copied(kafka_pair.b.client_properties(), f"A.{names[word]}", 20)
     with (
         Work(client, names["read"], topic_name("moving")),
         ServiceProcess(
@@ -83,6 +87,10 @@ def scene(kafka_pair, mirror, topic_name, tmp_path):
     ):
         groups = {"stopped": stopped, "moving": topic_name("moving")}
         yield Scene(service, client, running, names, groups)
+
+
+def copied(client, topic, count):
+    eventually(lambda: ends_of(client, topic, partitions=2) == dict.fromkeys((0, 1), count), 60, every_s=0.5)
 
 
 def write(client, topic, count):
@@ -171,8 +179,6 @@ class Scene:
 
 def test_nobody_is_blind_or_alarmed_after_a_restart(scene):
     service = scene.service
-    write(scene.client, scene.topics["orders"], 20)
-    write(scene.client, scene.topics["ordersagain"], 20)
     scene.becomes(scene.flow, verdict="healthy")
     eventually(lambda: scene.offsets() == [20] * 4, DEADLINE_S, what="offsets of all", every_s=0.5)
     scene.mirror.freeze()
