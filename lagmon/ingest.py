@@ -21,6 +21,7 @@ from lagmon.mirror_answers import MirrorAnswers
 from lagmon.mirror_ids import MirrorIds
 from lagmon.mirror_sources import mirrors
 from lagmon.orders import Orders, read_orders
+from lagmon.repeated import Repeated
 from lagmon.snapshots import Snapshots
 from lagmon.sync_answers import SyncAnswers
 from lagmon.sync_reader import SyncReader
@@ -89,6 +90,11 @@ async def serve(orders: Orders) -> None:
     async def answer(question: dict[str, Any]) -> Answer:
         return await answers.answer(question)
 
+    repeated = Repeated()
+
+    def is_due(name: str, state: State) -> bool:
+        return repeated.due(name, state.sentence, int(clock.wall_s() * 1000))
+
     def wrong(error: Exception) -> None:
         log.error("a question could not be answered", error=f"{type(error).__name__}: {error}")
 
@@ -96,8 +102,14 @@ async def serve(orders: Orders) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(_end_with_input(stopping))
         works: list[tuple[str, Callable[[asyncio.Event], Awaitable[None]], Callable[[State], None]]] = [
-            *((watch.alias, watch.run, partial(_tell, answers, log, watch.alias)) for watch in watches),
-            *((reader.name, reader.run, partial(_tell_of_offsets, reader, log)) for reader in readers),
+            *(
+                (watch.alias, watch.run, partial(_tell, answers, log, watch.alias, is_due))
+                for watch in watches
+            ),
+            *(
+                (reader.name, reader.run, partial(_tell_of_offsets, reader, log, is_due))
+                for reader in readers
+            ),
             *((one.alias, one.run, _leave_untold) for one in askers),
         ]
         for name, run, tell in works:
@@ -122,15 +134,17 @@ def _leave_untold(_state: State) -> None:
     """Say nothing: the same cluster's watch says it."""
 
 
-def _tell_of_offsets(reader: Source, log: Logger, state: State) -> None:
+def _tell_of_offsets(reader: Source, log: Logger, is_due: Callable[[str, State], bool], state: State) -> None:
     reader.tell(state.sentence)
-    if state.sentence:
+    if is_due(reader.name, state):
         log.warning(state.sentence, kafka_cluster=reader.cluster, topic=reader.topic)
 
 
-def _tell(answers: Answers, log: Logger, alias: str, state: State) -> None:
+def _tell(
+    answers: Answers, log: Logger, alias: str, is_due: Callable[[str, State], bool], state: State
+) -> None:
     answers.states[alias] = state
-    if state.sentence:
+    if is_due(alias, state):
         log.warning(state.sentence, kafka_cluster=alias)
 
 

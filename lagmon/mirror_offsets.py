@@ -94,9 +94,10 @@ class MirrorOffsets:
                 return found
             waited_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
             if known or waited_s > FIRST_LOOK_S:
+                keys = " and ".join(f"flows.{flow.order.name}.offsets" for flow in self._flows)
                 raise UnavailableError(
                     f"cluster {self.cluster}: it has no topic {self.topic} with the mirror's offsets:"
-                    " that was never started, or it keeps them elsewhere (set flows.A->B.offsets)"
+                    f" that was never started, or it keeps them elsewhere (set {keys})"
                 )
             await self._clock.wait(stopping, timeout_s=WAIT_S)
         return 0

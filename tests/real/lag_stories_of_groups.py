@@ -7,9 +7,8 @@ import re
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
-from deploy.local.topics import admin_client, delete_records, recreate_topic
+from deploy.local.groups import set_offsets
+from deploy.local.topics import delete_records, recreate_topic
 from tests.real.lag_readers import PacedReader
 from tests.real.lag_stage import Writer, end_of, name_of, write
 
@@ -177,11 +176,8 @@ def groups_on_a_topic_that_is_made_anew(stage):
     stage.looks_again("A")  # the old topic's id is known by then
     groups = groups_of("remade").values()
     recreate_topic(client, topic)
-    admin = admin_client(client)
     for group in groups:
-        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, at)])]
-        (done,) = admin.alter_consumer_group_offsets(asked)[group].result(30).topic_partitions
-        assert done.error is None
+        set_offsets(client, group, {(topic, 0): at})
     write(client, topic, after)
     for group in groups:
         found = stage.becomes("A", group, "UNKNOWN", reason="recreated")

@@ -7,7 +7,7 @@ import contextlib
 import threading
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from deploy.local.groups import set_offsets
 from deploy.local.topics import admin_client, create_topic
 from lagmon.admin_rounds import AdminRounds
 from lagmon.cluster import ClusterLag
@@ -166,14 +167,7 @@ def committed(secure_broker, topic_name):
     client = secure_broker.client_properties()
     topic, group = topic_name("t"), topic_name("g")
     create_topic(client, topic)
-    admin = admin_client(client)
-
-    def taken():
-        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 0)])]
-        told = admin.alter_consumer_group_offsets(asked)[group].result(30)
-        return all(place.error is None for place in told.topic_partitions)
-
-    eventually(taken, 30, what="the commit")
+    set_offsets(client, group, {(topic, 0): 0})
     return topic, group
 
 

@@ -12,15 +12,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from confluent_kafka import (
-    Consumer,
-    ConsumerGroupTopicPartitions,
-    KafkaException,
-    Producer,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from deploy.local.broker import Broker
+from deploy.local.groups import set_offsets
 from deploy.local.topics import admin_client, create_topic, delete_topic
 from tests.eventually import eventually
 from tests.mirrorwatch.markup import Markup
@@ -197,9 +192,8 @@ def test_groups_of_32_kb_and_of_odd_characters_are_told_everywhere(asked, topic_
     labels = {longest: f"{longest[: LONGEST_LABEL_BYTES - 21]}~{digest}", brand + ODD: brand + ODD}
     create_topic(asked.client, topic, partitions=PARTITIONS)
     asked.write(topic, 10)
-    admin, places = admin_client(asked.client), [TopicPartition(topic, 0, 4)]
     for group in labels:
-        admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(30)
+        set_offsets(asked.client, group, {(topic, 0): 4})
     for group, label in labels.items():
         assert asked.becomes(group, None, lag_records=6)["group"] == group
         for what in ("lag", "status"):
@@ -238,9 +232,7 @@ def test_a_group_and_a_topic_that_go_away_are_forgotten(asked, topic_name):
         asked.write(topic, 10)
     admin = admin_client(asked.client)
     for name in (group, other):
-        places = [TopicPartition(topic, 0, 10) for topic in (kept, gone)]
-        futures = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(name, places)])
-        futures[name].result(30)
+        set_offsets(asked.client, name, {(kept, 0): 10, (gone, 0): 10})
     for name in (group, other):
         asked.becomes(name, "OK", lag_records=0)
     delete_topic(asked.client, gone)
@@ -258,9 +250,7 @@ def test_a_monitor_that_is_killed_comes_back_and_knows_what_it_knew(asked, topic
     topic, group = topic_name("t"), topic_name("odd/ name \u00e9 <b>")
     create_topic(asked.client, topic, partitions=PARTITIONS)
     asked.write(topic, 10)
-    places = [TopicPartition(topic, 0, 10)]
-    admin = admin_client(asked.client)
-    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(30)
+    set_offsets(asked.client, group, {(topic, 0): 10})
     asked.becomes(group, "OK", lag_records=0)
     before = asked.ingest()
     os.kill(before, signal.SIGKILL)
@@ -301,12 +291,9 @@ def test_a_cluster_where_nobody_ever_committed_and_its_restart(kafka_pair, no_mi
         assert (empty["groups"], empty["not_ready"]) == ([], {})
         client = fresh.client_properties()
         create_topic(client, topic, partitions=1)
-        admin = admin_client(client)
-        places = [TopicPartition(topic, 0, 0)]
+        places = {(topic, 0): 0}
         for _ in range(2):
-            admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(
-                30
-            )
+            set_offsets(client, group, places)
 
         def commits():
             found = told(f"/v3/kafka/X/consumer/{group}")  # every one: ours leaves out most of a plateau
@@ -314,23 +301,8 @@ def test_a_cluster_where_nobody_ever_committed_and_its_restart(kafka_pair, no_mi
 
         eventually(lambda: commits() == [0, 0], DEADLINE_S, what="both commits", every_s=0.5)
         fresh.restart()
-        tries = []  # more than one where the library's client waits for a coordinator that was away
-
-        def committed():
-            tries.append(admin_client(client))  # anew: another one waits on the connection that went
-            wanted = [ConsumerGroupTopicPartitions(group, places)]
-            with contextlib.suppress(KafkaException):
-                return tries[-1].alter_consumer_group_offsets(wanted, request_timeout=10)[group].result(15)
-            return None
-
-        eventually(committed, DEADLINE_S, what="a third commit")
-        most = 2 + len(tries)  # one of which no answer came may have been written
-        eventually(
-            lambda: (found := commits()) and found == [0] * len(found) and 3 <= len(found) <= most,
-            DEADLINE_S,
-            what="the third one and no other",
-            every_s=0.5,
-        )
+        set_offsets(client, group, places)
+        eventually(lambda: commits() == [0, 0, 0], DEADLINE_S, what="the third one and no other", every_s=0.5)
         last = f"/api/v1/groups/X/{group}"
         try:
             eventually(lambda: told(last)["status"] == "OK", DEADLINE_S, what="OK", every_s=0.5)

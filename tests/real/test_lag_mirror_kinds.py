@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
+from deploy.local.groups import set_offsets
 from deploy.local.process import Process
-from deploy.local.topics import admin_client, create_topic
+from deploy.local.topics import create_topic
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
 from tests.real.test_lag_mirrors import PARTITIONS, Traffic, metric, said
@@ -119,11 +119,7 @@ def test_a_mirror_that_is_a_group_keeps_up_stands_and_repeats(kafka_pair, traffi
         # Somebody sets its offsets back, to the beginning.
         program.stop()
         running.pause()
-        places = [TopicPartition(topic, number, BACK_TO) for number in range(PARTITIONS)]
-        setting = admin_client(client)
-        asked = setting.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])
-        done = asked[group].result(20)
-        assert [one.error for one in done.topic_partitions] == [None] * PARTITIONS
+        set_offsets(client, group, {(topic, number): BACK_TO for number in range(PARTITIONS)})
         again = started("group_mirror", group, topic, SLOWLY)
         running.resume()
         told = said(watching, "went back from offset", deadline_s=40)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
-from deploy.local.topics import admin_client, create_topic
+from deploy.local.groups import set_offsets
+from deploy.local.topics import create_topic
 from lagmon.watching import LOOK_S, TOPICS_EVERY
 from tests.eventually import eventually
 from tests.real.test_lag_groups import DEADLINE_S, asked  # noqa: F401 - a fixture
@@ -37,9 +38,7 @@ def old_topic(kafka_pair, topic_name):
 
 def committed(client, group, topic, partition, offset):
     """Have a group stand at an offset."""
-    places = [TopicPartition(topic, partition, offset)]
-    admin = admin_client(client)
-    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(30)
+    set_offsets(client, group, {(topic, partition): offset})
 
 
 def transactional(client, name):

@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer
 
-from deploy.local.topics import admin_client, create_topic, delete_records, recreate_topic
+from deploy.local.groups import set_offsets
+from deploy.local.topics import create_topic, delete_records, recreate_topic
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
 from tests.real.test_lag_mirrors import ends_of
@@ -67,10 +68,8 @@ def scene(kafka_pair, mirror, topic_name, tmp_path):
     for word in ("orders", "ordersagain", "read", "left"):
         create_topic(client, names[word], partitions=2)
     write(client, names["left"], 50)
-    admin = admin_client(client)
-    places = [TopicPartition(names["left"], 0, 10)]
     stopped = topic_name("stopped")
-    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(stopped, places)])[stopped].result(30)
+    set_offsets(client, stopped, {(names["left"], 0): 10})
     running = mirror({"A->B.topics": f"{names['orders']}|{names['ordersagain']}"})
     for word in ("orders", "ordersagain"):  # the copies are there at the service's first look
         write(client, names[word], 20)
