@@ -25,11 +25,10 @@ def set_offsets(client: Mapping[str, str], group: str, offsets: Mapping[tuple[st
     itself, in an answer that is no error.
     """
     places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    admin = admin_client(client)
 
     def taken() -> bool:
-        asked = admin_client(client).alter_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group, places)]
-        )
+        asked = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])
         told = asked[group].result(_TIMEOUT_S)
         return all(place.error is None for place in told.topic_partitions)
 
