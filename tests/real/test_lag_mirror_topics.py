@@ -59,7 +59,7 @@ def found(service, words, *, deadline_s):
     try:
         return eventually(look, deadline_s, what=words, every_s=0.5)
     except AssertionError as error:
-        raise AssertionError(f"{error}; it says {service.flow()}") from None
+        raise AssertionError(f"{error}; it says {service.said_of()}") from None
 
 
 def remade(service, topic, side):
