@@ -163,6 +163,10 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
             base = _base(old, followed.target, target_place, sure=base.sure)
             remade.open[partition] = base
             commits = [one for one in commits if one[1] > base.at_ms]
+        if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
+            followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
+        if base.target_end < 0 <= target_place:
+            base = remade.open[partition] = _with_new_copy(base, followed.target, target_place)
         seen = None
         if target_place >= 0:
             looked_ms = int(looks_ms[0][place]), int(looks_ms[1][target_place])
@@ -229,6 +233,13 @@ def _base(old: list[tuple[int, int]], target: Heads, target_place: int, *, sure:
         elif end < 0:
             end = int(target.end[target_place])
     return Base(next_offset, at_ms, end, sure)
+
+
+def _with_new_copy(base: Base, target: Heads, target_place: int) -> Base:
+    """Take a copy that was not there when the mirror wrote the base for one that was empty then."""
+    if int(target.end[target_place]) < 0:
+        return base
+    return replace(base, target_end=max(0, int(target.start[target_place])))
 
 
 def _log_most(source: Heads, place: int, known_ms: int, base: Base) -> int:

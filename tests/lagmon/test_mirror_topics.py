@@ -124,6 +124,30 @@ def test_a_log_that_was_filled_and_made_anew_between_two_looks_leaves_no_standst
     assert lost(flow) == []
 
 
+def test_both_made_anew_while_the_copy_was_not_listed_lose_what_was_passed_over_and_stand_for_nothing(flow):
+    """The mirror's last offset was written before the new id was read, and there is no traffic since."""
+    flow.goes = {"other"}
+    flow.run(20)
+    flow.b.note_topics({"A.other": 1})
+    flow.remake_target()
+    copies = {name: flow.target_ends.pop(name) for name in list(flow.target_ends) if name[0] == "A.orders"}
+    flow.run(10)
+    flow.run(3)
+    flow.remake_source(records=6000)
+    for partition in (0, 1):
+        flow.write(15, partition=partition, copied=False)
+        flow.commit(partition=partition)
+    for _ in range(6):
+        flow.run(10)
+        assert flow.verdict().verdict is not Verdict.STALLED, flow.verdict().sentence
+    flow.b.note_topics({"A.other": 1, "A.orders": 2})
+    flow.target_ends |= dict.fromkeys(copies, 15)
+    flow.run(60)
+    assert told(flow) == (Verdict.HEALTHY, None), flow.verdict().sentence
+    found = sorted((one.side, one.partition, one.records) for one in flow.sight().findings if one.proved)
+    assert found == [(side, partition, 6000) for side in ("source", "target") for partition in (0, 1)]
+
+
 def test_copies_that_are_sent_again_are_not_lost(flow):
     flow.remake_target()
     flow.run(10)
