@@ -151,26 +151,14 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
     if not remade.open:
         return
     looks_ms = followed.source.sampled_ms, followed.target.sampled_ms
-    for partition, known in list(remade.open.items()):
-        base = known
+    for partition in list(remade.open):
         slot = followed.windows.slot(remade.topic, partition)
-        place, target_place = places.get(partition, (-1, -1))
-        if slot is None or place < 0:
+        at = places.get(partition, (-1, -1))
+        if slot is None or at[0] < 0:
             continue
-        commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
-        old = _of_old_log(remade, commits, int(followed.source.end[place]), int(looks_ms[0][place]))
-        if old:
-            base = _base(old, followed.target, target_place, sure=base.sure)
-            remade.open[partition] = base
-            commits = [one for one in commits if one[1] > base.at_ms]
-        if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
-            followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
-        if base.target_end < 0 <= target_place:
-            base = remade.open[partition] = _with_new_copy(base, followed.target, target_place)
-        seen = None
-        if target_place >= 0:
-            looked_ms = int(looks_ms[0][place]), int(looks_ms[1][target_place])
-            seen = sighted(followed, slot, (place, target_place), looked_ms, base)
+        looked_ms = int(looks_ms[0][at[0]]), int(looks_ms[1][at[1]]) if at[1] >= 0 else -1
+        base, commits = _advance(remade, partition, followed, at, looked_ms=looked_ms[0])
+        seen = sighted(followed, slot, at, looked_ms, base) if at[1] >= 0 else None
         if any(offset < base.next_offset for offset, _ in commits):
             passage: Passage | None = Passage.COPIED
         else:
@@ -184,6 +172,24 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         followed.windows.confirm(slot, remade.at_ms)
         if passage is Passage.PASSED_OVER and seen is not None:
             remade.found.append(_finding(remade, partition, base, seen, followed))
+
+
+def _advance(
+    remade: Remade, partition: int, followed: Followed, places: Places, *, looked_ms: int
+) -> tuple[Base, list[tuple[int, int]]]:
+    """Return the base that is the newest by now, and what was written since."""
+    base, slot = remade.open[partition], followed.windows.begin(remade.topic, partition)
+    commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
+    old = _of_old_log(remade, commits, int(followed.source.end[places[0]]), looked_ms)
+    if old:
+        base = _base(old, followed.target, places[1], sure=base.sure)
+        commits = [one for one in commits if one[1] > base.at_ms]
+    if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
+        followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
+    if base.target_end < 0 <= places[1]:
+        base = _with_new_copy(base, followed.target, places[1])
+    remade.open[partition] = base
+    return base, commits
 
 
 def _commits(windows: MirrorWindows, slot: int) -> list[tuple[int, int]]:
