@@ -15,6 +15,7 @@ from lagmon.cluster_commits import CommitsKnown
 from lagmon.cluster_marks import TopicMarks
 from lagmon.cluster_positions import leave_former_logs, positions_of
 from lagmon.cluster_tails import Tails
+from lagmon.earlier_lags import measure_earlier
 from lagmon.heads import Heads
 from lagmon.intake import Intake, none_hidden
 from lagmon.membership import Membership
@@ -120,6 +121,7 @@ class ClusterLag:
         self._marked.held_ms.update(dict.fromkeys(places[held].tolist(), at_ms))
         self.tails.note_ends(places, ends)
         self._measure_lags(at_ms)
+        measure_earlier(self.intake, self.heads, at_ms)
 
     def _measure_lags(self, now_ms: int) -> None:
         """Tell the lags of late commits by where the logs ended when they were made."""

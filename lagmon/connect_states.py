@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lagmon.mirror_states import Trouble
+from lagmon.mirror_states import Start, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,5 +24,8 @@ def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> Non
             continue
         if not flow.order.connector:  # its order does not need the name, and sentences do
             flow.states.connector = one["connector"]
-        troubles = [Trouble(task, state, since_ms, trace) for task, state, trace, since_ms in one["states"]]
+        troubles = [
+            Trouble(task, state, since_ms, trace, Start.SEEN if is_seen else Start.BEFORE)
+            for task, state, trace, since_ms, is_seen in one["states"]
+        ]
         flow.states.look(troubles, told["at_ms"])

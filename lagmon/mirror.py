@@ -86,7 +86,8 @@ class MirrorWindows:
         self.committed_ms[slot] = at_ms
         rings, filled = self.rings, int(self.rings.filled[slot])
         near = filled > 1 and at_ms - rings.committed_ms[slot, -2] < NEAR_MS
-        if near and rings.offset[slot, -1] <= offset + 1:  # a step back is never lost
+        # A step back is never lost, nor to where it went.
+        if near and rings.offset[slot, -2] <= rings.offset[slot, -1] <= offset + 1:
             rings.offset[slot, -1], rings.committed_ms[slot, -1], rings.lag[slot, -1] = offset + 1, at_ms, -1
         else:
             one = np.array([slot], np.int32)
@@ -112,7 +113,8 @@ class MirrorWindows:
         self.next_offset[slots], self.committed_ms[slots] = next_offsets, at_ms
         rings = self.rings
         near = (rings.filled[slots] > 1) & (at_ms - rings.committed_ms[slots, -2] < NEAR_MS)
-        near &= rings.offset[slots, -1] <= next_offsets
+        last, newest = rings.offset[slots, -2], rings.offset[slots, -1]
+        near &= (last <= newest) & (newest <= next_offsets)
         same = slots[near]
         rings.offset[same, -1], rings.committed_ms[same, -1] = next_offsets[near], at_ms[near]
         rings.lag[same, -1] = -1

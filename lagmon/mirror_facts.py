@@ -1,9 +1,10 @@
-"""What is told of a flow beside its verdict: what it lost lately, and which topics were made anew. Pure."""
+"""What is told of a flow beside its verdict: losses of late, who does not run, what was made anew. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lagmon import mirror_words
 from lagmon.mirror_findings import HELD_MS, worst_finding
 from lagmon.rules_sentences import instant_text
 
@@ -12,10 +13,13 @@ if TYPE_CHECKING:
     from lagmon.mirror_topics import Recreation
 
 
-def beside(flow: MirrorFlow, found: FlowSight) -> str:
-    """Return sentences, an empty text where there is nothing to tell."""
+def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
+    """Return sentences, an empty text where there is nothing to tell beside what is said already."""
     worst = worst_finding(found.findings)
     told = [] if worst is None else [_finding(found, worst.code, worst.sentence)]
+    # Who does not run carries nothing, also while there is nothing to be copied.
+    states = (mirror_words.failed(flow.states), flow.states.halted_sentence())
+    told += [one for one in states if one and one not in said]
     lossy = {one.topic for one in found.findings if one.proved} | {one.topic for one in found.undecided}
     lately = {
         (one.topic, one.side): one

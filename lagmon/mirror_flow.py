@@ -162,13 +162,15 @@ class MirrorFlow:
     def _pace(self) -> MirrorPace:
         flow, lag_from = self.order.flow, self.order.lag_from
         looks = lag_from == EQUAL_OFFSETS  # there nothing is written: the target's end is looked at
+        flush_ms = int(flow.offset_flush_interval_s * 1000)
         return MirrorPace(
-            LOOK_MS if looks else int(flow.offset_flush_interval_s * 1000),
+            LOOK_MS if looks else flush_ms,
             self.read_to_ms,
             self._committed_only,
             tails=lag_from in (CONNECT_OFFSETS, OFFSET_SYNCS),
             commits=not looks,
             least_ms=self.source.policy.stopped_after_ms if self.asks_groups else 0,
+            floor_ms=flush_ms if self.order.flush_is_said else 0,
         )
 
     @property

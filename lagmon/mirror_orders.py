@@ -30,6 +30,7 @@ _PLAIN = (
     "heartbeats_replicated",
     "refresh_topics_interval_s",
     "offset_flush_interval_s",
+    "exactly_once",
     "isolation_level",
     "status_storage_topic",
 )
@@ -60,6 +61,17 @@ class MirrorOrder:
     def name(self) -> str:
         """Return the flow's name."""
         return self.flow.name
+
+    @property
+    def flush_is_said(self) -> bool:
+        """Tell whether the flow's `offset_flush_interval_s` is how often offsets are written at most.
+
+        It is of a dedicated MirrorMaker whose file was read: that has its worker's settings. No connector
+        shows those of its worker, and for exactly once offsets are written with each transaction.
+        """
+        dedicated = self.lag_from == CONNECT_OFFSETS and self.offsets_topic == _dedicated(self.flow)
+        read = self.flow.status_storage_topic is not None  # of a flow by hand nothing of the worker is known
+        return dedicated and read and not self.connector and not self.flow.exactly_once
 
     @property
     def status_topic(self) -> str:
@@ -97,13 +109,17 @@ def order_of(
         case "offset-syncs":
             there = flow.source if flow.offset_syncs_location == "source" else flow.target
             return MirrorOrder(flow, there, flow.offset_syncs_topic, lag_from=OFFSET_SYNCS)
-    dedicated = "" if flow.on_connect else f"mm2-offsets.{flow.source}.internal"
     return MirrorOrder(
         flow,
         cluster or flow.offset_storage_cluster or flow.target,
-        topic or flow.offset_storage_topic or dedicated,
+        topic or flow.offset_storage_topic or ("" if flow.on_connect else _dedicated(flow)),
         flow.connector if flow.on_connect else "",
     )
+
+
+def _dedicated(flow: Flow) -> str:
+    """Return where a dedicated MirrorMaker keeps its offsets."""
+    return f"mm2-offsets.{flow.source}.internal"
 
 
 def write_mirror(order: MirrorOrder) -> dict[str, Any]:

@@ -6,10 +6,14 @@ Pure. The windows are those of groups' and so are the rules; what differs is thi
   seen over the flow's own partitions. Lag is where the log ended when the offset was written, less the
   offset. It is told against the present end only where the mirror has stood for longer than twice the
   cadence and a look at the log's end; nothing is called stopped before.
+- One offset is enough: the pace is the flow's, and whoever wrote it ran at that time. Where an offset is no
+  sign of life (a look at the copy, an answer about a group), or a single group's pace is all that there is,
+  one is not.
 - A quiet tail is no lag. Of a partition that stands while its log does not grow, and whose mirror has
   written offsets of others since, what is left are markers of transactions or records that a filter left
   out - or, this once, records that it did not copy: as soon as more is written behind them they count as
-  lag, unless the mirror passes them. Where the log was read and holds none there, that is proved.
+  lag, unless the mirror passes them. Where the log was read and holds none there, that is proved. It is
+  known before the partition would count as stopped, where others' offsets are written at each time.
 - An offset that stands while the target's end advances is not being committed: no stall.
 """
 
@@ -20,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.mirror_cadence import observed_cadence_ms
 from lagmon.rules import Policy
 from lagmon.rules_window import Positions, Windows
 from lagmon.sweep import Sweep, sweep
@@ -39,9 +44,7 @@ if TYPE_CHECKING:
 LOOK_MS = 12_000  # between two looks at a log's end, at most
 STALE_MS = 60_000  # what was read longer ago counts as not known
 LEAST_MS = 30_000  # what stands for less is never called stopped
-LONGEST_CADENCE_MS = 600_000  # beyond this it is the traffic that is rare, not the commits
 GROWS_MS = 20_000  # for how long lags grow at least: a full window of offsets each 3 s spans 27 s
-SURE_OF_SHORT = 8  # offsets in a window
 STOPPED = (Reason.STOPPED, Reason.STOPPED_EMPTY, Reason.STALLED)
 
 
@@ -86,7 +89,9 @@ class MirrorPace:
     `read_to_ms` up to when they are read, -1 not yet; `committed_only` whether it leaves open transactions;
     `tails` whether its offsets stop short of a quiet tail; `commits` whether they are written apart from
     the copying, so that one may go on without the other; `least_ms` is for how long nothing counts as
-    stopped, or as not known, because it is asked for no more often.
+    stopped, or as not known, because it is asked for no more often. `floor_ms` is how often a worker of these
+    settings writes offsets at most, 0 where that is not known: one that crashes again and again writes them
+    at each of its ends, and only for as long as that goes on.
     """
 
     configured_ms: int
@@ -95,6 +100,12 @@ class MirrorPace:
     tails: bool = True
     commits: bool = True
     least_ms: int = 0
+    floor_ms: int = 0
+
+    @property
+    def is_told(self) -> bool:
+        """Tell whether offsets are a Connect worker's, which writes them at times of its own."""
+        return self.tails and self.commits
 
 
 def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) -> MirrorSight:
@@ -103,29 +114,6 @@ def see(windows: MirrorWindows, sides: Sides, pace: MirrorPace, *, now_ms: int) 
     Keeps in `windows` what it finds out about lags when offsets were written, and about tails.
     """
     return _Look.of(windows, sides, pace, now_ms).sight(pace)
-
-
-def observed_cadence_ms(windows: MirrorWindows, configured_ms: int) -> int:
-    """Return how often the worker writes offsets: the shortest of the partitions' usual gaps.
-
-    A partition with little traffic has long gaps of its own; the busiest shows the worker's. A worker that is
-    started anew writes more often for a while: gaps shorter than what it is said to keep are believed where
-    all in the window are short but one.
-    """
-    count = len(windows)
-    filled = windows.rings.filled[:count]
-    busy = filled >= 4
-    if not busy.any():
-        return configured_ms
-    gaps = np.diff(windows.rings.committed_ms[:count][busy], axis=1).astype(np.float64)
-    missing = windows.rings.length - filled[busy]
-    gaps[np.arange(gaps.shape[1]) < missing[:, None]] = np.nan
-    usual = np.nanmedian(np.maximum(gaps, 0), axis=1)
-    longest_but_one = np.sort(np.nan_to_num(gaps, nan=-1.0), axis=1)[:, -2]
-    longest_but_one[filled[busy] < SURE_OF_SHORT] = configured_ms
-    usual = np.where(usual < configured_ms, np.clip(longest_but_one, usual, configured_ms), usual)
-    shortest = float(usual.min())
-    return int(shortest) if shortest <= LONGEST_CADENCE_MS else configured_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +142,7 @@ class _Look:
             (sides.places >= 0) & (windows.next_offset[:count] >= 0),
             at,
             np.where(pace.committed_only & (stable >= 0), np.minimum(stable, end), end),
-            observed_cadence_ms(windows, pace.configured_ms),
+            observed_cadence_ms(windows, pace.configured_ms, pace.floor_ms),
         )
 
     def sight(self, pace: MirrorPace) -> MirrorSight:
@@ -209,9 +197,13 @@ class _Look:
         if not behind.any():
             return
         written_ms, _ = self.sides.source.passed_ms(self.at, head - 1)  # the last record, then or earlier
-        # Some partition's offset was written when this one's had been copied long enough ago.
-        lives_ms = int(committed_ms[used].max())
-        lives = lives_ms > np.maximum(written_ms, committed_ms) + 2 * self.cadence_ms
+        first_ms, _ = self.sides.source.passed_ms(self.at, offset)
+        # Some partition's offset was written when this one's had been copied and was due since. Of what came
+        # at once, as a marker does, no later, or the next one after that would come when the partition counts
+        # as stopped. What came bit by bit is rather a topic with little traffic.
+        soon_ms = self.cadence_ms + min(self.cadence_ms, LOOK_MS)
+        due_ms = np.where(written_ms - first_ms <= 2 * LOOK_MS, soon_ms, 2 * self.cadence_ms)
+        lives = int(committed_ms[used].max()) > np.maximum(written_ms, committed_ms) + due_ms
         quiet = (written_ms >= 0) & lives
         if self.sides.readable_from is not None:
             quiet |= self.sides.readable_from >= head  # the log was read: nothing stands there
@@ -276,6 +268,7 @@ class _Look:
                 grown_lags=3,
                 grown_rises=1,
                 grown_for_ms=GROWS_MS,
+                paced=pace.is_told,
             ),
         )
 

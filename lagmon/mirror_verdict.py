@@ -3,10 +3,10 @@
 Words map as in interface.md: OK healthy, WARN late, STOP, STALL and ERR stalled, REWIND repeating, no data
 unknown. It is of this moment: what was lost or altered stands beside it as findings, and the sentence ends
 with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
-(overtaken); a partition stands (task_failed, topic_missing, partition_missing, mirror_down where none moves,
-else task_stuck); a task has just failed; a topic is not mirrored though it was waited for; it went back
-(duplicating); a topic was made anew and it is not known yet where the mirror went on; it falls behind;
-offsets are not committed; nothing known; healthy.
+(overtaken); a partition stands (why: mirror_standstill.py); a task has failed and records wait that it may
+carry; a topic is not mirrored though it was waited for; it went back (duplicating); a topic was made anew and
+it is not known yet where the mirror went on; it falls behind; offsets are not committed; nothing known;
+healthy.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import count_text, duration_text
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause, Verdict
-from lagmon import mirror_facts, mirror_words
+from lagmon import mirror_facts, mirror_standstill, mirror_words
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_rewinds import is_same_topic
-from lagmon.mirror_sight import LOOK_MS, STOPPED
-from lagmon.mirror_states import FAILED, UNASSIGNED
+from lagmon.mirror_sight import LOOK_MS
 from lagmon.mirror_steps import Rewound
 from lagmon.rules_sentences import instant_text
 from lagmon.words import RANK, Reason, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
     from lagmon.mirror_topics import Missing
 
 _RANKS = np.array([RANK[status] for status in Status], np.int8)
-_AFTER_FAILURE = "What it carries does not move until it is started again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
     order = np.lexsort((used, -sight.lag[used], -_RANKS[status[used]]))
     known = sight.lag[used] >= 0
     status_told, verdict, cause, sentence = _decide(flow, found, used, used[order])
-    beside = mirror_facts.beside(flow, found)
+    beside = mirror_facts.beside(flow, found, said=sentence)
     return MirrorVerdict(
         status_told,
         verdict,
@@ -87,47 +87,40 @@ def _decide(
     if lost:
         told = mirror_words.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
         return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, told
-    stands = used[np.isin(reason[used], STOPPED) & ~sight.not_committing[used] | _left(flow, found, used)]
+    stands = mirror_standstill.standing(flow, found, used)
     if len(stands):
         worst = Status.STALL if (reason[stands] == Reason.STALLED).all() else Status.STOP
-        return worst, Verdict.STALLED, *_standing(flow, found, used, stands)
-    failed = flow.states.in_state(FAILED)
-    if failed and found.now_ms - failed[0].at_ms <= sight.stopped_after_ms:
-        told = f"{flow.states.sentence(FAILED)} {_AFTER_FAILURE}"
+        return worst, Verdict.STALLED, *mirror_standstill.why(flow, found, used, stands)
+    left = mirror_standstill.left_by_failed(flow, found, used)
+    if len(left):
+        told = mirror_standstill.failed_sentence(flow, found, left)
         return Status.STOP, Verdict.STALLED, Cause.TASK_FAILED, told
     waiting = _waiting(found)
-    if waiting is not None:
-        return Status.STOP, Verdict.STALLED, Cause(waiting.code), waiting.sentence
+    if waiting:
+        return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
     return _decide_milder(flow, found, used, worst_first)
 
 
-def _left(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell which partitions have a new log with records, and a mirror that has had its time to read them."""
-    left: NDArray[np.bool_] = found.sight.rows.reason[used] == Reason.RECREATED
-    for at in np.flatnonzero(left).tolist():
-        since_ms, records = _since_and_records(flow, found, int(used[at]))
-        left[at] = records > 0 and found.now_ms - since_ms > found.sight.stopped_after_ms
-    return left
-
-
-def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[int, int]:
-    """Return since when a partition stands and with how many records to copy: of a new log with all of it."""
-    sight, heads = found.sight, flow.source.heads
-    if sight.rows.reason[slot] != Reason.RECREATED:
-        return int(sight.rows.since_ms[slot]), int(sight.lag[slot])
-    topic, place = flow.windows.name(slot)[0], int(sight.places[slot])
-    remade_ms = flow.topics.remade_ms.get((topic, "source"), found.now_ms)
-    return remade_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
-
-
-def _waiting(found: FlowSight) -> Missing | None:
+def _waiting(found: FlowSight) -> list[Missing]:
     """Return what keeps records from being copied for longer than the mirror takes to look for topics.
 
-    A topic or partition that is not there yet and has no record waits for nothing.
+    One of each topic, the one first that does so for longest. A topic or partition that is not there yet and
+    has no record waits for nothing.
     """
+    if not mirror_standstill.is_read(found):
+        return []
     records = {one.topic: one for one in found.missing if one.code == "not_mirrored" and one.due}
     reasons = {one.topic: one for one in found.missing if one.code != "not_mirrored" and one.due}
-    return next((reasons.get(topic, one) for topic, one in records.items()), None)
+    told = [reasons.get(topic, one) for topic, one in records.items()]
+    return sorted(told, key=lambda one: (one.since_ms, one.topic))
+
+
+def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, str]:
+    halted = mirror_standstill.halted_before(flow, waiting[0].since_ms)
+    told = mirror_words.waiting(waiting)
+    if halted is not None and halted.task is None:  # it looks for no topics either
+        return Cause.PAUSED, f"{told} {flow.states.halted_sentence()}"
+    return Cause(waiting[0].code), told
 
 
 def _decide_milder(
@@ -164,8 +157,9 @@ def _decide_rest(
 ) -> _Told:
     if not len(used):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
-    if found.sight.rows.status[worst_first[0]] == Status.UNKNOWN:
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, int(worst_first[0]))
+    unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
+    if len(unknown):  # before it may stand one of which it is known that nothing was lost
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, int(unknown[0]))
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
@@ -178,48 +172,9 @@ def _passed_unsaid(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_
     return passed
 
 
-def _is_lacking(flow: MirrorFlow, one: Missing, used: NDArray[np.intp]) -> bool:
-    """Tell whether a copy is lacking still: a mirror that has written offsets since then has made it.
-
-    Topics are listed once a minute only.
-    """
-    slots = [slot for slot in used.tolist() if flow.windows.name(slot)[0] == one.topic]
-    moved = any(int(flow.windows.moved_ms[slot]) > one.since_ms for slot in slots)
-    return one.code != Cause.TOPIC_MISSING or not moved
-
-
-def _standing(
-    flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], stands: NDArray[np.intp]
-) -> tuple[Cause, str]:
-    sight = found.sight
-    each = [_since_and_records(flow, found, slot) for slot in stands.tolist()]
-    since_ms = min(since_ms for since_ms, _ in each)
-    lag, count = sum(records for _, records in each), len(stands)
-    topics = {flow.windows.name(slot)[0] for slot in stands.tolist()}
-    said = (
-        f"{count_text(count, 'partition')} of {_topics(topics)} stood since {instant_text(since_ms)}, "
-        f"{duration_text((found.now_ms - since_ms) / 1000)}, with {count_text(lag, 'record')} to copy"
-    )
-    newest_ms = int(flow.windows.moved_ms[used].max())
-    # When the log passed an offset is known no better than by two looks.
-    moved_since = newest_ms > since_ms + sight.cadence_ms + LOOK_MS
-    if flow.states.in_state(FAILED):
-        return Cause.TASK_FAILED, f"{said}. {flow.states.sentence(FAILED)} {_AFTER_FAILURE}"
-    left = flow.states.sentence(UNASSIGNED)
-    missing = {one.code: one for one in found.missing if one.topic in topics and _is_lacking(flow, one, used)}
-    for code in ("topic_missing", "partition_missing"):
-        if code in missing:
-            return Cause(code), f"{said}. {missing[code].sentence} The whole task waits for that."
-    if not moved_since:
-        told = f"No partition moves: {said}. The mirror's newest offset is of {instant_text(newest_ms)}."
-        return Cause.MIRROR_DOWN, f"{told} {left}" if left else told
-    told = f"{said}, while other partitions of the flow move."
-    return (Cause.TASK_FAILED, f"{told} {left}") if left else (Cause.TASK_STUCK, told)
-
-
 def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
     topic, partition = flow.windows.name(int(slots[0]))
-    since_ms = int(flow.windows.committed_ms[slots].min())
+    since_ms = int(flow.windows.committed_ms[slots].max())  # since then for none of them
     one = len(slots) == 1
     what = (
         f"{topic}-{partition}"
@@ -260,8 +215,3 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     if sight.not_committing[slot]:
         told += " The topic's end on the target advances meanwhile."
     return told
-
-
-def _topics(topics: set[str]) -> str:
-    first = min(topics)
-    return first if len(topics) == 1 else f"{len(topics)} topics ({first} among them)"

@@ -12,6 +12,7 @@ import numpy as np
 from fleet.quantity import count_text, duration_text
 from lagmon.admin_words import seen_by_asking
 from lagmon.mirror_orders import EQUAL_OFFSETS
+from lagmon.mirror_states import FAILED
 from lagmon.mirror_steps import Rewound
 from lagmon.words import Reason
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from lagmon.mirror_flow import FlowSight, MirrorFlow
     from lagmon.mirror_orders import MirrorOrder
     from lagmon.mirror_overtaken import Overtaken
+    from lagmon.mirror_states import MirrorStates
     from lagmon.mirror_steps import Step
+    from lagmon.mirror_topics import Missing
 
 SHOWN = 3  # names in a sentence
 LONGEST = 60  # characters of each
@@ -112,6 +115,21 @@ def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
         f"Retention has overtaken the mirror: {order.flow.source} deleted {count_text(total, 'record')} "
         f"before {'it was' if total == 1 else 'they were'} copied ({shown}{more}){alone}"
     )
+
+
+def failed(states: MirrorStates) -> str:
+    """Return which task has failed and what that means, "" where none has."""
+    said = states.sentence(FAILED)
+    return f"{said} What it carries does not move until it is started again." if said else ""
+
+
+def waiting(missing: Sequence[Missing]) -> str:
+    """Return what waits to be mirrored: some of it, and how much more there is."""
+    shown = " ".join(one.sentence for one in missing[:SHOWN])
+    others = len(missing) - SHOWN
+    if others <= 0:
+        return shown
+    return f"{shown} {count_text(others, 'more topic')} {'waits' if others == 1 else 'wait'} as well."
 
 
 def rewound(step: Step) -> str:

@@ -49,6 +49,7 @@ class Policy:
     grown_lags: int = 9  # so many at least tell that a lag grows: of fewer, chance makes a row too often
     grown_rises: int = 5  # and so many times it rose: once is no trend
     until_read: bool = True  # a group stands up to where commits are read; not so where groups are asked
+    paced: bool = False  # how often commits come is known without this window: one of them is enough
     far_ms: int = 600_000  # a time further ahead of ours than this is no time
 
 
@@ -130,7 +131,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (lambda case: _stopped(case) and case.position.members == 0, Reason.STOPPED_EMPTY),
     (_stopped, Reason.STOPPED),
     (lambda case: case.offset < max(case.window.offsets), Reason.REWOUND),
-    (lambda case: len(case.window.offsets) == 1, Reason.ONE_COMMIT),
+    (lambda case: len(case.window.offsets) == 1 and not case.policy.paced, Reason.ONE_COMMIT),
     (_history_short, Reason.HISTORY_SHORT),
     (_growing, Reason.GROWING),
     (lambda case: case.standing_ms > case.usual_gap_ms, Reason.PAUSING),

@@ -154,7 +154,7 @@ def _judge_windows(
         (pace.standing_ms > pace.usual_gap_ms, Reason.PAUSING),
         (growth.grown & pace.moves, Reason.GROWING),
         (waits, Reason.HISTORY_SHORT),
-        (filled == 1, Reason.ONE_COMMIT),
+        ((filled == 1) & (not policy.paced), Reason.ONE_COMMIT),
         (pace.is_back, Reason.REWOUND),
         (stopped, Reason.STOPPED),
         (stopped & (here.members == 0), Reason.STOPPED_EMPTY),

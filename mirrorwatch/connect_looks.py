@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.connect_config_kinds import SOURCE, Task
 from fleet.connect_config_states import doubts
-from lagmon.mirror_states import BELIEVED
+from lagmon.mirror_states import TOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,22 +15,24 @@ if TYPE_CHECKING:
     from fleet.connect_config import Connector
     from fleet.wire_status import TaskState
 
-    Since = Mapping[tuple[str, int | None, str], int]  # by connector, task and state
+    Begun = Mapping[tuple[str, int | None, str], tuple[int, bool]]  # by connector, task and state
 
 MOST_TRACES = 100  # of one connector: a sentence tells one of them
+NEXT_MS = 120_000  # what is not found within this after the look before may be so for longer
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectLook:
     """The states of each flow's source connector and its tasks as of `at_ms`, by the flow's name.
 
-    A flow that is not in it is one of which nothing is known. `since_ms` is when each state that can be
-    believed was first seen, however often the lag monitor's process began anew since then.
+    A flow that is not in it is one of which nothing is known. `begun` is when each state that can be believed
+    was first seen, however often the lag monitor's process began anew since then, and whether the look before
+    it found another: the first look tells nothing of how long it is so.
     """
 
     at_ms: int
     flows: Mapping[str, tuple[str, tuple[TaskState, ...]]] = field(default_factory=dict)
-    since_ms: Since = field(default_factory=dict)
+    begun: Begun = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """Return it as the lag monitor's process is told of it: of states, those that can be believed."""
@@ -43,13 +45,13 @@ class ConnectLook:
         }
 
     def _rows(self, name: str, states: Iterable[TaskState]) -> list[list[Any]]:
-        believed = [one for one in states if one.state in BELIEVED]
+        believed = [one for one in states if one.state in TOLD]
         return [
             [
                 one.task,
                 one.state,
                 one.trace if number < MOST_TRACES else "",
-                self.since_ms[name, one.task, one.state],
+                *self.begun[name, one.task, one.state],
             ]
             for number, one in enumerate(believed)
         ]
@@ -60,21 +62,24 @@ def look_of(
     told: Mapping[str, tuple[TaskState, ...]],
     *,
     at_ms: int,
-    since_ms: Since,
+    before: ConnectLook | None,
 ) -> ConnectLook:
-    """Return what is told of the flows; `since_ms` is that of the look before."""
+    """Return what is told of the flows; `before` is the look before, None where there was none."""
     flows = {
         each.flow: (each.name, told[each.name])
         for each in connectors
         if each.kind == SOURCE and each.enabled and each.name in told
     }
     believed = [
-        (name, one.task, one.state)
-        for name, states in flows.values()
-        for one in states
-        if one.state in BELIEVED
+        (name, one.task, one.state) for name, states in flows.values() for one in states if one.state in TOLD
     ]
-    return ConnectLook(at_ms, flows, {which: since_ms.get(which, at_ms) for which in believed})
+    known = {} if before is None else before.begun
+    seen = set()
+    if before is not None and 0 <= at_ms - before.at_ms <= NEXT_MS:
+        seen = {name for name, _ in before.flows.values()}
+    return ConnectLook(
+        at_ms, flows, {which: known.get(which, (at_ms, which[0] in seen)) for which in believed}
+    )
 
 
 def sentence_of(connector: Connector, told: Mapping[str, tuple[TaskState, ...]], *, address: str) -> str:

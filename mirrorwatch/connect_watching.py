@@ -1,7 +1,8 @@
 """Ask Kafka Connect again and again how the mirrors' connectors and tasks are, where one is configured.
 
-What it says of tasks goes to the lag monitor, as evidence beside the worker's topic of states. That it is
-away, refuses, or that a connector is paused or gone is told to a person; none of it is a verdict by itself.
+What it says of tasks goes to the lag monitor, as evidence beside the worker's topic of states: which have
+failed, and which somebody has halted. That it is away, refuses, or that a connector is halted or gone is told
+to a person; none of it is a verdict by itself.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from fleet.connect_config import Connector
     from mirrorwatch.config import ConnectSection
     from mirrorwatch.configuration import Configuration
-    from mirrorwatch.connect_looks import Since
     from runtime.clock import WaitingClock
     from runtime.supervision import Jitter
 
@@ -52,7 +52,7 @@ class ConnectWatch:
         self._tell = tell
         self._changed = asyncio.Event()
         self._looked_ns: int | None = None  # when it last answered
-        self._since_ms: Since = {}  # as of the last look that told anything
+        self._before: ConnectLook | None = None  # the last look that told anything
         self._told: set[str] = set()  # connectors of which something is complained
         self._take(config)
 
@@ -82,7 +82,7 @@ class ConnectWatch:
 
     def _forget(self) -> None:
         """Know nothing, and complain of nothing: something else is watched."""
-        self._looked_ns, self._since_ms = None, {}
+        self._looked_ns, self._before = None, None
         for where in (WHERE, *map(_where, self._told)):
             self._reporter.settled(where)
         self._told.clear()
@@ -115,8 +115,8 @@ class ConnectWatch:
         self._reporter.settled(WHERE)
         for each in connectors:
             self._complain(each.name, sentence_of(each, told, address=section.url))
-        look = look_of(connectors, told, at_ms=at_ms, since_ms=self._since_ms)
-        self._since_ms = look.since_ms
+        look = look_of(connectors, told, at_ms=at_ms, before=self._before)
+        self._before = look
         self._tell(look)
 
     def _complain(self, name: str, sentence: str) -> None:

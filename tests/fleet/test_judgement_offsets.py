@@ -106,6 +106,13 @@ ROWS = (
         SAYS[STALLED],
     ),
     Row(
+        "a connector that somebody has halted carries none of the canary's partitions",
+        seen(offsets=lag(STALLED, Cause.PAUSED)),
+        STALLED,
+        Cause.PAUSED,
+        SAYS[STALLED],
+    ),
+    Row(
         "no partition moves, neither the canary's",
         seen(*ALL_STAND, offsets=lag(STALLED, Cause.MIRROR_DOWN)),
         STALLED,

@@ -7,7 +7,8 @@ import pytest
 
 from fleet.filters import TopicFilter
 from fleet.vocabulary import Cause, Verdict
-from lagmon.mirror_sight import LEAST_MS, observed_cadence_ms
+from lagmon.mirror_cadence import observed_cadence_ms
+from lagmon.mirror_sight import LEAST_MS
 from lagmon.words import Status
 from tests.lagmon.mirrors import Mirrored, S
 

@@ -104,6 +104,7 @@ def test_a_step_back_among_offsets_that_come_all_the_time_stays_in_the_window():
     for number in (*range(100, 200), *range(120, 130)):
         windows.take("orders", 0, number, NOW + number, live=True)
     assert windows.rings.offset[0].max() > windows.rings.offset[0, -1] == 130
+    assert 121 in windows.rings.offset[0]  # to where it went
 
 
 def test_a_tail_is_put_back_when_the_mirror_moves_on_within_it():

@@ -287,6 +287,19 @@ def test_a_lag_that_is_allowed_is_well(allowed, reason):
     assert judge(STEADY, where, now_ms=NOW, policy=Policy(allowed_lag=allowed)).reason is reason
 
 
+@pytest.mark.parametrize(
+    ("ago", "reason"), [(0, Reason.MOVING), (60, Reason.PAUSING), (60.001, Reason.STOPPED)]
+)
+def test_one_commit_is_enough_where_the_pace_is_known_without_it(ago, reason):
+    where = position(110, seen_ago=ago, passed_ago=ago)
+    assert judge(ONE, where, now_ms=NOW, policy=Policy(paced=True)).reason is reason
+
+
+def test_one_commit_of_long_ago_is_not_enough_where_it_is_not_known_since_when_there_is_more():
+    where = position(110, seen_ago=900, passed_ago=30, passed_exact=False)
+    assert judge(ONE, where, now_ms=NOW, policy=Policy(paced=True)).reason is Reason.HISTORY_SHORT
+
+
 def test_a_lag_that_was_allowed_is_no_falling_behind():
     where = position(200, passed_ago=0)
     assert judge(GROWING, where, now_ms=NOW, policy=Policy(allowed_lag=4)).reason is Reason.GROWING

@@ -31,6 +31,7 @@ policies = st.builds(
     grown_for_ms=st.sampled_from([MIN, 5 * S]),
     grown_lags=st.sampled_from([10, 3, 2]),
     grown_rises=st.sampled_from([5, 1]),
+    paced=st.booleans(),
 )
 rows = st.lists(st.tuples(any_windows(), any_positions, st.integers(0, LENGTH)), min_size=1, max_size=12)
 

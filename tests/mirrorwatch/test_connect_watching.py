@@ -16,7 +16,7 @@ from fleet.connect_config_kinds import Connector, Task
 from fleet.connect_states import MOST_TASKS
 from fleet.wire_status import MAX_TRACE_CHARS, TaskState
 from mirrorwatch.config_reading import read_configuration
-from mirrorwatch.connect_looks import look_of
+from mirrorwatch.connect_looks import NEXT_MS, look_of
 from mirrorwatch.connect_watching import LOOK_S, REFUSED_S, STALE_S, WHERE, ConnectWatch
 from runtime.channel import MAX_TEXT_BYTES
 from tests.mirrorwatch.test_config_connect import BOTH, RECORDED, chosen, recorded
@@ -247,7 +247,8 @@ async def test_since_when_a_task_has_failed_is_known_whatever_came_between(scene
     assert scene.told[-1].flows == {}  # for that long it was away
     scene.other = None
     await scene.look()
-    rows = [[0, "FAILED", "Bad login", first_ms]]  # what runs is no evidence, and not handed on
+    # What runs is no evidence, and not handed on; what the first look finds may be so for longer.
+    rows = [[0, "FAILED", "Bad login", first_ms, False]]
     assert scene.told[-1].document()["flows"] == {"A->B": {"connector": "mirror-source", "states": rows}}
     assert scene.told[-1].at_ms > first_ms
     scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "RUNNING"}
@@ -255,8 +256,8 @@ async def test_since_when_a_task_has_failed_is_known_whatever_came_between(scene
     scene.states["mirror-source"]["tasks"][0] = {"id": 0, "state": "FAILED", "trace": "Bad login"}
     scene.clock.advance(30)
     await scene.look()
-    ((*_, since_ms),) = scene.told[-1].document()["flows"]["A->B"]["states"]
-    assert since_ms == scene.told[-1].at_ms
+    ((*_, since_ms, is_seen),) = scene.told[-1].document()["flows"]["A->B"]["states"]
+    assert (since_ms, is_seen) == (scene.told[-1].at_ms, True)
 
 
 def test_whatever_an_address_tells_of_tasks_can_be_handed_on():
@@ -264,9 +265,42 @@ def test_whatever_an_address_tells_of_tasks_can_be_handed_on():
     failed = [TaskState("mirror", task, "FAILED", MAX_TRACE_CHARS * letter) for task in range(MOST_TASKS)]
     told = {"mirror": tuple(failed)}
     mirror = Connector("mirror", {"connector.class": "MirrorSourceConnector", "source.cluster.alias": "A"})
-    look = look_of([mirror], told, at_ms=5, since_ms={})
+    look = look_of([mirror], told, at_ms=5, before=None)
     assert len(look.document()["flows"]["A->target"]["states"]) == MOST_TASKS
     assert len(json.dumps(look.document())) < MAX_TEXT_BYTES / 10
+
+
+def look_at(state, at_ms, before=None, *, task=None, name="mirror"):
+    source = Connector(name, {"connector.class": "MirrorSourceConnector", "source.cluster.alias": "A"})
+    return look_of([source], {name: (TaskState(name, task, state),)}, at_ms=at_ms, before=before)
+
+
+def rows_of(look):
+    return look.document()["flows"]["A->target"]["states"]
+
+
+@pytest.mark.parametrize("state", ["FAILED", "UNASSIGNED", "PAUSED", "STOPPED"])
+def test_since_when_it_is_so_is_known_where_the_look_before_found_another_state(state):
+    first = look_at(state, 1_000)
+    assert rows_of(first) == [[None, state, "", 1_000, False]]
+    assert rows_of(look_at(state, 9_000, first)) == [[None, state, "", 1_000, False]]
+    runs = look_at("RUNNING", 20_000, first)
+    assert rows_of(runs) == []
+    seen = look_at(state, 20_000 + NEXT_MS, runs)
+    assert rows_of(seen) == [[None, state, "", 20_000 + NEXT_MS, True]]
+    assert rows_of(look_at(state, 900_000, seen)) == [[None, state, "", 20_000 + NEXT_MS, True]]
+    # Too long ago, by a clock that was set back, or of another connector: it may be so for longer.
+    assert rows_of(look_at(state, 20_001 + NEXT_MS, runs))[0][-1] is False
+    assert rows_of(look_at(state, 19_999, runs))[0][-1] is False
+    assert rows_of(look_at(state, 20_001, runs, name="other"))[0][-1] is False
+
+
+async def test_one_that_is_halted_is_evidence(scene):
+    await scene.look()
+    scene.states["mirror-source"]["connector"]["state"] = "PAUSED"
+    await scene.look()
+    (row,) = scene.told[-1].document()["flows"]["A->B"]["states"]
+    assert row == [None, "PAUSED", "", scene.told[-1].at_ms, True]
 
 
 async def test_what_was_asked_for_another_configuration_is_not_told(scene):

@@ -18,7 +18,7 @@ from deploy.local.properties import write_properties
 from deploy.local.topics import add_partitions, admin_client, create_topic, partition_count
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
-from tests.real.test_lag_mirrors import PARTITIONS, Traffic
+from tests.real.test_lag_mirrors import PARTITIONS, Traffic, ends_of
 
 DEADLINE_S = 240
 BRIEF_S = 600  # for how long the topic `brief` keeps its records
@@ -140,6 +140,12 @@ class Stage:
         self.mirror = self._mirrors({"A->B.topics": topics, "refresh.topics.enabled": "false"}, fresh=True)
         for partition in (0, 1):
             write(a, self.lacking, 5, partition=partition)
+        copy, b = f"A.{self.lacking}", self.clients["B"]
+        # Until then its tasks may not know yet what they are to copy, and be given the third partition too.
+        eventually(lambda: partition_count(b, copy) == 2, 60, what=copy, every_s=0.5)
+        eventually(
+            lambda: set(ends_of(b, copy, partitions=2).values()) == {5}, 60, what="5 each", every_s=0.5
+        )
         add_partitions(a, self.lacking, total=3)
         write(a, self.lacking, LACKED, partition=2)
 

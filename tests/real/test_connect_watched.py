@@ -59,8 +59,13 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
         paused = "is PAUSED: it carries nothing until it is resumed."
         where = f"Kafka Connect: {NAME}"
         eventually(lambda: service.problems().get(where) == paused, 60, what="that it is paused", every_s=0.5)
+        found = eventually(
+            lambda: (told := flow()).get("cause") == "paused" and told, 120, what="paused", every_s=0.5
+        )
+        assert f"The connector {NAME} is PAUSED since" in found["sentence"]
         worker.ask("PUT", f"/connectors/{NAME}/resume")
         eventually(lambda: where not in service.problems(), 60, what="that it goes on", every_s=0.5)
+        eventually(lambda: flow().get("verdict") == "healthy", DEADLINE_S, what="healthy again", every_s=0.5)
 
         # A task that cannot write: the target refuses records as large as this one.
         worker.mirror(

@@ -1,0 +1,266 @@
+"""Which partitions of a flow stand, and why, as far as the evidence tells. Pure.
+
+Causes in order, the first that explains what stands: a task has FAILED and what stands has not moved since
+(task_failed); somebody halted the mirror, not well after it stood (paused); the target lacks what the task
+meets (topic_missing, partition_missing); nothing moves since the last partition that moved stands as well
+(mirror_down); a task is UNASSIGNED (task_failed); others move (task_stuck).
+
+A mirror may write the offset of what it copied up to a cadence later, and when a log passed an offset is
+known no better than by two looks at it. So a partition has moved *since* an instant only where an offset of
+it was written more than a cadence and a look after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text, duration_text
+from fleet.vocabulary import Cause
+from lagmon import mirror_words
+from lagmon.mirror_sight import LOOK_MS, STALE_MS, STOPPED
+from lagmon.mirror_states import FAILED, UNASSIGNED, Start
+from lagmon.rules_sentences import instant_text
+from lagmon.words import Reason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.mirror_flow import FlowSight, MirrorFlow
+    from lagmon.mirror_states import Trouble
+    from lagmon.mirror_topics import Missing
+
+    Flags = NDArray[np.bool_]
+    Longs = NDArray[np.int64]
+    Slots = NDArray[np.intp]
+
+SEEN_LATE_MS = 120_000  # how long a pause may be there before a look at Connect finds it
+
+
+@dataclass(frozen=True, slots=True)
+class _Standstill:
+    """What stands; `since_ms`, `records` (to be copied) and `moved_ms` are by partition, as `slots` are."""
+
+    slots: Slots
+    topics: frozenset[str]
+    since_ms: Longs
+    records: Longs
+    moved_ms: Longs  # when the newest offset was written
+    newest_ms: int  # when the newest of the flow was
+    slack_ms: int  # after an instant, until what is written shows that more was copied since
+
+    @property
+    def begun_ms(self) -> int:
+        """Return since when the first of them stands."""
+        return int(self.since_ms.min())
+
+    @property
+    def ended_ms(self) -> int:
+        """Return since when the last stands of those that moved on while the first stood."""
+        moved_on = self.moved_ms > self.begun_ms + self.slack_ms
+        return int(self.since_ms[moved_on].max(initial=self.begun_ms))
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether nothing of the flow has moved since."""
+        return self.newest_ms <= self.ended_ms + self.slack_ms
+
+
+def standing(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
+    """Return the partitions that stand: with records to copy, and an offset that is not written anew."""
+    stopped = np.isin(found.sight.rows.reason[used], STOPPED) & ~found.sight.not_committing[used]
+    return used[stopped | _left(flow, found, used)]
+
+
+def is_read(found: FlowSight) -> bool:
+    """Tell whether offsets are read to the present, so that one which is not there was not written."""
+    return found.now_ms - found.read_to_ms <= max(STALE_MS, found.sight.stopped_after_ms)
+
+
+def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
+    """Return the partitions that wait for a task that has FAILED, before they have stood for long.
+
+    Such have not moved since it failed, and have records to copy; until their log is looked at again, which
+    takes seconds, those count as well that were being copied when it failed. Since when a task has failed
+    that the first look found so is not known: there they wait for longer than a mirror takes that moves.
+    A connector that has failed carries nothing itself, and its tasks run on.
+    """
+    failed = [one for one in flow.states.in_state(FAILED) if one.task is not None]
+    if not failed or not len(used) or not is_read(found):
+        return used[:0]
+    sight = found.sight
+    heads, places, slack_ms = flow.source.heads, sight.places[used], _slack_ms(found)
+    moved_ms = flow.windows.moved_ms[used]
+    waits = flow.readable_ends[places] > sight.known_to[used]
+    left = np.zeros(len(used), np.bool_)
+    starts_ms = [one.at_ms for one in failed if one.start is not Start.BEFORE]
+    if starts_ms:
+        since_ms = max(starts_ms)
+        moving = since_ms - moved_ms <= slack_ms + sight.cadence_ms
+        left = (moved_ms <= since_ms + slack_ms) & (waits | (moving & (heads.sampled_ms[places] <= since_ms)))
+    if len(starts_ms) < len(failed):
+        left |= waits & (found.now_ms - sight.behind_since_ms[used] > slack_ms)
+    another = sight.rows.reason[used] == Reason.RECREATED  # its offset is of a log that is no more
+    found_left: Slots = used[left & ~another & ~sight.not_committing[used]]
+    return found_left
+
+
+def failed_sentence(flow: MirrorFlow, found: FlowSight, left: Slots) -> str:
+    """Return which task has failed, and what waits for it as far as it is looked at."""
+    waits = flow.readable_ends[found.sight.places[left]] - found.sight.known_to[left]
+    said, some = mirror_words.failed(flow.states), waits > 0
+    if not some.any():
+        return said
+    count, records = int(np.count_nonzero(some)), int(waits[some].sum())
+    verb = "waits" if count == 1 else "wait"
+    topics = _topics({flow.windows.name(slot)[0] for slot in left[some].tolist()})
+    return (
+        f"{said} {count_text(count, 'partition')} of {topics} {verb}, with {count_text(records, 'record')} "
+        "to copy."
+    )
+
+
+def why(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> tuple[Cause, str]:
+    """Return what keeps these partitions, of all that are used, from moving, and its sentence."""
+    still = _of(flow, found, used, stands)
+    count, records = len(stands), int(still.records.sum())
+    said = (
+        f"{count_text(count, 'partition')} of {_topics(still.topics)} stood since "
+        f"{instant_text(still.begun_ms)}, {duration_text((found.now_ms - still.begun_ms) / 1000)}, with "
+        f"{count_text(records, 'record')} to copy"
+    )
+    if _failed_explains(flow, still):
+        return Cause.TASK_FAILED, f"{said}. {mirror_words.failed(flow.states)}"
+    if halted_before(flow, still.ended_ms + still.slack_ms) is not None:
+        return Cause.PAUSED, f"{said}. {flow.states.halted_sentence()}"
+    lacking = _lacking(flow, found, still)
+    for one, explains in lacking:
+        if explains:
+            return Cause(one.code), f"{said}. {one.sentence} The whole task waits for that."
+    unassigned = flow.states.sentence(UNASSIGNED)
+    harmless = [f"{one.sentence} The mirror moved on with that." for one, _ in lacking[:1]]
+    if still.is_whole:
+        newest = instant_text(still.newest_ms)
+        told = f"No partition moves: {said}. The mirror's newest offset is of {newest}."
+        return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
+    told = f"{said}, while other partitions of the flow move."
+    if unassigned:
+        return Cause.TASK_FAILED, f"{told} {unassigned}"
+    return Cause.TASK_STUCK, " ".join([told, *harmless])
+
+
+def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Standstill:
+    each = np.array([_since_and_records(flow, found, slot) for slot in stands.tolist()], np.int64)
+    return _Standstill(
+        stands,
+        frozenset(flow.windows.name(slot)[0] for slot in stands.tolist()),
+        each[:, 0],
+        each[:, 1],
+        flow.windows.moved_ms[stands],
+        int(flow.windows.moved_ms[used].max()),
+        _slack_ms(found),
+    )
+
+
+def _slack_ms(found: FlowSight) -> int:
+    return found.sight.cadence_ms + LOOK_MS
+
+
+def _left(flow: MirrorFlow, found: FlowSight, used: Slots) -> Flags:
+    """Tell which partitions have a new log with records, and a mirror that has had its time to read them."""
+    left: Flags = found.sight.rows.reason[used] == Reason.RECREATED
+    for at in np.flatnonzero(left).tolist():
+        since_ms, records = _since_and_records(flow, found, int(used[at]))
+        left[at] = records > 0 and found.now_ms - since_ms > found.sight.stopped_after_ms
+    return left
+
+
+def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[int, int]:
+    """Return since when a partition stands and with how many records to copy: of a new log with all of it."""
+    sight, heads = found.sight, flow.source.heads
+    if sight.rows.reason[slot] != Reason.RECREATED:
+        return int(sight.rows.since_ms[slot]), int(sight.lag[slot])
+    topic, place = flow.windows.name(slot)[0], int(sight.places[slot])
+    remade_ms = flow.topics.remade_ms.get((topic, "source"), found.now_ms)
+    return remade_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
+
+
+# --- what explains it
+
+
+def _failed_explains(flow: MirrorFlow, still: _Standstill) -> bool:
+    """Tell whether a task that has FAILED may carry what stands: not what has moved since.
+
+    At the REST address a task that was started again and failed once more between two looks has failed all
+    the time: only where a record tells since when it is so, what moved later is proof.
+    """
+    failed = flow.states.in_state(FAILED)
+    written_ms = [one.at_ms for one in failed if one.start is Start.WRITTEN]
+    if len(written_ms) < len(failed):
+        return True
+    return bool(failed) and bool((still.moved_ms <= max(written_ms) + still.slack_ms).any())
+
+
+def halted_before(flow: MirrorFlow, at_ms: int) -> Trouble | None:
+    """Return what somebody had halted before an instant, as far as that is known; None where nothing was."""
+    one = flow.states.halted()
+    if one is None or one.start is Start.BEFORE:
+        return one
+    return one if one.at_ms <= at_ms + SEEN_LATE_MS else None
+
+
+def _lacking(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> list[tuple[Missing, bool]]:
+    """Return what the target lacks of what stands, and whether that explains it; what explains comes first.
+
+    A task that meets a partition which is not there stands with all that it carries (mm2.md). So it must have
+    stood since there was a record for that partition: the topic's own partitions, and where nothing of the
+    flow moves all that stand. What moved on since then stands for another reason.
+    """
+    lacking = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in still.topics]
+    if not lacking:
+        return []
+    own: dict[str, list[int]] = {}
+    for at, slot in enumerate(still.slots.tolist()):
+        own.setdefault(flow.windows.name(slot)[0], []).append(at)
+    waiting_ms = {one.topic: one.since_ms for one in found.missing if one.code == Cause.NOT_MIRRORED}
+    told: list[tuple[Missing, bool]] = []
+    for one in lacking:
+        since_ms = _met_since(flow, still, one, own[one.topic], waiting_ms.get(one.topic))
+        if since_ms is None or _is_made(flow, one, still.slack_ms):
+            continue
+        moved_ms = still.moved_ms if still.is_whole else still.moved_ms[own[one.topic]]
+        told.append((one, int(moved_ms.max()) <= since_ms + still.slack_ms))
+    codes = (Cause.TOPIC_MISSING, Cause.PARTITION_MISSING)
+    return sorted(told, key=lambda each: (not each[1], codes.index(Cause(each[0].code)), each[0].since_ms))
+
+
+def _met_since(
+    flow: MirrorFlow, still: _Standstill, one: Missing, own: list[int], waiting_ms: int | None
+) -> int | None:
+    """Return since when records wait for what is lacking, None where none do: nothing meets it then.
+
+    `own` are those of the topic that stand, `waiting_ms` since when records of it wait without an offset.
+    """
+    there = flow.target.topics.get(flow.topics.remote.get(one.topic, ""), 0)
+    since_ms = [int(still.since_ms[at]) for at in own if flow.windows.name(int(still.slots[at]))[1] >= there]
+    since_ms += [] if waiting_ms is None else [waiting_ms]
+    return max(one.since_ms, min(since_ms)) if since_ms else None
+
+
+def _is_made(flow: MirrorFlow, one: Missing, slack_ms: int) -> bool:
+    """Tell whether a copy that is not listed is there: a mirror that goes on with the topic has made it.
+
+    Topics are listed once a minute only.
+    """
+    if one.code != Cause.TOPIC_MISSING:
+        return False
+    known = (flow.windows.slot(one.topic, number) for number in range(flow.source.topics.get(one.topic, 0)))
+    slots = [slot for slot in known if slot is not None]
+    return bool((flow.windows.moved_ms[slots] > one.since_ms + slack_ms).any())
+
+
+def _topics(topics: frozenset[str] | set[str]) -> str:
+    first = min(topics)
+    return first if len(topics) == 1 else f"{len(topics)} topics ({first} among them)"

@@ -1,0 +1,51 @@
+"""A flow's verdict where its partitions differ: which of them it is about, and what it may say of all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fleet.vocabulary import Cause, Verdict
+from lagmon.mirror_steps import Rewound, Step
+from lagmon.mirror_verdict import judge_flow
+from lagmon.rules_sentences import instant_text
+from tests.lagmon.mirrors import Mirrored, S
+
+
+@pytest.fixture
+def flow():
+    one = Mirrored()
+    one.look()
+    return one.go(60, each=lambda: busy(one))
+
+
+def busy(one, *, commits=(0, 1)):
+    for partition in (0, 1):
+        one.write(100, partition=partition)
+        if partition in commits:
+            one.commit(partition=partition)
+
+
+@pytest.mark.parametrize(("means", "told"), [(Rewound.LATE, "orders-1: "), (Rewound.OPEN, "orders-0: ")])
+def test_one_that_is_not_known_is_told_behind_one_of_which_nothing_is_wrong(flow, means, told):
+    at = flow.ends["orders", 0]
+    flow.commit(to=at - 40)
+    flow.flow.windows.take("orders", 1, (1 << 63) - 1, flow.now, live=True)  # no fact
+    flow.look()
+    step = Step(at, at - 40, flow.now, means)
+    verdict = judge_flow(flow.flow, replace(flow.sight(), rewinds={("orders", 0): step}))
+    assert (verdict.verdict, verdict.cause) == (Verdict.UNKNOWN, None)
+    assert verdict.sentence.startswith(told)
+
+
+def test_since_when_no_offset_is_written_holds_for_each_that_it_is_told_of(flow):
+    first = flow.now
+    flow.go(20, each=lambda: busy(flow, commits=(1,)))
+    flow.go(90, each=lambda: busy(flow, commits=()))
+    verdict = flow.verdict()
+    assert (verdict.verdict, verdict.cause) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
+    newest = int(flow.flow.windows.committed_ms[flow.slot(partition=1)])
+    assert newest == first + 20 * S
+    assert "2 partitions, orders-0 among them, reach B, and the mirror has written no" in verdict.sentence
+    assert f"offset for them since {instant_text(newest)}: " in verdict.sentence
