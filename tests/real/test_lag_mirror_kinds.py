@@ -16,7 +16,7 @@ from tests.real.test_lag_mirrors import PARTITIONS, Traffic, metric, said
 
 PROGRAMS = Path(__file__).parent / "mirror_programs"
 BACK_TO = 0
-SLOWLY = "350"  # records a second: a rewind of thousands is seen, with a hundred more coming each second
+SLOWLY = "150"  # records a second, with a hundred more coming: so it is back for longer than a look takes
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_mirror_that_is_a_group_keeps_up_stands_and_repeats(kafka_pair, traffi
         running.resume()
         told = said(watching, "went back from offset", deadline_s=40)
         assert f"to {BACK_TO} at" in told
-        eventually(lambda: metric(watching, "replication_status") == 6, 60, every_s=0.5)  # its copies show it
+        eventually(lambda: metric(watching, "replication_status") == 6, 180, every_s=0.5)  # its copies show it
         again.stop()
         started("group_mirror", group, topic)
         keeps_up(watching, topic, running, f"the group {group} last committed")
