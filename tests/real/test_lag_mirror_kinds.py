@@ -124,7 +124,9 @@ def test_a_mirror_that_is_a_group_keeps_up_stands_and_repeats(kafka_pair, traffi
         running.resume()
         told = said(watching, "went back from offset", deadline_s=40)
         assert f"to {BACK_TO} at" in told
-        eventually(lambda: metric(watching, "replication_status") == 6, 180, every_s=0.5)  # its copies show it
+        eventually(
+            lambda: metric(watching, "replication_status") == 6, 180, every_s=0.5
+        )  # its copies show it
         again.stop()
         started("group_mirror", group, topic)
         keeps_up(watching, topic, running, f"the group {group} last committed")
