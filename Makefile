@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-e
 	--python-version 3.11 --no-header
 ARGS ?=
 
-.PHONY: help demo test bench check drills lock clean java browser monitoring lint
+.PHONY: help demo test bench check drills lock clean java spark browser monitoring lint
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
@@ -24,13 +24,13 @@ demo: $(READY) java  ## Run two Kafka clusters, a mirror, traffic and the servic
 	@$(INSTALL) --optional prometheus alertmanager
 	@exec $(BIN)/python -m deploy.local.demo $(ARGS)
 
-test: $(READY) java browser monitoring lint  ## Run all tests, on real Kafka clusters (ARGS="-k word" for some)
+test: $(READY) java spark browser monitoring lint  ## Run all tests, on real Kafka clusters (ARGS="-k word" for some)
 	@deploy/local/test.sh $(ARGS)
 
 bench: $(READY) java  ## Measure
 	@$(BIN)/python -m bench $(ARGS)
 
-check: $(READY) monitoring lint  ## Check style, types and the import rules
+check: $(READY) spark monitoring lint  ## Check style, types and the import rules
 	@echo "ruff check"; $(BIN)/ruff check -q --output-format=concise .
 	@echo "ruff format"; $(BIN)/ruff format -q --check .
 	@echo "mypy"; $(BIN)/mypy --no-error-summary
@@ -63,6 +63,9 @@ $(READY): pyproject.toml requirements/build.txt requirements/dev.txt
 java: $(READY)
 	@$(INSTALL) java maven
 	@$(BIN)/python -m deploy.local.classes
+
+spark: $(READY)
+	@$(BIN)/python -m deploy.local.pyspark
 
 browser:
 	@$(INSTALL) chromium

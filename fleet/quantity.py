@@ -31,6 +31,17 @@ def size_bytes(text: str) -> int:
     return int(float(found[1]) * _BYTES[found[2]])
 
 
+def rate_bytes_s(text: str) -> int:
+    """Return the bytes a second that a rate such as `50MB/s` means.
+
+    Raises ValueError with a sentence for anything else.
+    """
+    size, slash, unit = text.strip().partition("/")
+    if (slash, unit) != ("/", "s"):
+        raise ValueError(f"'{text}' is no rate: write a size a second, for example 50MB/s")
+    return size_bytes(size)
+
+
 def duration_text(seconds: float) -> str:
     """Write a duration for people in at most two units: `4 ms`, `0.25 s`, `12 s`, `3 min 20 s`, `2 d 4 h`."""
     if seconds < 0:

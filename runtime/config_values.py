@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from fleet.quantity import bytes_text, duration_s, duration_text, size_bytes
+from fleet.quantity import bytes_text, duration_s, duration_text, rate_bytes_s, size_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +40,10 @@ def _size(value: Any) -> Any:
     return size_bytes(value) if isinstance(value, str) else value
 
 
+def _rate(value: Any) -> Any:
+    return rate_bytes_s(value) if isinstance(value, str) else value
+
+
 def _flag(value: Any) -> Any:
     if isinstance(value, str):
         if value not in {"true", "false"}:
@@ -66,12 +70,16 @@ def _share(value: Any) -> Any:
 
 _IS_DURATION = BeforeValidator(_duration)
 _IS_SIZE = BeforeValidator(_size)
+_IS_RATE = BeforeValidator(_rate)
 
 Duration = Annotated[float, _IS_DURATION]
 """Seconds, from a text such as 500ms, 5s or 28d."""
 
 Size = Annotated[int, _IS_SIZE]
 """Bytes, from a text such as 10MB."""
+
+Rate = Annotated[int, _IS_RATE]
+"""Bytes a second, from a text such as 50MB/s."""
 
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """True or false, and no other spelling of them."""
@@ -90,4 +98,6 @@ def measured(value: float, remarks: Iterable[object]) -> str:
             return duration_text(value)
         if remark == _IS_SIZE:
             return bytes_text(value)
+        if remark == _IS_RATE:
+            return f"{bytes_text(value)}/s"
     return f"{value:.12g}"

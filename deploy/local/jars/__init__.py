@@ -69,25 +69,31 @@ def jars(version: str | None = None) -> Path:
 
 def _fetch(version: str, folder: Path) -> None:
     print(f"Fetching Kafka {version} with Maven (once)", flush=True)
-    if shutil.which("mvn") is None:
-        raise StackError("Maven (mvn) is missing; on Debian: apt-get install --no-install-recommends maven")
     work = Path(tempfile.mkdtemp(prefix=f".kafka-{version}-", dir=folder.parent))
     try:
-        libs = work / "libs"
-        outcome = subprocess.run(
-            ["mvn", "-q", "-B", "-f", str(_HERE / f"kafka-{version}.xml"), "dependency:copy-dependencies",
-             f"-DoutputDirectory={libs}", "-DincludeScope=runtime"],
-            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        if outcome.returncode != 0:
-            error = next(
-                (line for line in outcome.stdout.splitlines() if "ERROR" in line), outcome.stderr[:500]
-            )
-            raise StackError(f"Maven could not fetch Kafka {version}: {error}")
-        verify(libs, _HERE / f"kafka-{version}.sha256")
-        libs.rename(folder)
+        fetched(f"kafka-{version}", work).rename(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def fetched(name: str, work: Path) -> Path:
+    """Fetch the jars of `name.xml` beside this file into a folder inside `work`, and return that folder.
+
+    Raises StackError when Maven is missing or fails, or when a jar is not the one in `name.sha256`.
+    """
+    if shutil.which("mvn") is None:
+        raise StackError("Maven (mvn) is missing; on Debian: apt-get install --no-install-recommends maven")
+    libs = work / "libs"
+    outcome = subprocess.run(
+        ["mvn", "-q", "-B", "-f", str(_HERE / f"{name}.xml"), "dependency:copy-dependencies",
+         f"-DoutputDirectory={libs}", "-DincludeScope=runtime"],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    if outcome.returncode != 0:
+        error = next((line for line in outcome.stdout.splitlines() if "ERROR" in line), outcome.stderr[:500])
+        raise StackError(f"Maven could not fetch {name}: {error}")
+    verify(libs, _HERE / f"{name}.sha256")
+    return libs
 
 
 def verify(folder: Path, sums: Path) -> None:

@@ -1,0 +1,222 @@
+"""Digest one side of a plan: slice after slice, each in one pass over Kafka, into files.
+
+What a finished slice wrote stays: a digest that was interrupted, however, goes on after it. A slice that was
+not finished is read again. Records read twice would be counted twice, so a slice counts only when all of it
+is written.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, Protocol
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from checksum.digest_coverage import SliceRow, remaining
+from checksum.digest_query import Reading, cells
+from checksum.header_guard import look_for_headers
+from checksum.pacing import FREE, OVERHEAD_BYTES, Stretch, corrected, estimate, measure, pause_s, take
+from checksum.spark_failures import reading_failure
+from fleet.errors import ConfigurationError, Problem, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from checksum.cell_rows import Side
+    from checksum.digest_files import DigestFolder, PlaceCount
+    from checksum.kafka_options import Cluster
+    from checksum.places import Place
+    from checksum.plan_shape import Plan
+    from runtime.clock import Clock
+
+_SLICE_S: Final = 10.0
+
+
+class Pause(Protocol):
+    """Waits for so many seconds, or less where the digest is to stop."""
+
+    def __call__(self, seconds: float, /) -> object:
+        """Wait."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a digest is, after a slice: of the whole plan, slices of earlier tries included."""
+
+    slices: int
+    offsets: int  # covered so far
+    of_offsets: int
+    records: int
+    size_bytes: int
+    slice_took_s: float  # of this slice alone; 0 for what was there already
+    silent: tuple[tuple[str, int, int, int], ...]  # topic, partition, first, until that held no record
+
+
+@dataclass(slots=True)
+class _Counted:
+    slices: int = 0
+    offsets: int = 0
+    records: int = 0
+    size_bytes: int = 0
+
+
+class SideDigest:
+    """Digests one side of a plan into a folder."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: Plan,
+        side: Side,
+        *,
+        places: Sequence[Place],
+        cluster: Cluster,
+        folder: DigestFolder,
+        clock: Clock,
+        pause: Pause,
+    ) -> None:
+        self._spark = spark
+        self._plan = plan
+        self._side = side
+        self._places = places
+        self._cluster = cluster
+        self._folder = folder
+        self._clock = clock
+        self._pause = pause
+
+    def run(self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets) -> Iterator[Progress]:
+        """Read what is not digested yet, and give the progress after each slice.
+
+        `max_rate` is in bytes per second; a slice reads `slice_offsets` at most.
+
+        Raises UnavailableError and RefusedError where the cluster or Spark fails, ConfigurationError where
+        the folder holds another digest, OutdatedPlanError where records have headers and the plan says none.
+        """
+        done = self._folder.slices()
+        left = remaining(self._places, done)
+        if isinstance(left, str):
+            raise ConfigurationError([Problem(self._folder.path, "", left)])
+        counted = _Counted(
+            slices=max((row.number for row in done), default=-1) + 1,
+            offsets=sum(row.until - row.first for row in done),
+            records=sum(row.records for row in done),
+            size_bytes=sum(row.size_bytes for row in done),
+        )
+        yield self._progress(counted, took_s=0.0)
+        with self._translated("looking for headers"):
+            look_for_headers(self._spark, self._cluster, self._places, left)
+        whole = {place.number for place in self._places if place.compacted}
+        sizes = {place.number: estimate(place.record_bytes) for place in self._places}
+        most = replace(measure(max_rate, slice_s=_SLICE_S), offsets=slice_offsets)
+        while left:
+            begun_ns = self._clock.monotonic_ns()
+            taken, left = take(left, sizes, most, whole=whole)
+            rows = self._slice(counted.slices, taken)
+            took_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
+            self._learn(sizes, rows)
+            counted.slices += 1
+            counted.offsets += sum(row.until - row.first for row in rows)
+            counted.records += sum(row.records for row in rows)
+            counted.size_bytes += sum(row.size_bytes for row in rows)
+            silent = tuple(
+                (row.topic, row.partition, row.first, row.until) for row in rows if not row.records
+            )
+            yield self._progress(counted, took_s=took_s, silent=silent)
+            if left:
+                self._pause(pause_s(_read_bytes(rows), took_s=took_s, max_rate=max_rate))
+
+    def _slice(self, number: int, taken: Sequence[Stretch]) -> list[SliceRow]:
+        """Read and write one slice; what it counted is checked against what was asked for."""
+        with self._translated("digesting"):
+            frames = [cells(self._spark, self._cluster.options, reading) for reading in self._readings(taken)]
+            counts = self._folder.write_cells(number, reduce(DataFrame.unionByName, frames))
+        found = {(count.topic, count.partition): count for count in counts}
+        total = (sum(count.cells for count in counts), sum(count.records for count in counts))
+        rows = [self._row(number, stretch, found, total) for stretch in taken]
+        with self._translated("writing the digest"):
+            self._folder.finish(rows)
+        return rows
+
+    def _row(
+        self,
+        number: int,
+        stretch: Stretch,
+        found: Mapping[tuple[str, int], PlaceCount],
+        total: tuple[int, int],
+    ) -> SliceRow:
+        place = self._places[stretch.place]
+        count = found.get((place.topic, place.partition))
+        if count is None:
+            return SliceRow(
+                number, place.topic, place.partition, stretch.first, stretch.until, 0, 0, None, None, *total
+            )
+        if not stretch.first <= count.first_offset <= count.last_offset < stretch.until:
+            raise UnavailableError(
+                f"cluster {self._cluster.alias}: Spark gave offsets {count.first_offset} to "
+                f"{count.last_offset} of {place.read_as}-{place.partition} where {stretch.first} to "
+                f"{stretch.until - 1} were asked for; this slice is not kept"
+            )
+        return SliceRow(
+            number,
+            place.topic,
+            place.partition,
+            stretch.first,
+            stretch.until,
+            count.records,
+            count.size_bytes,
+            count.first_offset,
+            count.last_offset,
+            *total,
+        )
+
+    def _readings(self, stretches: Sequence[Stretch]) -> list[Reading]:
+        """Group what is read alike: headers cost a quarter of the speed and are read only where there are."""
+
+        def kind(stretch: Stretch) -> tuple[bool, bool, bool]:
+            place = self._places[stretch.place]
+            return place.headers, place.timestamps, place.compacted
+
+        return [
+            Reading(self._plan, self._side, self._places, tuple(held), *alike)
+            for alike, held in groupby(sorted(stretches, key=kind), kind)
+        ]
+
+    def _learn(self, sizes: dict[int, float], rows: Sequence[SliceRow]) -> None:
+        numbers = {(place.topic, place.partition): place.number for place in self._places}
+        for row in rows:
+            number = numbers[row.topic, row.partition]
+            sizes[number] = corrected(sizes[number], records=row.records, size_bytes=_read_bytes([row]))
+
+    def _progress(
+        self, counted: _Counted, *, took_s: float, silent: tuple[tuple[str, int, int, int], ...] = ()
+    ) -> Progress:
+        return Progress(
+            slices=counted.slices,
+            offsets=counted.offsets,
+            of_offsets=sum(place.offsets.span for place in self._places),
+            records=counted.records,
+            size_bytes=counted.size_bytes,
+            slice_took_s=took_s,
+            silent=silent,
+        )
+
+    @contextmanager
+    def _translated(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except (PySparkException, Py4JError) as error:
+            raise reading_failure(
+                str(error), cluster=self._cluster.alias, doing=doing, secrets=self._cluster.secrets
+            ) from None
+
+
+def _read_bytes(rows: Sequence[SliceRow]) -> int:
+    return sum(row.size_bytes + row.records * OVERHEAD_BYTES for row in rows)

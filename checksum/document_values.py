@@ -1,0 +1,130 @@
+"""Values of a JSON document that came from outside, each read with its bounds and its place in it. Pure.
+
+A `Value` knows where it stands, so that what is wrong is said as `plan.json: topics[3].partition: …`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fleet.errors import ConfigurationError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_SHOWN = 60
+
+
+def refuse(file: str, key: str, sentence: str) -> NoReturn:
+    """Raise ConfigurationError about one place of a file."""
+    raise ConfigurationError([Problem(file, key, sentence)])
+
+
+class Value:
+    """One value of a document; every reading of it raises ConfigurationError where it is something else."""
+
+    __slots__ = ("_file", "_key", "held")
+
+    def __init__(self, held: object, *, file: str, key: str = "") -> None:
+        self.held: Any = held  # as it came
+        self._file = file
+        self._key = key
+
+    def __getitem__(self, name: str) -> Value:
+        if not self.is_object:
+            self.refuse(f"is {_kind(self.held)} where an object belongs")
+        key = f"{self._key}.{name}" if self._key else name
+        if name not in self.held:
+            refuse(self._file, key, "is missing; the file was written by another program or is not whole")
+        return Value(self.held[name], file=self._file, key=key)
+
+    @property
+    def is_object(self) -> bool:
+        """Tell whether it has keys."""
+        return isinstance(self.held, dict)
+
+    def has(self, name: str) -> bool:
+        """Tell whether an object has this key."""
+        return name in self.held
+
+    @property
+    def is_none(self) -> bool:
+        """Tell whether it is null."""
+        return self.held is None
+
+    def refuse(self, sentence: str) -> NoReturn:
+        """Raise ConfigurationError about this value."""
+        refuse(self._file, self._key, sentence)
+
+    def nothing_but(self, *names: str) -> None:
+        """Refuse keys beside these: they would change the meaning for a program that knows them."""
+        unknown = sorted(set(self.held) - set(names))
+        if unknown:
+            key = f"{self._key}." if self._key else ""
+            refuse(self._file, f"{key}{unknown[0][:_SHOWN]}", "is no key of a plan that this program knows")
+
+    def whole(self, least: int, most: int) -> int:
+        """Return a whole number within these bounds."""
+        if type(self.held) is not int:  # True is an int to Python
+            self.refuse(f"is {_kind(self.held)} where a whole number belongs")
+        if not least <= self.held <= most:
+            shown = str(self.held)[:_SHOWN] if abs(self.held) < 1 << 200 else "far"
+            self.refuse(f"is {shown}, outside {least} to {most}")
+        found: int = self.held
+        return found
+
+    def flag(self) -> bool:
+        """Return true or false."""
+        if type(self.held) is not bool:
+            self.refuse(f"is {_kind(self.held)} where true or false belongs")
+        found: bool = self.held
+        return found
+
+    def text(self, longest: int) -> str:
+        """Return a printable text of at most so many characters, one at least."""
+        if type(self.held) is not str:
+            self.refuse(f"is {_kind(self.held)} where a text belongs")
+        if not 1 <= len(self.held) <= longest:
+            self.refuse(f"has {len(self.held)} characters where 1 to {longest} belong")
+        if not self.held.isprintable():  # it is shown in a terminal: no escapes, no halves of characters
+            self.refuse("holds characters that cannot be printed")
+        found: str = self.held
+        return found
+
+    def text_or_none(self, longest: int) -> str | None:
+        """Return such a text, or None for null."""
+        return None if self.is_none else self.text(longest)
+
+    def one_of(self, *names: str) -> str:
+        """Return one of these texts."""
+        if self.held not in names:
+            shown = repr(self.held[:_SHOWN]) if isinstance(self.held, str) else _kind(self.held)
+            self.refuse(f"is {shown} where one of {', '.join(names)} belongs")
+        found: str = self.held
+        return found
+
+    def items(self, most: int, *, least: int = 0) -> list[Value]:
+        """Return the values of a list of bounded length."""
+        if not isinstance(self.held, list):
+            self.refuse(f"is {_kind(self.held)} where a list belongs")
+        if not least <= len(self.held) <= most:
+            self.refuse(f"has {len(self.held)} entries where {least} to {most} belong")
+        return [
+            Value(one, file=self._file, key=f"{self._key}[{index}]") for index, one in enumerate(self.held)
+        ]
+
+    def wholes(self, count: int, least: int, most: int) -> Sequence[int]:
+        """Return a list of exactly so many whole numbers within these bounds."""
+        return [one.whole(least, most) for one in self.items(count, least=count)]
+
+    def distinct(self, what: str, found: Iterable[object]) -> None:
+        """Refuse what stands here twice."""
+        twice = [one for one, count in Counter(found).items() if count > 1]
+        if twice:
+            self.refuse(f"tells of the {what} {str(twice[0])[:_SHOWN]} twice")
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a whole number"}
+    return "null" if value is None else names.get(type(value), "a number")

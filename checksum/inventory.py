@@ -1,0 +1,260 @@
+"""Look at both clusters of a flow and plan what to compare: topics, offsets, and a few records.
+
+The target's ends are read before the source's: what stands on the target by then was on the source by then.
+Nothing is written, and what is read is small: names and settings of topics, offsets, one record at each pair
+of offsets that is looked at, and a sample of each topic for the size of its records and for headers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from checksum.anchor_reading import Side, read_anchors
+from checksum.anchor_search import search_anchors
+from checksum.anchors import Logs, Usable, equal_pairs, usable
+from checksum.plan_building import PlanRules, TopicFound, build_plan, chosen_topics, without_partners
+from checksum.plan_shape import Anchored, LeftOut
+from checksum.ranges import (
+    PartitionFacts,
+    Verified,
+    beginnings_before,
+    candidates,
+    partition_ranges,
+    standing,
+    tail_offset,
+)
+from checksum.time_anchors import find_beginnings, find_ends
+from checksum.topic_inventory import Admin, planned_topic, read_settings, refuse_others
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from checksum.anchor_reading import Place, Reader
+    from checksum.anchor_search import Anchors, Records
+    from checksum.anchors import Pair
+    from checksum.plan_shape import PartitionPlan, Plan
+    from checksum.ranges import Candidates
+    from checksum.topic_inventory import PlannedTopic
+    from fleet.flow import Flow
+
+__all__ = ["Admin", "Cluster", "Known", "make_plan"]
+
+SAMPLED_PARTITIONS = 4  # of a topic
+SAMPLED_RECORDS = 25  # of one of them
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """How one cluster is asked; `reader` reads with the isolation that `isolations` tells."""
+
+    admin: Admin
+    reader: Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before: offset syncs in the mirror's order, and where the last run ended.
+
+    Both are asked by the source's topic and partition. `equal_offsets`: the mirror keeps offsets.
+    """
+
+    pairs: Callable[[str, int], Sequence[Pair]]
+    verified: Mapping[Place, Verified] = field(default_factory=dict)
+    equal_offsets: bool = False
+
+
+async def make_plan(
+    flow: Flow,
+    source: Cluster,
+    target: Cluster,
+    *,
+    patterns: Sequence[str] | None,
+    known: Known,
+    rules: PlanRules,
+    now_ms: int,
+) -> Plan:
+    """Return the plan for these topics of a flow; `patterns` None: for all that are mirrored.
+
+    Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
+    cluster does not answer or does not let us.
+    """
+    names = chosen_topics(flow, await source.admin.list_topics(), patterns)
+    here, there = await asyncio.gather(
+        source.admin.describe_topics(names), target.admin.describe_topics(names.values())
+    )
+    excluded = frozenset(rules.excluded_headers)
+    sides = (
+        Side(source.reader, {name: name for name in names}, excluded),
+        Side(target.reader, names, excluded),
+    )
+    topics, left_out = [], []
+    for name, remote in names.items():
+        original, copy = here[name], there[remote]
+        if original is None:  # it went away since its name was read
+            continue
+        if copy is None or copy.partitions != original.partitions:
+            left_out += without_partners(
+                name,
+                remote,
+                flow=flow,
+                records=await _records(sides[0], name, original.partitions),
+                partitions=copy.partitions if copy is not None else None,
+            )
+        if copy is not None:
+            topics.append(planned_topic(original, copy))
+    await read_settings(topics, source.admin, target.admin)
+    found, more = await _look(topics, *sides, known=known, exactly_once=flow.exactly_once)
+    await refuse_others(topics, flow, source.admin, target.admin)
+    return build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
+
+
+async def _records(side: Side, topic: str, partitions: int) -> dict[int, int]:
+    places = [(topic, number) for number in range(partitions)]
+    starts, ends = await asyncio.to_thread(lambda: (side.starts(places), side.ends(places)))
+    return {place[1]: max(0, ends[place] - starts[place]) for place in places}
+
+
+async def _look(
+    topics: Sequence[PlannedTopic], source: Side, target: Side, *, known: Known, exactly_once: bool
+) -> tuple[list[TopicFound], list[LeftOut]]:
+    """Return what was found out of each topic, and what of it is left out."""
+    of = {topic.name: topic for topic in topics}
+    places = [(topic.name, number) for topic in topics for number in topic.partitions]
+    logs = await _logs(places, source, target)
+    facts = {
+        place: replace(_facts(of[place[0]], place, logs[place], known), exactly_once=exactly_once)
+        for place in places
+    }
+    await _add_by_time(facts, source, target)
+    wanted = {place: candidates(one) for place, one in facts.items()}
+    anchors = await read_anchors(
+        {place: _search(facts[place], wanted[place]) for place in places}, source=source, target=target
+    )
+    quiet = await _quiet(facts, wanted, anchors, source)
+
+    def ranges() -> tuple[dict[str, list[PartitionPlan]], list[LeftOut]]:
+        for topic in topics:  # the setting may have been another one when the records were written
+            topic.stamps |= target.stamped(topic.name)
+        partitions: dict[str, list[PartitionPlan]] = {topic.name: [] for topic in topics}
+        left_out: list[LeftOut] = []
+        for place in places:
+            one = replace(facts[place], timestamps=not of[place[0]].stamps)
+            plan, left = partition_ranges(one, wanted[place], anchors[place], quiet=place in quiet)
+            partitions[place[0]] += [plan] if plan is not None else []
+            left_out += left
+        return partitions, left_out
+
+    await _sample(ranges()[0], source, target)
+    partitions, left_out = ranges()  # again, with what the sample told
+    return [_topic_found(topic, partitions[topic.name], source, target) for topic in topics], left_out
+
+
+async def _logs(places: Sequence[Place], source: Side, target: Side) -> dict[Place, Logs]:
+    target_ends = await asyncio.to_thread(target.ends, places)
+    source_ends = await asyncio.to_thread(source.ends, places)
+    starts, target_starts = await asyncio.gather(
+        asyncio.to_thread(source.starts, places), asyncio.to_thread(target.starts, places)
+    )
+    return {
+        place: Logs(
+            starts[place],
+            max(starts[place], source_ends[place]),
+            target_starts[place],
+            max(target_starts[place], target_ends[place]),
+        )
+        for place in places
+    }
+
+
+def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: Known) -> PartitionFacts:
+    ids = {"source_id": topic.source_id, "target_id": topic.target_id}
+    if known.equal_offsets:
+        pairs, anchored = Usable(equal_pairs(logs)), Anchored.EQUAL_OFFSETS
+    else:
+        pairs, anchored = usable(known.pairs(*place), **ids), Anchored.OFFSET_SYNCS
+    return PartitionFacts(
+        topic=topic.name,
+        partition=place[1],
+        logs=logs,
+        usable=pairs,
+        anchored=anchored,
+        verified=standing(known.verified.get(place), **ids),
+        compacted=topic.compacted,
+        timestamps=not topic.stamps,
+    )
+
+
+async def _add_by_time(facts: dict[Place, PartitionFacts], source: Side, target: Side) -> None:
+    """Add pairs found by the times of records, where the mirror's own are missing."""
+    timed = {
+        place: one for place, one in facts.items() if one.timestamps and one.anchored is Anchored.OFFSET_SYNCS
+    }
+    without = {place: one.logs for place, one in timed.items() if not one.usable.pairs}
+    last = await find_ends(without, source=source, target=target)
+    for place in without:
+        pairs = (last[place],) if place in last else ()
+        found = replace(facts[place].usable, pairs=pairs)
+        facts[place] = replace(facts[place], usable=found, anchored=Anchored.TIMESTAMPS)
+    unknown = {
+        place: one.logs
+        for place, one in timed.items()
+        if facts[place].usable.pairs and candidates(facts[place]).start is None
+    }
+    for place, pair in (await find_beginnings(unknown, source=source, target=target)).items():
+        facts[place] = replace(facts[place], beginning=pair)
+
+
+def _search(facts: PartitionFacts, found: Candidates) -> Generator[Pair, Records, Anchors]:
+    return search_anchors(
+        found.ends,
+        partial(beginnings_before, facts),
+        facts.usable.pairs,
+        timestamps=facts.timestamps,
+    )
+
+
+async def _quiet(
+    facts: Mapping[Place, PartitionFacts],
+    wanted: Mapping[Place, Candidates],
+    anchors: Mapping[Place, Anchors],
+    source: Side,
+) -> set[Place]:
+    """Return the partitions whose source holds no record behind the end, or markers of transactions only."""
+    tails = {}
+    for place, one in facts.items():
+        offset = tail_offset(one, wanted[place], anchors[place])
+        if offset is not None and one.logs.source_start <= offset < one.logs.source_end:
+            tails[place] = offset
+    return await asyncio.to_thread(source.empty_from, tails)
+
+
+async def _sample(partitions: Mapping[str, Sequence[PartitionPlan]], source: Side, target: Side) -> None:
+    """Read some records from the middle of what is compared, on both sides."""
+    here, there = {}, {}
+    for topic, plans in partitions.items():
+        for plan in plans[:SAMPLED_PARTITIONS]:
+            place = topic, plan.partition
+            here[place] = ((plan.source.first + plan.source.until) // 2, SAMPLED_RECORDS)
+            there[place] = ((plan.target.first + plan.target.until) // 2, SAMPLED_RECORDS)
+    await asyncio.gather(asyncio.to_thread(source.windows, here), asyncio.to_thread(target.windows, there))
+
+
+def _topic_found(
+    topic: PlannedTopic, partitions: Sequence[PartitionPlan], source: Side, target: Side
+) -> TopicFound:
+    samples = [side.samples[topic.name] for side in (source, target) if topic.name in side.samples]
+    records = sum(one.records for one in samples)
+    return TopicFound(
+        topic=topic.name,
+        target_topic=topic.target,
+        source_topic_id=topic.source_id,
+        target_topic_id=topic.target_id,
+        headers=any(one.headers for one in samples),
+        target_stamps=topic.stamps,
+        compacted=topic.compacted,
+        record_bytes=-(-sum(one.size_bytes for one in samples) // records) if records else 0,
+        partitions=tuple(partitions),
+    )

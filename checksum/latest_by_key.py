@@ -1,0 +1,91 @@
+"""A compacted topic: the last record of each key on both sides, and what is wrong with it. Pure.
+
+Compaction may have removed any record but the last of its key, at different moments on both sides, and the
+last one too where it is a tombstone. So a tombstone that is absent is benign unless the other side still
+holds a live value for its key (checksum.md, Alignment, 6).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from checksum.findings import Finding, Proof, RecordVerdict
+from checksum.plan_shape import OffsetRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from checksum.narrow import ReadRecord
+
+
+def latest_differences(
+    topic: str,
+    partition: int,
+    source: Iterable[ReadRecord],
+    target: Iterable[ReadRecord],
+    *,
+    timestamps: bool,
+) -> list[Finding]:
+    """Return a finding for each key of which the last records differ; records come in order of offsets.
+
+    Where the target's last value is one that the source holds too, or held at an earlier time, the source's
+    last is lost. Where the two have the same time, it was altered. Where neither is known, the source's last
+    is lost and the target's extra: both are so, whatever made them.
+    """
+    originals = list(source)
+    held = {one.hash for one in originals}
+    last_here = {one.seen.key: one for one in originals}
+    last_there = {one.seen.key: one for one in target}
+    findings: list[Finding] = []
+    for key in sorted(last_here.keys() | last_there.keys(), key=lambda one: one or b""):
+        here, there = last_here.get(key), last_there.get(key)
+        for verdict, original, copy in _judged(here, there, held, timestamps=timestamps):
+            findings.append(_finding(verdict, topic, partition, original, copy, timestamps=timestamps))
+    return findings
+
+
+def _judged(
+    here: ReadRecord | None, there: ReadRecord | None, held: set[int], *, timestamps: bool
+) -> list[tuple[RecordVerdict, ReadRecord | None, ReadRecord | None]]:
+    """Return what is to be said of the last records of one key, None where there is none."""
+    live_here = here is not None and here.seen.value is not None
+    live_there = there is not None and there.seen.value is not None
+    if not live_here and not live_there:
+        return []
+    if here is None or there is None:
+        return [(RecordVerdict.EXTRA if here is None else RecordVerdict.LOST, here, there)]
+    if here.hash == there.hash:
+        return []
+    later_ms = here.seen.timestamp_ms - there.seen.timestamp_ms if timestamps else None
+    if there.hash in held or (later_ms is not None and later_ms > 0):
+        return [(RecordVerdict.LOST, here, None)]
+    if later_ms == 0:
+        return [(RecordVerdict.ALTERED, here, there)]
+    return [(RecordVerdict.LOST, here, None), (RecordVerdict.EXTRA, None, there)]
+
+
+def _finding(
+    verdict: RecordVerdict,
+    topic: str,
+    partition: int,
+    here: ReadRecord | None,
+    there: ReadRecord | None,
+    *,
+    timestamps: bool,
+) -> Finding:
+    one = here or there
+    assert one is not None
+    altered = there if here is not None else None
+    return Finding(
+        verdict,
+        topic,
+        partition,
+        1,
+        one.hash,
+        one.seen.timestamp_ms if timestamps else None,
+        None if here is None else OffsetRange(here.seen.offset, here.seen.offset + 1),
+        None if there is None else OffsetRange(there.seen.offset, there.seen.offset + 1),
+        Proof.READING,
+        target_hash=altered.hash if altered else None,
+        target_timestamp_ms=altered.seen.timestamp_ms if altered and timestamps else None,
+    )

@@ -1,0 +1,128 @@
+"""Cut what is to be read into slices, one after the other, so that a rate is kept. Pure.
+
+Spark reads a slice as fast as it can; then nothing is read until the slice's bytes are due. Over any time the
+bytes read stay below `max_rate` times it plus two slices, one at either end. A slice's bytes are an estimate
+before it is read and counted afterwards: what was too much makes the pause longer. Slices are checkpoints
+too: what an interrupted digest has read stays read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+LEAST_SHARE_BYTES: Final = (
+    512_000  # of a partition in a slice: Kafka hands out whole batches, by default 1 MB
+)
+UNKNOWN_RECORD_BYTES: Final = 10_000  # on the safe side, until the first slice has been counted
+OVERHEAD_BYTES: Final = 12  # of a record in Kafka's format beside key, value and headers, about
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Offsets [first, until) of one place of the plan."""
+
+    place: int
+    first: int
+    until: int
+
+    @property
+    def span(self) -> int:
+        """Return how many offsets these are."""
+        return self.until - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a slice may hold: bytes by estimate, offsets, and places that are read beside one another."""
+
+    size_bytes: float
+    offsets: int
+    places: int
+
+
+FREE: Final = Measure(size_bytes=16e9, offsets=30_000_000, places=256)
+"""Without a rate: about a minute's reading, and no more consumers than fit into memory."""
+
+
+def measure(max_rate: float | None, *, slice_s: float, most_places: int = FREE.places) -> Measure:
+    """Return how large slices are that keep `max_rate` bytes per second, each read in `slice_s` seconds."""
+    if max_rate is None:
+        return Measure(FREE.size_bytes, FREE.offsets, most_places)
+    size = min(max_rate * slice_s, FREE.size_bytes)
+    return Measure(size, FREE.offsets, max(1, min(most_places, int(size // LEAST_SHARE_BYTES))))
+
+
+def take(
+    left: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure, *, whole: Collection[int] = ()
+) -> tuple[list[Stretch], list[Stretch]]:
+    """Return what the next slice reads and what is left after it, both in the order of `left`.
+
+    `record_bytes` is the estimate for each place. The first places share the slice evenly; what one does not
+    need goes to the others. Each gets one offset at least, so that every slice gets on. Places in `whole` are
+    never divided: a slice that begins with one holds as many of them as fit, and that one in any case.
+    """
+    if not left:
+        return [], []
+    if left[0].place in whole:
+        return _undivided(left, record_bytes, most, whole)
+    reading = list(takewhile(lambda one: one.place not in whole, left[: most.places]))
+    share = _offsets_each(reading, record_bytes, most)
+    taken = [Stretch(one.place, one.first, one.first + share[one.place]) for one in reading]
+    rest = [
+        Stretch(one.place, one.first + share[one.place], one.until)
+        for one in reading
+        if share[one.place] < one.span
+    ]
+    return taken, [*rest, *left[len(reading) :]]
+
+
+def _undivided(
+    left: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure, whole: Collection[int]
+) -> tuple[list[Stretch], list[Stretch]]:
+    taken = [left[0]]
+    for one in left[1 : most.places]:
+        held = [*taken, one]
+        size = sum(piece.span * record_bytes[piece.place] for piece in held)
+        offsets = sum(piece.span for piece in held)
+        if one.place not in whole or size > most.size_bytes or offsets > most.offsets:
+            break
+        taken = held
+    return taken, [*left[len(taken) :]]
+
+
+def _offsets_each(
+    reading: Sequence[Stretch], record_bytes: Mapping[int, float], most: Measure
+) -> dict[int, int]:
+    """Return how many offsets each place gets: those that need least first, so that their rest is shared."""
+    bytes_left, offsets_left, waiting = most.size_bytes, most.offsets, len(reading)
+    share = {}
+    for one in sorted(reading, key=lambda one: one.span * record_bytes[one.place]):
+        fitting = min(bytes_left / waiting / record_bytes[one.place], offsets_left / waiting)
+        share[one.place] = max(1, min(one.span, int(fitting)))
+        bytes_left = max(0.0, bytes_left - share[one.place] * record_bytes[one.place])
+        offsets_left = max(0, offsets_left - share[one.place])
+        waiting -= 1
+    return share
+
+
+def pause_s(read_bytes: float, *, took_s: float, max_rate: float | None) -> float:
+    """Return how long to wait after a slice until its bytes are due, in seconds."""
+    return 0.0 if max_rate is None else max(0.0, read_bytes / max_rate - took_s)
+
+
+def estimate(planned_bytes: int) -> float:
+    """Return the bytes that a record takes, from the plan's sample of it (0: there was none)."""
+    return float(planned_bytes + OVERHEAD_BYTES if planned_bytes else UNKNOWN_RECORD_BYTES)
+
+
+def corrected(known: float, *, records: int, size_bytes: int) -> float:
+    """Return a new estimate after a slice in which so many records had so many bytes.
+
+    It rises at once and falls by half at most: records that grow again are not underestimated by much.
+    """
+    return known if records == 0 else max(known / 2, size_bytes / records, 1.0)

@@ -1,0 +1,273 @@
+"""What of one partition is compared, and what is left out. Pure.
+
+The end of both ranges lies behind a pair that holds, and so does the beginning, but for
+
+- where the last run ended: from there on, without any reading, as long as both topics are the same ones;
+- the beginning of both logs: at offset 0 on both sides, where the records there are the same, and nothing
+  shows that a topic was made anew;
+- the beginning of the target's log: of what stood on the source before the record at the target's offset 0,
+  nothing can have been copied, so all that the source still holds before it belongs to the comparison;
+- a compacted topic, which is compared by the last record of each key, from both logs' starts;
+- a mirror that keeps offsets: pairs only prove that it does.
+
+Behind the source's last record, nothing on the target can be a copy of anything newer: where the ranges reach
+it, the target is compared up to its own end, which has to be read before the source's.
+
+Every offset of the source from where the last run ended (or its log's start) to its end is either compared or
+told as left out, with a reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from checksum.anchors import Logs, Pair, Usable, beginnings, ends, run_of, runs_within
+from checksum.left_out import gone, no_beginning, no_end, nothing_found
+from checksum.plan_document import MAX_RUNS, MAX_SEGMENTS
+from checksum.plan_shape import Anchored, LeftOut, OffsetRange, PartitionPlan, Run
+
+if TYPE_CHECKING:
+    from checksum.anchor_search import Anchors
+
+_ORIGIN = Pair(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Where the last run that compared a partition ended, on both sides, and of which topics that was."""
+
+    source_until: int
+    target_until: int
+    source_topic_id: str | None
+    target_topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """What is known of one partition before any of its records was read.
+
+    `anchored` is how offsets of both sides are brought together; `verified` is of these very topics.
+    `beginning` is a pair that was found without the mirror's word, by equal records at equal times.
+    """
+
+    topic: str
+    partition: int
+    logs: Logs
+    usable: Usable
+    anchored: Anchored
+    verified: Verified | None = None
+    compacted: bool = False
+    timestamps: bool = True
+    exactly_once: bool = False
+    beginning: Pair | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a search for anchors is about: pairs that can be an end, oldest first.
+
+    `start` is where both ranges begin, where that is known already.
+    """
+
+    ends: tuple[Pair, ...]
+    start: tuple[int, int] | None
+
+
+def standing(verified: Verified | None, *, source_id: str | None, target_id: str | None) -> Verified | None:
+    """Return where the last run ended, if that was of these very topics.
+
+    Where an id is not known, then or now, it is not known either whether the topic is the same.
+    """
+    if verified is None or None in (source_id, target_id):
+        return None
+    same = (verified.source_topic_id, verified.target_topic_id) == (source_id, target_id)
+    return verified if same else None
+
+
+def candidates(facts: PartitionFacts) -> Candidates:
+    """Return which pairs can be an end of this partition's ranges, and their beginning if it is known."""
+    logs, since = facts.logs, _since(facts)
+    last = tuple(
+        pair
+        for pair in ends(facts.usable.pairs, repeats=not facts.exactly_once)
+        if logs.hold(pair) and pair.upstream >= since[0] and pair.downstream >= since[1]
+    )
+    return Candidates(last, _known_start(facts))
+
+
+def beginnings_before(facts: PartitionFacts, end: Pair) -> list[Pair]:
+    """Return which pairs can be the beginning of ranges with this end, oldest first; none: it is known."""
+    if _known_start(facts) is not None:
+        return []
+    logs, since = facts.logs, _since(facts)
+    known = [
+        pair
+        for pair in beginnings([pair for pair in facts.usable.pairs if pair.downstream <= end.downstream])
+        if logs.hold(pair) and pair.upstream >= since[0]
+    ]
+    timed = facts.beginning
+    if (
+        timed is not None
+        and since[0] <= timed.upstream <= end.upstream
+        and timed.downstream <= end.downstream
+    ):
+        known = [timed, *(pair for pair in known if pair.upstream > timed.upstream)]
+    if _reached(facts) is None and _untouched(facts):
+        known = [_ORIGIN, *(pair for pair in known if pair[:2] != _ORIGIN[:2])]
+    return known
+
+
+def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> int | None:
+    """Return from where on the source may hold no further record, which is worth a look; None: not known."""
+    reached = _reached(facts)
+    if anchors.end is not None:
+        return _end(facts, anchors.end)[0]
+    if reached is not None:
+        return reached.source_until
+    if found.start is None or found.start[0] > facts.logs.source_end:
+        return None
+    return found.start[0]
+
+
+def partition_ranges(
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, quiet: bool
+) -> tuple[PartitionPlan | None, tuple[LeftOut, ...]]:
+    """Return what is compared of a partition, None where that is nothing, and all that is left out.
+
+    `quiet`: the source was found to hold no record at and behind the tail's offset.
+    """
+    logs, reached = facts.logs, _reached(facts)
+    since = reached.source_until if reached is not None else logs.source_start
+    left = _Left(facts)
+    left.tell(since, logs.source_start, gone(logs))
+    since = max(since, logs.source_start)
+    start, end = found.start or _start(anchors, logs), _last(facts, found, anchors, quiet=quiet)
+    if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
+        later = reached is not None and not found.ends  # the mirror wrote nothing since the last run
+        why = no_end(facts.anchored, logs) if later else _nothing(facts, found, anchors)
+        left.tell(since, logs.source_end, why, later=later)
+        return None, left.told()
+    left.tell(since, start[0], no_beginning(facts.anchored, facts.usable, anchors, logs))
+    left.tell(end[0], logs.source_end, no_end(facts.anchored, logs), later=True)
+    if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
+        return None, left.told()
+    source, target = OffsetRange(start[0], end[0]), OffsetRange(start[1], end[1])
+    runs = _runs(facts, anchors, source, target)
+    segments = _segments(facts, anchors, source, target)
+    plan = PartitionPlan(facts.partition, source, target, runs, segments, facts.anchored)
+    return plan, left.told()
+
+
+class _Left:
+    """What is left out of one partition."""
+
+    def __init__(self, facts: PartitionFacts) -> None:
+        self._facts = facts
+        self._told: list[LeftOut] = []
+
+    def tell(self, first: int, until: int, why: str, *, later: bool = False) -> None:
+        if first < until:
+            self._told.append(LeftOut(self._facts.topic, self._facts.partition, until - first, why, later))
+
+    def told(self) -> tuple[LeftOut, ...]:
+        return tuple(self._told)
+
+
+def _reached(facts: PartitionFacts) -> Verified | None:
+    """Return where the last run ended, unless a log ends before: it was cut, and is compared anew."""
+    verified, logs = facts.verified, facts.logs
+    if verified is None or verified.source_until > logs.source_end or verified.target_until > logs.target_end:
+        return None
+    return verified
+
+
+def _since(facts: PartitionFacts) -> tuple[int, int]:
+    """Return where the last run ended on both sides, their first offsets where there was none."""
+    reached = _reached(facts)
+    return (reached.source_until, reached.target_until) if reached is not None else (0, 0)
+
+
+def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
+    """Return where both ranges begin, where no record has to be read for that."""
+    logs, reached, since = facts.logs, _reached(facts), _since(facts)
+    if facts.compacted:
+        return logs.source_start, logs.target_start
+    if facts.anchored is Anchored.EQUAL_OFFSETS:
+        first = max(logs.source_start, logs.target_start, *since)
+        return first, first
+    if reached is not None and since[0] >= logs.source_start and since[1] >= logs.target_start:
+        return since
+    if reached is None and _untouched(facts) and logs.source_end == 0:
+        return 0, 0
+    return None
+
+
+def _untouched(facts: PartitionFacts) -> bool:
+    """Tell whether both logs begin at 0 and nothing shows that one of the topics was made anew."""
+    logs, known = facts.logs, facts.usable
+    return logs.source_start == 0 == logs.target_start and not known.of_other_topics + known.before_a_fall
+
+
+def _start(anchors: Anchors, logs: Logs) -> tuple[int, int] | None:
+    if anchors.beginning is None:
+        return None
+    upstream, downstream = anchors.beginning[:2]
+    return (logs.source_start if downstream == 0 else upstream, downstream)
+
+
+def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
+    """Return where the ranges end by this pair."""
+    if facts.anchored is Anchored.EQUAL_OFFSETS:
+        until = min(facts.logs.source_end, facts.logs.target_end)
+        return until, until
+    return pair.upstream + 1, pair.downstream + 1
+
+
+def _last(
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, quiet: bool
+) -> tuple[int, int] | None:
+    """Return where both ranges end."""
+    logs, tail = facts.logs, tail_offset(facts, found, anchors)
+    if tail is not None and (quiet or tail >= logs.source_end):
+        at = _end(facts, anchors.end) if anchors.end is not None else (tail, 0)
+        return max(at[0], logs.source_end), max(at[1], logs.target_end)
+    return _end(facts, anchors.end) if anchors.end is not None else None
+
+
+def _nothing(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> str:
+    return nothing_found(facts.anchored, facts.usable, anchors, ends=len(found.ends))
+
+
+def _runs(
+    facts: PartitionFacts, anchors: Anchors, source: OffsetRange, target: OffsetRange
+) -> tuple[Run, ...]:
+    if facts.compacted:
+        return ()
+    if facts.anchored is Anchored.EQUAL_OFFSETS:
+        known = [Run(source.first, source.until, 0)]
+    else:
+        known = [run_of(chain) for chain in anchors.chains]
+    within = [
+        replace(
+            run,
+            first=max(run.first, target.first - run.delta),
+            until=min(run.until, target.until - run.delta),
+        )
+        for run in known
+    ]
+    return runs_within(within, first=source.first, until=source.until, most=MAX_RUNS)
+
+
+def _segments(
+    facts: PartitionFacts, anchors: Anchors, source: OffsetRange, target: OffsetRange
+) -> tuple[tuple[int, int], ...]:
+    """Return pairs that take the place of time buckets, where the target's timestamps say nothing."""
+    if facts.timestamps or facts.compacted:
+        return ()
+    found: list[tuple[int, int]] = []
+    for pair in sorted({pair for chain in anchors.chains for pair in chain}):
+        at, there = found[-1] if found else (source.first - 1, target.first - 1)
+        if at < pair.upstream < source.until and there < pair.downstream < target.until:
+            found.append((pair.upstream, pair.downstream))
+    return tuple(found[:: -(-len(found) // MAX_SEGMENTS) or 1])

@@ -1,0 +1,124 @@
+"""Which offsets of a partition must be read again, on both sides, to tell what is wrong in there. Pure.
+
+Between two cuts (distances) the records of both sides belong together, unless some changed places across a
+cut. So blocks between cuts are read whole, and joined until they hold all records of each cell that differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from checksum.cell_rows import Side
+from checksum.distances import Block, Distances
+from checksum.findings import ReadAgain
+from checksum.plan_shape import OffsetRange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from checksum.decode import Differing, PartitionCells
+    from checksum.findings import Finding, Single
+
+
+def blocks_to_read(
+    cells: PartitionCells, singles: Sequence[Single], altered: Sequence[Finding], why: str
+) -> list[ReadAgain]:
+    """Return the blocks that hold these singles and all open cells, joined where they overlap.
+
+    `altered` are records of the partition that are proved to be one, each at an offset of both sides.
+    """
+    distances = Distances(cells.planned.partition)
+    topic, partition = cells.planned.topic.topic, cells.planned.partition.partition
+    found: list[ReadAgain] = []
+    for single in singles:
+        # Where the same record stands several times, which of them it is may be known by the others only.
+        others = None if single.offset is not None else single.others
+        block = _block({single.side: single.offsets, _other(single.side): others}, distances)
+        lacks = single.copies if single.side is Side.SOURCE else 0
+        found.append(
+            ReadAgain(
+                topic,
+                partition,
+                *block,
+                why,
+                hashes=frozenset({single.hash}),
+                lacking=lacks,
+                surplus=single.copies - lacks,
+            )
+        )
+    for cell in cells.undecoded:
+        block, open_cells = _block(_ranges(cell), distances), frozenset({cell.key[2:]})
+        # As many on both sides, but not the same: one at least lacks.
+        lacking, surplus = max(-cell.surplus, 0 if cell.surplus else 1), max(cell.surplus, 0)
+        found.append(ReadAgain(topic, partition, *block, why, open_cells, lacking=lacking, surplus=surplus))
+    # Without gaps and other differences the same records at other places are in another order for sure.
+    certain = cells.dense and not found
+    for cell in cells.moved:
+        block = _block(_ranges(cell), distances)
+        found.append(ReadAgain(topic, partition, *block, why, certain=certain))
+    joined: list[ReadAgain] = []
+    for one in sorted(found, key=lambda one: (one.source.first, one.target.first)):
+        if joined and _overlap(joined[-1], one):
+            joined[-1] = _joined(joined[-1], one)
+        else:
+            joined.append(one)
+    return [_with_altered(one, altered) for one in joined]
+
+
+def whole(cells: PartitionCells, why: str) -> ReadAgain:
+    """Return all that is compared of a partition."""
+    held = cells.planned.partition
+    return ReadAgain(cells.planned.topic.topic, held.partition, held.source, held.target, why)
+
+
+def _other(side: Side) -> Side:
+    return Side.TARGET if side is Side.SOURCE else Side.SOURCE
+
+
+def _ranges(cell: Differing) -> dict[Side, OffsetRange | None]:
+    return {side: cell.offsets(side) for side in Side}
+
+
+def _block(ranges: Mapping[Side, OffsetRange | None], distances: Distances) -> Block:
+    held = [distances.block(offsets, side) for side, offsets in ranges.items() if offsets is not None]
+    return Block(_spanned(*(one.source for one in held)), _spanned(*(one.target for one in held)))
+
+
+def _holds(offsets: OffsetRange, offset: int) -> bool:
+    return offsets.first <= offset < offsets.until
+
+
+def _with_altered(block: ReadAgain, altered: Sequence[Finding]) -> ReadAgain:
+    """Return it with what is proved to be altered in it."""
+    pairs, hashes = [], set(block.hashes)
+    for one in altered:
+        assert one.source is not None
+        assert one.target is not None
+        assert one.target_hash is not None
+        source, target = one.source.first, one.target.first
+        if _holds(block.source, source) and _holds(block.target, target):
+            pairs.append((source, target))
+            hashes |= {one.hash, one.target_hash}
+    return replace(block, altered=tuple(pairs), hashes=frozenset(hashes))
+
+
+def _overlap(one: ReadAgain, other: ReadAgain) -> bool:
+    return other.source.first < one.source.until or other.target.first < one.target.until
+
+
+def _joined(one: ReadAgain, other: ReadAgain) -> ReadAgain:
+    return replace(
+        one,
+        source=_spanned(one.source, other.source),
+        target=_spanned(one.target, other.target),
+        cells=one.cells | other.cells,
+        hashes=one.hashes | other.hashes,
+        certain=one.certain or other.certain,
+        lacking=one.lacking + other.lacking,
+        surplus=one.surplus + other.surplus,
+    )
+
+
+def _spanned(*ranges: OffsetRange) -> OffsetRange:
+    return OffsetRange(min(one.first for one in ranges), max(one.until for one in ranges))

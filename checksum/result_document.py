@@ -1,0 +1,140 @@
+"""What an audit found as plain values, for `--json` and for other programs. Pure.
+
+Offsets are lists [first, until); moments are ISO 8601 in UTC with milliseconds; hashes are texts of
+signed decimal numbers, as Spark gives them. What could be long is bounded, and how many there are is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from checksum.causes import cause_of
+from checksum.finding_words import finding_text, open_block_text, time_text
+from checksum.findings import RecordVerdict
+from checksum.plan_building import bytes_to_read
+from checksum.plan_document import plan_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from checksum.audit import Audit
+    from checksum.findings import Finding, ReadAgain
+    from checksum.plan_shape import LeftOut, OffsetRange, Plan
+    from checksum.verdicts import PartitionResult, Result
+
+VERSION = 1
+MOST_FINDINGS = 10_000
+MOST_PARTITIONS = 100_000
+MOST_LEFT_OUT = 10_000
+
+
+def run_document(audit: Audit) -> dict[str, Any]:
+    """Return one flow's result."""
+    plan, found = audit.plan, audit.result
+    return {
+        **plan_document(plan),
+        "status": found.status,
+        "coverage": found.coverage,
+        "records": records_by_verdict(found),
+        "source_records": sum(one.source_records for one in found.partitions),
+        "target_records": sum(one.target_records for one in found.partitions),
+        "findings": _some([_finding(one, plan) for one in found.findings[:MOST_FINDINGS]], found.findings),
+        "expected": _some([_finding(one, plan) for one in found.told[:MOST_FINDINGS]], found.told),
+        "not_read_again": _some(
+            [_block(one, plan) for one in found.open_blocks[:MOST_FINDINGS]], found.open_blocks
+        ),
+        "partitions": _some(
+            [_partition(one) for one in found.partitions[:MOST_PARTITIONS]], found.partitions
+        ),
+    }
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """Return what a plan is about, without its ranges: those stand in the plan's own file."""
+    source, target = bytes_to_read(plan)
+    partitions = [one for topic in plan.topics for one in topic.partitions]
+    return {
+        "flow": plan.flow,
+        "plan": plan_id(plan),
+        "planned_at": time_text(plan.made_at_ms),
+        "topics": len(plan.topics),
+        "offsets": {
+            "source": sum(one.source.span for one in partitions),
+            "target": sum(one.target.span for one in partitions),
+        },
+        "bytes": {"source": source, "target": target},
+        "left_out": _some([_left_out(one) for one in plan.left_out[:MOST_LEFT_OUT]], plan.left_out),
+    }
+
+
+def records_by_verdict(found: Result) -> dict[str, int]:
+    """Return how many records have each verdict, every verdict named."""
+    return {
+        verdict.value: sum(one.records.get(verdict, 0) for one in found.partitions)
+        for verdict in RecordVerdict
+    }
+
+
+def _some(shown: list[dict[str, Any]], of: Sequence[object]) -> dict[str, Any]:
+    return {"count": len(of), "shown": shown}
+
+
+def _finding(one: Finding, plan: Plan) -> dict[str, Any]:
+    return {
+        "verdict": one.verdict.value,
+        "cause": cause_of(one, failures_reported=None).value,
+        "sentence": finding_text(one, plan),
+        "topic": one.topic,
+        "partition": one.partition,
+        "records": one.records,
+        "at": None if one.timestamp_ms is None else time_text(one.timestamp_ms),
+        "target_at": None if one.target_timestamp_ms is None else time_text(one.target_timestamp_ms),
+        "source_offsets": _offsets(one.source),
+        "target_offsets": _offsets(one.target),
+        "found_in": list(one.found_in) if one.found_in else None,
+        "altered": list(one.what),
+        "aborted": one.aborted,
+        "proof": one.proof.value,
+        "hash": str(one.hash),
+        "target_hash": None if one.target_hash is None else str(one.target_hash),
+    }
+
+
+def _block(one: ReadAgain, plan: Plan) -> dict[str, Any]:
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "source_offsets": _offsets(one.source),
+        "target_offsets": _offsets(one.target),
+        "lacking": one.lacking,
+        "surplus": one.surplus,
+        "certain": one.certain,
+        "sentence": open_block_text(one, plan),
+    }
+
+
+def _partition(one: PartitionResult) -> dict[str, Any]:
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "source_records": one.source_records,
+        "target_records": one.target_records,
+        "offsets": one.offsets,
+        "verified": one.verified,
+        "records": {verdict.value: count for verdict, count in sorted(one.records.items()) if count},
+        "unverified": [{"offsets": _offsets(gone.source), "why": gone.why} for gone in one.unverified],
+    }
+
+
+def _left_out(one: LeftOut) -> dict[str, Any]:
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "records": one.records,
+        "why": one.why,
+        "later": one.later,
+    }
+
+
+def _offsets(held: OffsetRange | None) -> list[int] | None:
+    return None if held is None else [held.first, held.until]

@@ -1,0 +1,151 @@
+"""One pass over a flow's plan: digest both sides, compare, look twice, and say what became of the records.
+
+    plan (planning) -> digest of each side (a Digests, on Spark) -> concluded: comparison, second look, result
+
+A digest is of topics with the ids in the plan: they are asked for before it begins and after the last record
+was read, since offsets of a topic that was made anew look like a healthy continuation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Protocol
+
+from checksum.audit import Audit
+from checksum.cell_rows import Side
+from checksum.comparison import compared
+from checksum.connections import both_sides
+from checksum.plan_shape import READ_COMMITTED
+from checksum.second_look import looked_twice
+from checksum.verdicts import result
+from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from checksum.cell_rows import CellRow
+    from checksum.connections import Connects
+    from checksum.inventory import Admin
+    from checksum.plan_shape import Plan
+    from checksum.second_look import Pause
+    from fleet.flow import Flow
+
+Silent = tuple[str, int, int, int]
+"""Topic (the source's name), partition, first and until of offsets that held no record."""
+
+_NO_ID = ("", "AAAAAAAAAAAAAAAAAAAAAA")  # what a broker without topic ids tells
+
+
+class HeadersSeenError(UnavailableError):
+    """Records have headers that the plan does not know of: it was right only when it was made."""
+
+
+class Progressed(Protocol):
+    """How far a digest is; `checksum.digest.Progress` without Spark."""
+
+    @property
+    def offsets(self) -> int:
+        """Return how many offsets are covered."""
+        ...
+
+    @property
+    def of_offsets(self) -> int:
+        """Return how many there are in the plan."""
+        ...
+
+    @property
+    def records(self) -> int:
+        """Return how many records came."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how many bytes these had."""
+        ...
+
+    @property
+    def silent(self) -> tuple[Silent, ...]:
+        """Return the stretches of the last slice that held no record."""
+        ...
+
+
+class Digests(Protocol):
+    """Digests sides of plans, on Spark, and gives the cells of what was digested."""
+
+    def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progressed]:
+        """Read what is not digested yet into the folder, and give the progress after each slice.
+
+        Raises HeadersSeenError, and what the cluster and Spark have to say.
+        """
+        ...
+
+    def cells(self, plan: Plan, side: Side, folder: str) -> list[CellRow]:
+        """Return the rows of a whole digest; ConfigurationError where it is another, or half-written."""
+        ...
+
+
+async def conclude(
+    flow: Flow, plan: Plan, cells: Mapping[Side, Iterable[CellRow]], connects: Connects, *, pause: Pause
+) -> Audit:
+    """Compare both sides' cells, read again what differs, and return what became of the records.
+
+    Raises ConfigurationError for cells that no digest by this plan can hold, UnavailableError where a cluster
+    does not answer or a topic was made anew meanwhile, RefusedError where a cluster does not let us.
+    """
+    try:
+        comparison = compared(plan, cells[Side.SOURCE], cells[Side.TARGET])
+    except MalformedError as error:
+        problem = Problem("the digest", "", f"{error} Digest this side anew into an empty folder")
+        raise ConfigurationError([problem]) from error
+    async with both_sides(flow, connects) as sides:
+        known, unverified = await asyncio.to_thread(looked_twice, comparison, sides.readers, pause=pause)
+        for side, cluster in ((Side.SOURCE, sides.source), (Side.TARGET, sides.target)):
+            await same_topics(plan, side, cluster.admin)
+    exactly_once = flow.exactly_once
+    return Audit(
+        plan, result(plan, comparison.cells, known, exactly_once=exactly_once, unverified=unverified)
+    )
+
+
+async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterable[Silent] = ()) -> None:
+    """See that the topics of a side are those of the plan, and that what Spark found to be silent is so.
+
+    Spark passes over what it cannot read without a word, and an empty stretch on both sides looks the same.
+    Raises UnavailableError where either is not so.
+    """
+    source = side is Side.SOURCE
+    alias, isolation = (
+        (plan.source, plan.isolation_source) if source else (plan.target, plan.isolation_target)
+    )
+    async with AsyncExitStack() as stack:
+        await same_topics(plan, side, await connects.admin(alias, stack))
+        reader = await connects.reader(alias, stack, committed=isolation == READ_COMMITTED)
+        names = {one.topic: one.topic if source else one.target_topic for one in plan.topics}
+        for topic, partition, first, until in silent:
+            place = names[topic], partition
+            found = await asyncio.to_thread(reader.pick, {place: (first, 1)})
+            records = found[place].records
+            if records and records[0].offset < until:
+                raise UnavailableError(
+                    f"cluster {alias}: Spark gave no record of {place[0]}-{partition} from {first} to"
+                    f" {until - 1}, and there is one at {records[0].offset}; run again"
+                )
+
+
+async def same_topics(plan: Plan, side: Side, admin: Admin) -> None:
+    """Raise UnavailableError where a topic of a side is gone, or was made anew since the plan was made."""
+    source = side is Side.SOURCE
+    alias = plan.source if source else plan.target
+    wanted = {
+        one.topic if source else one.target_topic: one.source_topic_id if source else one.target_topic_id
+        for one in plan.topics
+    }
+    for name, found in (await admin.describe_topics(wanted)).items():
+        if found is None:
+            raise UnavailableError(f"cluster {alias}: {name} is not there any more; make the plan anew")
+        if wanted[name] is not None and found.topic_id not in _NO_ID and found.topic_id != wanted[name]:
+            raise UnavailableError(
+                f"cluster {alias}: {name} was made anew since the plan was made (its id was {wanted[name]},"
+                f" and is {found.topic_id}); make the plan anew"
+            )

@@ -1,0 +1,102 @@
+"""Digests by Spark for those who know nothing of it: a session, folders, client properties."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING
+
+from checksum.cell_rows import Side
+from checksum.digest import SideDigest
+from checksum.digest_coverage import Stamp
+from checksum.digest_files import DigestFolder
+from checksum.header_guard import OutdatedPlanError
+from checksum.kafka_options import Cluster, client_options, reading_options, secrets_of
+from checksum.places import places_of
+from checksum.plan_document import plan_id
+from checksum.run import HeadersSeenError
+from checksum.spark_session import spark_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import PurePath
+
+    from pyspark.sql import SparkSession
+
+    from checksum.cell_rows import CellRow
+    from checksum.digest import Progress
+    from checksum.plan_shape import Plan
+    from checksum.spark_settings import SparkSettings
+    from runtime.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How Spark reaches the clusters, and how fast it may read.
+
+    `properties` are client properties by alias as they stand in `file`; stores given by a relative path are
+    looked for in `folder`. `max_rate` is in bytes a second and side.
+    """
+
+    properties: Mapping[str, Mapping[str, str]]
+    file: str
+    folder: PurePath
+    client_id: str
+    max_rate: float | None = None
+
+
+class SparkDigests:
+    """Digests of sides by one session of Spark."""
+
+    def __init__(self, spark: SparkSession, reach: Reach, clock: Clock) -> None:
+        self._spark = spark
+        self._reach = reach
+        self._clock = clock
+
+    def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progress]:
+        """Read what is not digested yet into the folder, and give the progress after each slice."""
+        work = SideDigest(
+            self._spark,
+            plan,
+            side,
+            places=places_of(plan, side),
+            cluster=self._cluster(plan, side),
+            folder=self._folder(plan, side, folder),
+            clock=self._clock,
+            pause=Event().wait,
+        )
+        try:
+            yield from work.run(max_rate=self._reach.max_rate)
+        except OutdatedPlanError as error:
+            raise HeadersSeenError(str(error)) from error
+
+    def cells(self, plan: Plan, side: Side, folder: str) -> list[CellRow]:
+        """Return the rows of a whole digest."""
+        return self._folder(plan, side, folder).cells(places_of(plan, side))
+
+    def _folder(self, plan: Plan, side: Side, folder: str) -> DigestFolder:
+        return DigestFolder(self._spark, folder, Stamp(plan_id(plan), plan.version, side))
+
+    def _cluster(self, plan: Plan, side: Side) -> Cluster:
+        source = side is Side.SOURCE
+        alias = plan.source if source else plan.target
+        properties = self._reach.properties[alias]
+        options = client_options(
+            properties, cluster=alias, file=self._reach.file, folder=self._reach.folder
+        ) | reading_options(
+            client_id=self._reach.client_id,
+            digest=f"{plan_id(plan)[:12]}-{side}",
+            isolation=plan.isolation_source if source else plan.isolation_target,
+        )
+        return Cluster(alias, options, secrets_of(properties.items()))
+
+
+@contextmanager
+def spark_digests(settings: SparkSettings, reach: Reach, clock: Clock) -> Iterator[SparkDigests]:
+    """Give digests by a session of Spark that ends with the block.
+
+    Raises UnavailableError where Java is missing or cannot be used, or the connector cannot be fetched.
+    """
+    with spark_session(settings) as session:
+        yield SparkDigests(session, reach, clock)

@@ -1,0 +1,174 @@
+"""Turn what Spark, its launcher and Kafka's Java clients say into one sentence for a person. Pure.
+
+Java's text is cut short and never shown with a secret in it: whoever calls hands over the values to hide.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from fleet.errors import ConfigurationError, MirrorwatchError, Problem, RefusedError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MAX_CHARS = 300
+_HIDDEN: Final = "[hidden]"
+_BAKED_IN: Final = (
+    "where this machine has no way out, put the connector's jars into Spark's own folder of jars once "
+    "(docs/checksum.md says which)"
+)
+_INSTALL_JAVA: Final = "install Java 17 or 21 (on Debian: apt-get install openjdk-17-jre-headless)"
+
+# What the launcher says, first match first: the regular expression and what it means.
+_LAUNCHING: Final = (
+    (r"JAVA_HOME is not set", f"Spark needs Java and there is none here: {_INSTALL_JAVA}"),
+    (
+        r"(\S*/bin/java): (?:No such file|not found|cannot execute|Permission denied)",
+        "Spark cannot start {0}: set JAVA_HOME to the folder of Java 17 or 21, or unset it",
+    ),
+    (r"UnsupportedClassVersionError", f"the Java at {{java}} is too old for Spark: {_INSTALL_JAVA}"),
+    (
+        r"[Mm]odule (jdk\.incubator\.vector) not found",
+        f"the Java at {{java}} lacks the module {{0}}, which Spark's launcher asks for: {_INSTALL_JAVA}",
+    ),
+    (
+        r"(?:Cannot allocate memory|insufficient memory|Could not reserve enough space)",
+        "there is not enough memory to start Spark: give it less (spark.driver.memory) or this machine more",
+    ),
+    (r"Could not create the Java Virtual Machine", f"the Java at {{java}} does not start: {_INSTALL_JAVA}"),
+)
+_NOT_FETCHED: Final = (  # the most telling first
+    r"unresolved dependenc(?:y|ies): ?(\S+?)(?::|\s|$)",
+    r"download failed: ([^\s!]+)",
+    r"UnknownHostException: (\S+)",
+    r"(Server access error)",
+    r"(UNRESOLVED DEPENDENCIES)",
+)
+
+# What Kafka's Java clients and Spark's reader say.
+_READING: Final = (
+    ("SaslAuthenticationException", True, "it refuses the credentials: see that user and password are right"),
+    (
+        "SslAuthenticationException|SSLHandshakeException",
+        True,
+        "the TLS handshake failed: see that the trust store knows the brokers' certificates",
+    ),
+    (
+        "TopicAuthorizationException",
+        True,
+        "the right to read the topics is missing: grant READ and DESCRIBE on them",
+    ),
+    (
+        "GroupAuthorizationException",
+        True,
+        "the right on the group is missing: grant READ on groups with the prefix mirrorwatch-checksum",
+    ),
+    ("ClusterAuthorizationException", True, "it refuses the request: grant DESCRIBE on the topics"),
+    (
+        "UnknownTopicOrPartitionException|must specify all TopicPartitions|unmatched.{0,20}TopicPartition",
+        False,
+        "a topic or partition of the plan is not there any more: make the plan anew",
+    ),
+    ("No resolvable bootstrap urls", False, "no name in bootstrap.servers can be resolved"),
+    (
+        "Timed out waiting for a node assignment|TimeoutException",
+        False,
+        "it did not answer in time: see that its brokers are up and reachable from Spark's machines",
+    ),
+    (
+        "Mkdirs failed to create|AccessControlException|AccessDeniedException|Permission denied",
+        True,
+        "the digest's folder cannot be written: see that Spark's user may write there",
+    ),
+    ("No space left on device", False, "the disk with Spark's scratch folder is full"),
+    (
+        "OutOfMemoryError",
+        False,
+        "Spark ran out of memory: give it more (spark.driver.memory, spark.executor.memory)",
+    ),
+    (
+        "ARITHMETIC_OVERFLOW|long overflow",
+        False,
+        "a record's time lies further from today than Spark can count (292,000 years)",
+    ),
+    (
+        "Failed to find data source: kafka",
+        False,
+        "Spark has no Kafka connector: give it by --packages, or with Spark's own jars",
+    ),
+)
+
+
+def launch_failure(said: str, *, java: str, packages: str | None) -> MirrorwatchError:
+    """Return the error for a Spark that did not start, from what its launcher wrote.
+
+    `java` is where Java was looked for, `packages` the connector's coordinates where it was to be fetched.
+    """
+    for expression, sentence in _LAUNCHING:
+        found = re.search(expression, said)
+        if found is not None:
+            return UnavailableError(sentence.format(*found.groups(), java=java))
+    found = next((match for one in _NOT_FETCHED if (match := re.search(one, said))), None)
+    if packages is not None and found is not None:
+        local = (
+            "; a half-filled copy below ~/.m2 or ~/.ivy2 has the same effect: delete it there"
+            if "download failed" in said
+            else ""
+        )
+        return UnavailableError(
+            f"Spark could not fetch {packages} ({_clean(found[1])}): see that Maven Central, or your mirror "
+            f"of it (spark.jars.ivySettings) can be reached{local}; {_BAKED_IN}"
+        )
+    return UnavailableError(f"Spark did not start; the last it said: {_last_line(said)}")
+
+
+def reading_failure(text: str, *, cluster: str, doing: str, secrets: Iterable[str] = ()) -> MirrorwatchError:
+    """Return the error for a read from `cluster` that failed while `doing`, a noun phrase.
+
+    `text` is the exception's whole text, causes included. RefusedError needs a person, UnavailableError may
+    pass, ConfigurationError is a client property that Java does not accept.
+    """
+    found = re.search(r"ConfigException: ([^\n]*)", text)
+    if found is not None:
+        said = _clean(_without(found[1], secrets))
+        return ConfigurationError(
+            [Problem(f"cluster {cluster}", "", f"Kafka's Java client refuses it: {said}")]
+        )
+    for expression, refused, sentence in _READING:
+        if re.search(expression, text):
+            told = f"cluster {cluster}: {doing} failed: {sentence}"
+            return RefusedError(told) if refused else UnavailableError(told)
+    cause = _without(_last_cause(text), secrets)
+    return UnavailableError(f"cluster {cluster}: {doing} failed: {_clean(cause)}")
+
+
+def _without(text: str, secrets: Iterable[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        if secret:
+            text = text.replace(secret, _HIDDEN)
+    return text
+
+
+def _last_cause(text: str) -> str:
+    """Return the innermost cause's line: the ones around it say only that something failed."""
+    causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
+    if causes:
+        return str(causes[-1])
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return lines[-1] if lines else "it gave no reason"
+
+
+def _last_line(said: str) -> str:
+    lines = [
+        line.strip()
+        for line in said.splitlines()
+        if line.strip() and not line.lstrip().startswith(("at ", "...", "WARNING:", ":: "))
+    ]
+    return _clean(lines[-1]) if lines else "nothing"
+
+
+def _clean(text: str) -> str:
+    printable = "".join(char if char.isprintable() else " " for char in text).strip()
+    return printable if len(printable) <= _MAX_CHARS else printable[: _MAX_CHARS - 1] + "…"

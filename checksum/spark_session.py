@@ -1,0 +1,113 @@
+"""Start Spark and stop it again: one session, its Java's words in a file, every failure one sentence.
+
+Started by spark-submit, Java runs already and was given its options there; otherwise it is launched here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext, __version__
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from checksum.spark_failures import launch_failure
+from checksum.spark_settings import connector, pyspark_folder, spark_configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from checksum.spark_settings import SparkSettings
+
+LOG_FILE = "spark.log"
+_SAID_BYTES = 200_000
+_GRACE_S = 20.0
+
+
+@contextmanager
+def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
+    """Give a session that ends, with the Java behind it, when the block is left.
+
+    What Java says goes to `spark.log` in the settings' folder. Raises UnavailableError where Java is missing
+    or cannot be used, and where the connector cannot be fetched.
+    """
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # a cluster's default may be another Python, or none
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    packages = None if submitted else connector(_jars(), __version__)
+    configuration = SparkConf(loadDefaults=False).setAll(
+        list(spark_configuration(settings, packages=packages).items())
+    )
+    gateway = _launch(configuration, settings.folder / LOG_FILE, packages)
+    session: SparkSession | None = None
+    try:
+        session = _open(gateway, configuration, settings.folder / LOG_FILE, packages)
+        yield session
+    finally:
+        _close(gateway, session)
+
+
+def _jars() -> list[str]:
+    # Where SPARK_HOME is set, PySpark starts that Spark and not its own.
+    home = Path(os.environ.get("SPARK_HOME") or pyspark_folder())
+    return [path.name for path in (home / "jars").glob("*.jar")]
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/java" if home else shutil.which("java") or "no place"
+
+
+def _launch(configuration: SparkConf, log: Path, packages: str | None) -> Any:
+    with log.open("ab") as said:
+        begun_at = said.tell()
+        try:
+            # Into a file: a terminal gets our words, and a failure is found in Java's.
+            return launch_gateway(configuration, {"stdout": said, "stderr": said})
+        except (PySparkException, OSError) as error:
+            raise launch_failure(_said(log, begun_at), java=_java(), packages=packages) from error
+
+
+def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | None) -> SparkSession:
+    # Executors are told at their launch; a driver that spark-submit started was not.
+    zone = gateway.jvm.java.util.TimeZone
+    zone.setDefault(zone.getTimeZone("UTC"))
+    try:
+        session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
+    except (Py4JError, PySparkException, ValueError) as error:
+        raise launch_failure(f"{_said(log, 0)}\n{error}", java=_java(), packages=packages) from error
+    session.sparkContext.setLogLevel("WARN")
+    return session
+
+
+def _said(log: Path, begun_at: int) -> str:
+    with log.open("rb") as file:
+        file.seek(max(begun_at, log.stat().st_size - _SAID_BYTES))
+        return file.read().decode("utf-8", errors="replace")
+
+
+def _close(gateway: Any, session: SparkSession | None) -> None:
+    with suppress(Py4JError, PySparkException, OSError):  # Java may be gone, which is what is wanted
+        if session is not None:
+            session.stop()
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    # PySpark keeps what it launched for the next context, which would find it closed.
+    SparkContext._gateway = None  # noqa: SLF001
+    SparkContext._jvm = None  # noqa: SLF001
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()  # at this Java ends
+        try:
+            process.wait(_GRACE_S)
+        except TimeoutExpired:
+            process.kill()
+            process.wait(_GRACE_S)

@@ -1,0 +1,118 @@
+"""What Spark is started with: the connector that fits, quiet logs, no open port, one time zone.
+
+The connector's coordinates follow from the installed PySpark alone (its version, and the Scala version in the
+name of its own jars), so that they are never written twice and cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from fleet.errors import ConfigurationError, Problem, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+CONNECTOR: Final = "spark-sql-kafka-0-10"
+
+# Java's time zone shifts instants before 1900 when Spark makes its own timestamps of Java's, and two sites
+# may have different ones. Ivy has no time-out of its own: a repository that is silent would hold us for ever.
+_JAVA_OPTIONS: Final = (
+    "-Duser.timezone=UTC -Dsun.net.client.defaultConnectTimeout=10000 "
+    "-Dsun.net.client.defaultReadTimeout=60000"
+)
+_OURS: Final = frozenset(
+    {"spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.legacy"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """How to start Spark: `folder` takes its scratch files and its log, `extra` is the operator's own.
+
+    `extra` is shown to every user of the machine, on Spark's command line: no secret belongs there.
+    """
+
+    folder: Path
+    master: str = "local[*]"
+    driver_memory: str = "1g"
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+def pyspark_folder() -> Path:
+    """Return the folder of the installed PySpark; raises UnavailableError where there is none."""
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise UnavailableError(
+            "PySpark is not installed beside mirrorwatch: type pip install 'mirrorwatch[checksum]', or run "
+            "by spark-submit (mirrorwatch checksum run --print-submit prints the command)"
+        )
+    return Path(found.origin).parent
+
+
+def connector(jars: Iterable[str], version: str) -> str | None:
+    """Return the Maven coordinates of the Kafka connector, or None where these jars hold it already.
+
+    `jars` are the names in PySpark's folder of jars, `version` is PySpark's.
+    """
+    names = list(jars)
+    if any(name.startswith(CONNECTOR) for name in names):
+        return None
+    scala = next((found[1] for name in names if (found := re.match(r"spark-core_(\d+\.\d+)-", name))), "2.13")
+    return f"org.apache.spark:{CONNECTOR}_{scala}:{version}"
+
+
+def spark_configuration(settings: SparkSettings, *, packages: str | None) -> dict[str, str]:
+    """Return Spark's properties; those of the operator go before ours, but for what the hash rests on.
+
+    Raises ConfigurationError for one that would change the hashes.
+    """
+    wrong = sorted(key for key in settings.extra if any(key.startswith(ours) for ours in _OURS))
+    if wrong:
+        raise ConfigurationError(
+            [Problem("", key, "cannot be set for a checksum: the hashes rest on it") for key in wrong]
+        )
+    found = {
+        "spark.app.name": "mirrorwatch checksum",
+        "spark.master": _retrying(settings.master),
+        "spark.local.dir": str(settings.folder),
+        "spark.driver.memory": settings.driver_memory,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "WARN",
+        "spark.redaction.regex": "(?i)secret|passw|token|jaas|credential|[.]key$|access[.]?key",
+        "spark.sql.redaction.options.regex": "(?i)secret|passw|token|jaas|credential|[.]key$|url",
+        "spark.sql.shuffle.partitions": "32",  # cells are few; adaptive execution joins small ones
+        # The newer reader makes Spark's rows straight of Kafka's records, the older goes by Java objects.
+        "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+        # What was fetched beyond a slice's end waits for the next slice, but not for longer: it is memory.
+        "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
+        "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
+        "spark.kafka.consumer.cache.timeout": "60s",
+        "spark.kafka.consumer.cache.evictorThreadRunInterval": "10s",
+    }
+    if settings.master.startswith("local"):
+        found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if packages is not None:
+        found["spark.jars.packages"] = packages
+    found |= settings.extra
+    if packages is not None and packages not in found["spark.jars.packages"]:
+        found["spark.jars.packages"] += f",{packages}"
+    for side in ("driver", "executor"):
+        key = f"spark.{side}.extraJavaOptions"
+        found[key] = f"{_JAVA_OPTIONS} {found.get(key, '')}".strip()
+    return found | {
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.caseSensitive": "true",
+    }
+
+
+def _retrying(master: str) -> str:
+    """Let a local master try a task three times, as a cluster does: a broker may be away for a moment."""
+    found = re.fullmatch(r"local\[(\d+|\*)\]", master)
+    return f"local[{found[1]},3]" if found else "local[1,3]" if master == "local" else master

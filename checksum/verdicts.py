@@ -1,0 +1,195 @@
+"""Findings of an audit -> its result: records by verdict, coverage, what changes the exit status. Pure.
+
+*Coverage* is the share of source offsets whose fate is known, of all that were to be compared: what the plan
+compares, and what it left out that no later run will reach. Offsets, not records: a gap in a log is verified
+like a record.
+
+Delivery (checksum.md, Alignment, 11): under at-least-once, duplicates and records of aborted transactions are
+expected after every crash of a mirror. They are told and counted, and change no status; under exactly-once
+they are findings like others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from checksum.findings import RecordVerdict
+from checksum.retention import Unverified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from checksum.decode import PartitionCells
+    from checksum.findings import Finding, ReadAgain
+    from checksum.joining import Known
+    from checksum.plan_shape import LeftOut, Plan
+
+FINE, FINDING, INCOMPLETE = 0, 1, 3
+"""Exit statuses, as in interface.md."""
+
+_WRONG_HERE = (
+    RecordVerdict.LOST,
+    RecordVerdict.ALTERED,
+    RecordVerdict.REORDERED,
+    RecordVerdict.MISROUTED,
+)
+"""Verdicts about a record of the source, which then is no match."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionResult:
+    """What an audit says of one partition.
+
+    `records` counts records by verdict; `match` and `unverifiable` are of the source, the latter at most.
+    What is not told apart, as it was not read again, is unverifiable. `offsets` were to be compared on the
+    source, `verified` of them were.
+    """
+
+    topic: str
+    partition: int
+    records: Mapping[RecordVerdict, int]
+    source_records: int
+    target_records: int
+    offsets: int
+    verified: int
+    unverified: tuple[Unverified, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an audit says of a flow.
+
+    `findings` change the exit status, `told` do not, under the flow's delivery. `unsettled` are extra records
+    of which it is not known whether they are second copies, which would change none. `open_blocks` were not
+    read again, and `differing` of them hold a record that is lost, altered or in another order for sure.
+    """
+
+    findings: tuple[Finding, ...]
+    told: tuple[Finding, ...]
+    unsettled: tuple[Finding, ...]
+    open_blocks: tuple[ReadAgain, ...]
+    differing: tuple[ReadAgain, ...]
+    partitions: tuple[PartitionResult, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def coverage(self) -> float:
+        """Return the share of offsets that was verified, 0 to 1; 1 where there was nothing to compare."""
+        return coverage(self.partitions, self.left_out)
+
+    @property
+    def status(self) -> int:
+        """Return the exit status: a finding goes before what is incomplete."""
+        if self.findings or self.differing:
+            return FINDING
+        return FINE if self.coverage == 1 and not (self.open_blocks or self.unsettled) else INCOMPLETE
+
+
+def result(
+    plan: Plan,
+    cells: Mapping[tuple[str, int], PartitionCells],
+    known: Known,
+    *,
+    exactly_once: bool,
+    unverified: Iterable[Unverified] = (),
+) -> Result:
+    """Return the result of an audit by what is known at its end; `unverified` is what retention took."""
+    asked = set() if exactly_once else {id(look_up.finding) for look_up in known.look_ups}
+    unsettled = [
+        one for one in known.findings if id(one) in asked or one.verdict is RecordVerdict.UNVERIFIABLE
+    ]
+    open_ids = {id(one) for one in unsettled}
+    others = [one for one in known.findings if id(one) not in open_ids]
+    gone = list(unverified)
+    return Result(
+        tuple(one for one in others if counts(one, exactly_once=exactly_once)),
+        tuple(one for one in others if not counts(one, exactly_once=exactly_once)),
+        tuple(unsettled),
+        known.read_again,
+        tuple(block for block in known.read_again if _differs(block, exactly_once=exactly_once)),
+        tuple(
+            _partition_result(
+                cells[where],
+                [one for one in known.findings if (one.topic, one.partition) == where],
+                [one for one in gone if (one.topic, one.partition) == where],
+                [one for one in known.read_again if (one.topic, one.partition) == where],
+            )
+            for where in sorted(cells)
+        ),
+        tuple(one for one in plan.left_out if not one.later),
+    )
+
+
+def counts(finding: Finding, *, exactly_once: bool) -> bool:
+    """Tell whether a finding changes the exit status."""
+    expected = finding.verdict is RecordVerdict.DUPLICATED or finding.aborted
+    return exactly_once or not expected
+
+
+def coverage(partitions: Sequence[PartitionResult], left_out: Sequence[LeftOut]) -> float:
+    """Return the share of offsets that was verified of all that were to be compared."""
+    verified = sum(one.verified for one in partitions)
+    whole = sum(one.offsets for one in partitions) + sum(one.records for one in left_out)
+    return verified / whole if whole else 1.0
+
+
+def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> list[Finding]:
+    """Return those findings of the second look that the first look had as well, as many as it had of each.
+
+    What one look alone saw was a matter of the moment: a copy still on its way, a log that was being cut.
+    """
+    left = Counter[tuple[object, ...]]()
+    for one in first:
+        left[one.identity] += one.records
+    kept = []
+    for one in second:
+        if left[one.identity] >= one.records:
+            left[one.identity] -= one.records
+            kept.append(one)
+    return kept
+
+
+def _differs(block: ReadAgain, *, exactly_once: bool) -> bool:
+    """Tell whether a block that was not read holds a finding for sure; a mere surplus may be duplicates."""
+    return block.certain and (exactly_once or block.lacking > 0 or not block.surplus)
+
+
+def _partition_result(
+    cells: PartitionCells,
+    findings: Sequence[Finding],
+    gone: Sequence[Unverified],
+    open_blocks: Sequence[ReadAgain],
+) -> PartitionResult:
+    topic, held = cells.planned.topic.topic, cells.planned.partition
+    unverified = (*gone, *(Unverified(topic, held.partition, one.source, one.why) for one in open_blocks))
+    hidden = _spanned(unverified)
+    records = Counter[RecordVerdict]()
+    for one in findings:
+        records[one.verdict] += one.records
+    wrong = sum(records[verdict] for verdict in _WRONG_HERE)
+    # What is hidden may be gaps: there are never more records than there are.
+    hidden_records = min(hidden, max(cells.source_records - wrong, 0))
+    records[RecordVerdict.UNVERIFIABLE] += hidden_records
+    records[RecordVerdict.MATCH] = max(cells.source_records - wrong - hidden_records, 0)
+    return PartitionResult(
+        topic,
+        held.partition,
+        dict(records),
+        cells.source_records,
+        cells.target_records,
+        held.source.span,
+        held.source.span - hidden,
+        unverified,
+    )
+
+
+def _spanned(unverified: Sequence[Unverified]) -> int:
+    """Return how many offsets these are, each counted once."""
+    total, until = 0, None
+    for one in sorted(unverified, key=lambda one: one.source.first):
+        first = one.source.first if until is None else max(one.source.first, until)
+        total += max(one.source.until - first, 0)
+        until = one.source.until if until is None else max(until, one.source.until)
+    return total

@@ -1,0 +1,146 @@
+"""What every command of the checksum works with: configuration, clients, clock, and a sheet to write on."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from checksum.config import ChecksumConfig
+from checksum.connections import Wire
+from checksum.plan_building import PlanRules
+from fleet.errors import ConfigurationError, Problem
+from mirrorwatch.check_sheet import Sheet
+from runtime.clock import SystemClock
+from runtime.logs import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from checksum.connections import Connects
+    from checksum.plan_shape import Plan
+    from checksum.second_look import Pause
+    from fleet.flow import Flow
+    from mirrorwatch.configuration import Configuration
+    from runtime.clock import Clock
+
+FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
+_WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is compared: these topics of these flows; `patterns` None: all that are mirrored."""
+
+    flows: tuple[Flow, ...]
+    patterns: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command works with; `pause` waits between two looks."""
+
+    config: Configuration
+    settings: ChecksumConfig
+    sheet: Sheet
+    connects: Connects
+    clock: Clock
+    pause: Pause
+
+    @property
+    def rules(self) -> PlanRules:
+        """Return what is the same for every topic of a plan."""
+        return PlanRules(
+            cells=self.settings.cells,
+            bucket_ms=round(self.settings.bucket * 1000),
+            excluded_headers=tuple(self.settings.exclude_headers),
+        )
+
+    def equal_offsets(self, flow: Flow) -> bool:
+        """Tell whether the mirror of a flow keeps offsets."""
+        source = self.config.lag_sources.get(flow.name)
+        return source is not None and source.lag_from == "equal-offsets"
+
+    def chosen(self, flows: Sequence[str], topics: Sequence[str], *, everything: bool) -> Chosen:
+        """Return what the command line and the configuration name; raises ConfigurationError for nonsense."""
+        if everything and topics:
+            raise wrong("--all", "stands beside --topic: keep one of the two")
+        patterns = None if everything else tuple(topics or self.settings.topics)
+        if patterns is not None and not patterns:
+            raise wrong("--topic", "is missing: name topics here or in checksum.topics, or write --all")
+        found = tuple(dict.fromkeys(self.flow(name) for name in flows)) or self.config.topology.flows
+        return Chosen(found, patterns)
+
+    def flow(self, name: str) -> Flow:
+        """Return the flow that is written A:B; raises ConfigurationError where there is none."""
+        if name.endswith("-"):
+            raise wrong(
+                "--flow",
+                f"'{name[:60]}' is what a shell leaves of A->B: write it as {name[:60].rstrip('-')}:B",
+            )
+        spelled = name.replace(":", "->", 1) if "->" not in name else name
+        known = {flow.name: flow for flow in self.config.topology.flows}
+        if spelled not in known:
+            several = ", ".join(one.replace("->", ":", 1) for one in sorted(known))
+            raise wrong("--flow", f"there is no flow '{name[:60]}'; there are {several}")
+        return known[spelled]
+
+    def flow_of(self, plan: Plan, file: Path) -> Flow:
+        """Return the flow of a plan that came from a file; raises ConfigurationError where there is none."""
+        found = {flow.name: flow for flow in self.config.topology.flows}.get(plan.flow)
+        if found is None or (found.source, found.target) != (plan.source, plan.target):
+            raise ConfigurationError(
+                [Problem(str(file), "flow", f"is {plan.flow}, and {self.config.path} has no such flow")]
+            )
+        return found
+
+
+def make_desk(config: Configuration, console: Console) -> Desk:
+    """Return what a command works with, with real clients."""
+    # What the client logs about connections comes again in the sentences of the errors.
+    logging.getLogger("rdkafka").addHandler(logging.NullHandler())
+    settings = getattr(config, "checksum", None) or ChecksumConfig()
+    clock = SystemClock()
+    return Desk(
+        config,
+        settings,
+        Sheet(console, Redactor(config.secrets)),
+        Wire(dict(config.clients), client_id=settings.client_id, clock=clock),
+        clock,
+        Event().wait,
+    )
+
+
+def wrong(option: str, sentence: str) -> ConfigurationError:
+    """Return the error for an option of the command line."""
+    return ConfigurationError([Problem("the command line", option, sentence)])
+
+
+def worst(statuses: Iterable[int]) -> int:
+    """Return the exit status of several parts: 2 goes before all, 1 before 3, 3 before 4."""
+    found = set(statuses)
+    return next((status for status in _WORST_FIRST if status in found), FINE)
+
+
+def check_writable(path: Path | None) -> None:
+    """Raise ConfigurationError where a file's folder is not there, before hours of work."""
+    if path is not None and not path.parent.is_dir():
+        raise wrong("--json", f"there is no folder {path.parent}: make it, or write elsewhere")
+
+
+def write_json(desk: Desk, path: Path | None, document: dict[str, Any], status: int) -> int:
+    """Write a document, and return the exit status: a finding stays one, also where this fails."""
+    if path is None:
+        return status
+    try:
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="ascii")
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        desk.sheet.say(f"{path} could not be written: {reason}. What was found stands above.", indent=0)
+        return worst([status, UNAVAILABLE])
+    return status

@@ -1,0 +1,123 @@
+"""What `checksum run` and `compare` print: a table of partitions, findings, and what was not verified."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from checksum.causes import cause_of
+from checksum.finding_words import finding_text, open_block_text
+from checksum.findings import RecordVerdict
+from checksum.plan_document import plan_id
+from checksum.result_document import records_by_verdict
+from fleet.vocabulary import Cause
+from mirrorwatch.check_sheet import FIRST, rest
+from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.words import counted, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from checksum.audit import Audit
+    from checksum.findings import Finding
+    from checksum.verdicts import PartitionResult, Result
+    from mirrorwatch.checksum_desk import Desk
+
+_ALWAYS = (RecordVerdict.MATCH,)
+
+
+def print_result(desk: Desk, audit: Audit) -> None:
+    """Write what became of a flow's records."""
+    found, plan = audit.result, audit.plan
+    desk.sheet.heading(f"{plan.flow}: {summary(found)} (plan {plan_id(plan)[:12]})")
+    if found.partitions:
+        _print_table(desk, found)
+    _print_findings(desk, audit, "Findings", found.findings)
+    _print_findings(desk, audit, "Expected under at-least-once, no finding", found.told)
+    if found.open_blocks:
+        desk.sheet.heading("Not told apart")
+        for block in found.open_blocks[:FIRST]:
+            desk.sheet.say(open_block_text(block, plan), hang=4)
+        _print_rest(desk, found.open_blocks)
+    gone = [one for part in found.partitions for one in part.unverified]
+    if gone or found.left_out:
+        desk.sheet.heading("Not verified")
+        for one in gone[:FIRST]:
+            where = f"{one.topic} [{one.partition}] {one.source.first} to {one.source.until - 1}"
+            desk.sheet.say(f"{where}: {one.why}", hang=4)
+        _print_rest(desk, gone)
+        for left in found.left_out[:FIRST]:
+            where = left.topic if left.partition is None else f"{left.topic} [{left.partition}]"
+            desk.sheet.say(f"{where}: {counted(left.records, 'record')}: {left.why}", hang=4)
+        _print_rest(desk, found.left_out)
+
+
+def summary(found: Result) -> str:
+    """Say in one line how a flow's records are."""
+    wrong = records_by_verdict(found)
+    compared = sum(one.source_records for one in found.partitions)
+    if not found.partitions:
+        return "nothing new to compare" if found.coverage == 1 else "nothing could be compared"
+    told = [
+        f"{wrong[verdict]:,} {verdict}"
+        for verdict in RecordVerdict
+        if wrong[verdict] and verdict not in _ALWAYS
+    ]
+    verified = sum(one.verified for one in found.partitions)
+    whole = sum(one.offsets for one in found.partitions) + sum(one.records for one in found.left_out)
+    share = share_text(verified, whole) if whole else "100 %"
+    said = ", ".join(told) or ("differences that are not told apart" if found.differing else "no difference")
+    return f"{said} in {counted(compared, 'record')}, {share} of what was to be compared is verified"
+
+
+def conclude_all(desk: Desk, status: int) -> None:
+    """Write the last words."""
+    words = {
+        FINE: "Fine: the target holds what the source holds.",
+        FINDING: "Not fine: both sides differ; the findings stand above.",
+        INCOMPLETE: "Incomplete: no difference was found, but not all that was asked for could be verified.",
+        UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
+    }
+    desk.sheet.heading("Result")
+    desk.sheet.say(words.get(status, ""))
+
+
+def _print_table(desk: Desk, found: Result) -> None:
+    """Write a row for each topic; verdicts that no record has get no column."""
+    by_topic: dict[str, list[PartitionResult]] = defaultdict(list)
+    for one in found.partitions:
+        by_topic[one.topic].append(one)
+    counts = records_by_verdict(found)
+    shown = [verdict for verdict in RecordVerdict if counts[verdict] or verdict in _ALWAYS]
+    rows = []
+    for topic, parts in by_topic.items():
+        verified, offsets = sum(one.verified for one in parts), sum(one.offsets for one in parts)
+        rows.append(
+            [
+                topic,
+                f"{len(parts):,}",
+                f"{sum(one.source_records for one in parts):,}",
+                f"{sum(one.target_records for one in parts):,}",
+                *(f"{sum(one.records.get(verdict, 0) for one in parts):,}" for verdict in shown),
+                share_text(verified, offsets) if offsets else "100 %",
+            ]
+        )
+    columns = ["topic", "partitions", "source", "target", *(str(verdict) for verdict in shown), "verified"]
+    desk.sheet.table(columns, rows[:FIRST], whole="topic")
+    _print_rest(desk, rows)
+
+
+def _print_findings(desk: Desk, audit: Audit, title: str, findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    desk.sheet.heading(f"{title} ({len(findings):,})")
+    for one in findings[:FIRST]:
+        cause = cause_of(one, failures_reported=None)
+        told = "" if cause is Cause.UNEXPLAINED else f" ({cause})"
+        desk.sheet.say(f"{one.verdict}: {finding_text(one, audit.plan)}{told}", hang=4)
+    _print_rest(desk, findings)
+
+
+def _print_rest(desk: Desk, many: Sequence[object]) -> None:
+    if rest(many):
+        desk.sheet.say(f"{rest(many)}; --json FILE has more of them")

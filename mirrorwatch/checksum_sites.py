@@ -1,0 +1,57 @@
+"""`mirrorwatch checksum digest` and `compare`: each side is read beside its own cluster by a plan's file."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from checksum.cell_rows import Side
+from checksum.plan_building import refuse_beyond
+from checksum.plan_file import read_plan
+from checksum.result_document import VERSION, run_document
+from checksum.run import conclude, still_there
+from mirrorwatch.checksum_desk import FINE, check_writable, write_json
+from mirrorwatch.checksum_plan import print_plan
+from mirrorwatch.checksum_result import conclude_all, print_result
+from mirrorwatch.checksum_run import read_side
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mirrorwatch.checksum_desk import Desk
+    from mirrorwatch.checksum_run import Spark
+
+
+def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: Spark) -> int:
+    """Read one side by a plan into a folder, and return the exit status."""
+    plan, identity = read_plan(plan_file)
+    desk.flow_of(plan, plan_file)
+    refuse_beyond(plan, max_bytes=desk.settings.max_bytes)
+    which = Side(side)
+    print_plan(desk, plan)
+    asyncio.run(still_there(plan, which, desk.connects))
+    if plan.topics:
+        read_side(desk, plan, which, folder, spark.digests())
+    desk.sheet.say(f"The {which}'s digest by plan {identity[:12]} is in {folder}.", indent=0)
+    return FINE
+
+
+def compare_digests(
+    desk: Desk, plan_file: Path, source: str, target: str, *, spark: Spark, json_file: Path | None
+) -> int:
+    """Compare the digests of both sides by one plan, and return the exit status."""
+    check_writable(json_file)
+    plan, _ = read_plan(plan_file)
+    flow = desk.flow_of(plan, plan_file)
+    folders = {Side.SOURCE: source, Side.TARGET: target}
+    cells = {
+        side: spark.digests().cells(plan, side, folder) if plan.topics else []
+        for side, folder in folders.items()
+    }
+    audit = asyncio.run(conclude(flow, plan, cells, desk.connects, pause=desk.pause))
+    print_result(desk, audit)
+    status = audit.result.status
+    conclude_all(desk, status)
+    return write_json(
+        desk, json_file, {"version": VERSION, "status": status, "runs": [run_document(audit)]}, status
+    )

@@ -1,0 +1,215 @@
+"""Pick records out of partitions: a few from given offsets on, of many partitions at a time.
+
+One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. Offsets
+are asked over the same consumer, so that an end is the one up to which it can read: with `committed`, the
+last stable offset. How long a question takes is bounded: what had no answer by then raises UnavailableError,
+since half an answer would look like records that are not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+
+from fleet.errors import UnavailableError
+from runtime.kafka.failures import Symptoms, explain, listening_logger
+from runtime.kafka.tap import consumer_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fleet.errors import MirrorwatchError
+    from runtime.clock import Clock
+    from runtime.kafka.translation import ClientSettings
+
+LONGEST_S = 60.0  # of one question
+PLACES_AT_ONCE = 200  # partitions that are assigned together: each may bring a fetch before it is paused
+_OFFSETS_AT_ONCE = 250
+_OFFSETS_S = 20.0
+MOST_BYTES = 1_000_000  # of one partition in a question: behind the record that reaches it no more is taken
+_FETCH_BYTES = 65_536  # of one partition at a time; a larger record comes whole all the same
+_RECORDS_AT_ONCE = 500
+_WAIT_S = 0.1
+_FIRST, _NEXT = -2, -1  # the protocol's own numbers in a time's place (ListOffsets)
+
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class PickedRecord(NamedTuple):
+    """A record as it was read; `timestamp_ms` is -1 where it has none, `stamped` where the log gave it."""
+
+    offset: int
+    timestamp_ms: int
+    stamped: bool
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+@dataclass(slots=True)
+class Picked:
+    """Records of one partition in order; `ended`: behind the last of them there was none.
+
+    `lost`: the offset lies outside the log. `size_bytes` is that of keys and values.
+    """
+
+    records: list[PickedRecord] = field(default_factory=list)
+    ended: bool = False
+    lost: bool = False
+    size_bytes: int = 0
+
+
+class Picker:
+    """Reads and asks one cluster; `committed` leaves out what transactions have aborted or not decided."""
+
+    def __init__(
+        self, settings: ClientSettings, *, cluster: str, name: str, clock: Clock, committed: bool
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._name = name
+        self._clock = clock
+        self._committed = committed
+        self._symptoms = Symptoms()
+        self._consumer: Any = None
+
+    def open(self) -> None:
+        """Make the client; raises our own error where its settings are refused."""
+        config = {
+            **consumer_config(self._settings, client_id=self._name),
+            "auto.offset.reset": "error",  # what the log has lost is not replaced by something else
+            "isolation.level": "read_committed" if self._committed else "read_uncommitted",
+            "fetch.wait.max.ms": 50,
+            "max.partition.fetch.bytes": _FETCH_BYTES,
+            "queued.max.messages.kbytes": 1024,
+            "error_cb": self._symptoms.hear_error,
+        }
+        try:
+            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
+        except KafkaException as error:
+            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
+
+    def close(self) -> None:
+        """Let the client go."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
+
+    def starts(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Return the offset at which each partition's log begins."""
+        return self._known(self._offsets(dict.fromkeys(places, _FIRST)))
+
+    def ends(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Return the offset up to which each partition can be read."""
+        return self._known(self._offsets(dict.fromkeys(places, _NEXT)))
+
+    def since(self, times_ms: Mapping[Place, int]) -> dict[Place, int]:
+        """Return the offset of the first record stamped at or after each partition's time, where one is."""
+        return {place: at for place, at in self._offsets(times_ms).items() if at >= 0}
+
+    def pick(
+        self, wanted: Mapping[Place, tuple[int, int]], *, longest_s: float = LONGEST_S
+    ) -> dict[Place, Picked]:
+        """Return the records of each partition from an offset on: `wanted` is (offset, how many at most)."""
+        found: dict[Place, Picked] = {}
+        places = sorted(wanted)
+        try:
+            for at in range(0, len(places), PLACES_AT_ONCE):
+                some = {place: wanted[place] for place in places[at : at + PLACES_AT_ONCE]}
+                found |= self._pick(some, longest_s)
+        except KafkaException as error:
+            raise self._explained(error.args[0], places[0][0]) from error
+        return found
+
+    def _pick(self, wanted: Mapping[Place, tuple[int, int]], longest_s: float) -> dict[Place, Picked]:
+        found = {place: Picked() for place in wanted}
+        left = {place for place, (_, count) in wanted.items() if count > 0}
+        until_ns = self._clock.monotonic_ns() + int(longest_s * 1e9)
+        self._consumer.assign([TopicPartition(*place, wanted[place][0]) for place in left])
+        # What was paused before stays so over an assignment, and would answer no more.
+        self._consumer.resume([TopicPartition(*place) for place in left])
+        while left:
+            if self._clock.monotonic_ns() > until_ns:
+                topic, number = min(left)
+                raise UnavailableError(
+                    f"cluster {self._cluster}: reading partition {number} of {topic}, one of {len(left)}, had"
+                    f" no answer within {longest_s:g} s; see whether its leader is up"
+                )
+            for message in self._consumer.consume(_RECORDS_AT_ONCE, _WAIT_S):
+                place = message.topic(), message.partition()
+                if place in left and self._take(message, found[place], wanted[place][1]):
+                    left.discard(place)
+                    self._consumer.pause([TopicPartition(*place)])
+        self._consumer.unassign()
+        return found
+
+    def _take(self, message: Any, found: Picked, count: int) -> bool:
+        """Take what came for a partition; return whether that is all that is wanted of it."""
+        error = message.error()
+        if error is None:
+            kind, at_ms = message.timestamp()
+            stamped = kind == TIMESTAMP_LOG_APPEND_TIME
+            at_ms = -1 if kind == TIMESTAMP_NOT_AVAILABLE else at_ms
+            held = message.offset(), at_ms, stamped, message.key(), message.value(), _headers(message)
+            found.records.append(PickedRecord(*held))
+            found.size_bytes += len(message.key() or b"") + len(message.value() or b"")
+            return len(found.records) >= count or found.size_bytes >= MOST_BYTES
+        code = error.code()
+        if code == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
+            found.ended = True
+        elif code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001
+            found.lost = True
+        elif error.retriable():
+            return False
+        else:
+            raise self._explained(error, message.topic())
+        return True
+
+    def _offsets(self, times_ms: Mapping[Place, int]) -> dict[Place, int]:
+        wanted = [TopicPartition(*place, at) for place, at in sorted(times_ms.items())]
+        found: dict[Place, int] = {}
+        for at in range(0, len(wanted), _OFFSETS_AT_ONCE):
+            some = wanted[at : at + _OFFSETS_AT_ONCE]
+            try:
+                answers = self._consumer.offsets_for_times(some, timeout=_OFFSETS_S)
+            except KafkaException as error:
+                raise self._explained(error.args[0], some[0].topic) from error
+            for one in answers:
+                if one.error is not None:
+                    raise self._explained(one.error, one.topic)
+                found[one.topic, one.partition] = one.offset
+        return found
+
+    def _known(self, found: dict[Place, int]) -> dict[Place, int]:
+        silent = sorted(place for place, offset in found.items() if offset < 0)
+        if silent:
+            topic, number = silent[0]
+            raise UnavailableError(
+                f"cluster {self._cluster}: the leader of partition {number} of {topic} told no offset;"
+                " see whether that broker is up"
+            )
+        return found
+
+    def _explained(self, error: KafkaError, topic: str) -> MirrorwatchError:
+        self._consumer.poll(0)  # let the client say what it has heard of its connections
+        return explain(error, cluster=self._cluster, doing=f"reading {topic}", symptoms=self._symptoms)
+
+
+def _headers(message: Any) -> list[tuple[str, bytes | None]]:
+    """Return a record's headers; one whose name is no UTF-8, which any writer can send, ends no reading."""
+    try:
+        found: Sequence[tuple[str, bytes | None]] | None = message.headers()
+    except (UnicodeDecodeError, SystemError):
+        return [("\N{REPLACEMENT CHARACTER}", None)]
+    return list(found or ())

@@ -1,0 +1,120 @@
+"""What lacks in one place and is extra in another is one record that went astray."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checksum.findings import Finding, Proof, RecordVerdict
+from checksum.joining import across, after_reading
+from checksum.naming import to_pinpoint
+from checksum.plan_shape import OffsetRange
+from tests.checksum.auditing import audited
+from tests.checksum.test_naming import content, partition
+
+V = RecordVerdict
+
+
+def lost(number, where=("t", 0), records=1, at=5):
+    place = OffsetRange(at, at + 1)
+    return Finding(V.LOST, *where, records, number, 1000, place, None, Proof.DIGESTS)
+
+
+def extra(number, where=("t", 1), records=1, at=7):
+    place = OffsetRange(at, at + 1)
+    return Finding(V.EXTRA, *where, records, number, 1000, None, place, Proof.READING)
+
+
+def altered(number, into, where=("t", 0)):
+    one = Finding(V.ALTERED, *where, 1, number, 1000, OffsetRange(5, 6), OffsetRange(7, 8), Proof.READING)
+    return replace(one, target_hash=into, target_timestamp_ms=2000, what=("value",))
+
+
+def told(findings):
+    return [
+        (str(one.verdict), one.hash, (one.topic, one.partition), one.found_in, one.records)
+        for one in findings
+    ]
+
+
+def test_the_same_record_elsewhere_is_misrouted():
+    (one,) = across([lost(1), extra(1)])
+    assert one == replace(
+        lost(1), verdict=V.MISROUTED, target=OffsetRange(7, 8), found_in=("t", 1), proof=Proof.READING
+    )
+
+
+def test_the_same_record_elsewhere_in_its_partition_is_reordered():
+    (one,) = across([lost(1), extra(1, where=("t", 0))])
+    assert (one.verdict, one.source, one.target) == (V.REORDERED, OffsetRange(5, 6), OffsetRange(7, 8))
+
+
+def test_as_many_as_there_are_of_both_went_astray():
+    assert told(across([lost(1, records=3), extra(1)])) == [
+        ("misrouted", 1, ("t", 0), ("t", 1), 1),
+        ("lost", 1, ("t", 0), None, 2),
+    ]
+    assert told(across([lost(1), extra(1), extra(1, at=9)])) == [
+        ("misrouted", 1, ("t", 0), ("t", 1), 1),
+        ("extra", 1, ("t", 1), None, 1),
+    ]
+
+
+def test_where_it_is_anyone_s_guess_which_went_where_nothing_is_joined():
+    findings = [lost(1), lost(1, where=("t", 2)), extra(1)]
+    assert {str(one.verdict) for one in across(findings)} == {"lost", "extra"}
+    findings = [lost(1), extra(1), extra(1, where=("u", 0))]
+    assert {str(one.verdict) for one in across(findings)} == {"lost", "extra"}
+
+
+def test_records_that_took_each_other_s_place_were_not_altered():
+    both = [altered(1, 2), altered(2, 1, where=("t", 1))]
+    assert told(across(both)) == [
+        ("misrouted", 1, ("t", 0), ("t", 1), 1),
+        ("misrouted", 2, ("t", 1), ("t", 0), 1),
+    ]
+    # One half is known elsewhere: the other is what it is.
+    found = across([altered(1, 2), extra(1)])
+    assert told(found) == [("misrouted", 1, ("t", 0), ("t", 1), 1), ("extra", 2, ("t", 0), None, 1)]
+    assert found[1].timestamp_ms == 2000
+    assert across([altered(1, 2), altered(3, 4)]) == [altered(1, 2), altered(3, 4)]
+
+
+def test_both_places_of_a_record_that_left_its_block_are_joined():
+    here = replace(lost(1), verdict=V.REORDERED)
+    there = replace(extra(1, where=("t", 0)), verdict=V.REORDERED)
+    (one,) = across([there, here])
+    assert (one.verdict, one.source, one.target) == (V.REORDERED, OffsetRange(5, 6), OffsetRange(7, 8))
+    assert across([here]) == [here]
+    assert len(across([here, here, there])) == 2
+
+
+def test_what_was_joined_by_digests_is_joined_anew_after_one_half_was_read():
+    topics = {
+        "t": [partition(without=[30]), partition(numbers=range(100, 160))],
+        "u": [partition(after={10: [content(30)]}, numbers=range(200, 260))],
+    }
+    audit = audited(topics, cells=64, bucket_ms=100_000)
+    assert [str(one.verdict) for one in audit.known.findings] == ["misrouted"]
+    known = audit.read(pinpoint=True)
+    (one,) = known.findings
+    assert (one.verdict, one.source, one.target) == (V.MISROUTED, OffsetRange(30, 31), OffsetRange(511, 512))
+    assert one.found_in == ("u", 0)
+
+
+def test_reading_one_half_of_a_stray_record_keeps_the_other():
+    topics = {"t": [partition(without=[30]), partition(after={10: [content(30)]}, numbers=range(200, 260))]}
+    audit = audited(topics, cells=64, bucket_ms=100_000)
+    here, there = to_pinpoint(audit.cells)
+    for block in (here, there):
+        known = after_reading(audit.known, [block], audit.differences(block), audit.plan, audit.source)
+        (one,) = known.findings
+        assert (one.verdict, one.partition, one.found_in) == (V.MISROUTED, 0, ("t", 1))
+        known = after_reading(audit.known, [block], [], audit.plan, audit.source)
+        assert [str(one.verdict) for one in known.findings] == ["extra" if block is here else "lost"]
+
+
+def test_a_block_that_reads_clean_takes_back_what_the_digests_told_of_it():
+    audit = audited({"t": [partition(without=[30])]}, cells=64, bucket_ms=1000)
+    assert len(audit.known.findings) == 1
+    known = after_reading(audit.known, to_pinpoint(audit.cells), [], audit.plan, audit.source)
+    assert known.findings == ()

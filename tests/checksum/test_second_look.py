@@ -1,0 +1,135 @@
+"""What is read again, how much of it, and what of it counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from checksum import second_look
+from checksum.cell_rows import Side
+from checksum.comparison import compared
+from checksum.findings import Proof, RecordVerdict
+from checksum.record_hash import Content
+from checksum.second_look import PAUSE_S, Readers, log_starts, looked_twice
+from fleet.errors import MalformedError
+from tests.checksum.pretend_clusters import PretendReader
+from tests.checksum.pretend_logs import Held, Partition, digest, plan_of
+from tests.checksum.pretend_mirror import MARKER, Log, Record
+
+BUCKET_MS = 1000
+
+
+class Logs:
+    """A topic with one partition on both sides, its digests as they are at first, and readers of it later."""
+
+    def __init__(self, *, lost=(), altered=(), count=100):
+        self.source = Log([Record(at, b"k%d" % (at % 7), b"v%d" % at, 10 * at) for at in range(count)])
+        copies = [record for record in self.source.records if record.number not in lost]
+        self.target = Log([self._altered(one) if one.number in altered else one for one in copies])
+        partition = Partition(self._held(self.source), self._held(self.target), [(0, 0)])
+        topics = {"t": [partition]}
+        self.plan = plan_of(topics, cells=2, bucket_ms=BUCKET_MS)
+        self.comparison = compared(self.plan, *(digest(topics, self.plan, side).values() for side in Side))
+        self.readers = [PretendReader({("t", 0): self.source}), PretendReader({("A.t", 0): self.target})]
+        self.pauses = []
+
+    @staticmethod
+    def _altered(one):
+        return Record(one.number, one.key, b"other", one.at_ms)
+
+    @staticmethod
+    def _held(log):
+        return [Held(at, Content(one.key, one.value, one.at_ms, None)) for at, one in enumerate(log.records)]
+
+    def looked(self, meanwhile=lambda: None):
+        def pause(seconds):
+            self.pauses.append(seconds)
+            meanwhile()
+
+        source, target = self.readers
+        return looked_twice(self.comparison, Readers(source, target, source, source), pause=pause)
+
+    @property
+    def found(self):
+        known, _ = self.looked()
+        return [(one.verdict, one.source.first if one.source else None, one.proof) for one in known.findings]
+
+
+def test_where_nothing_differs_nothing_is_read():
+    logs = Logs()
+    assert logs.found == []
+    assert (logs.pauses, [one.picked for one in logs.readers]) == ([], [0, 0])
+
+
+def test_what_the_digests_tell_only_roughly_is_read_twice():
+    logs = Logs(lost=(50,))
+    (known,) = logs.comparison.known.findings
+    assert (known.verdict, known.proof, known.source.span > 1) == (RecordVerdict.LOST, Proof.DIGESTS, True)
+    assert logs.found == [(RecordVerdict.LOST, 50, Proof.READING)]
+    assert logs.pauses == [PAUSE_S]
+    assert [one.picked for one in logs.readers] == [200, 198]
+
+
+def test_several_that_the_digests_cannot_tell_apart_are_named():
+    logs = Logs(lost=(50, 52, 54), altered=(20, 21))
+    assert logs.comparison.known.read_again
+    assert [one[:2] for one in logs.found] == [
+        *((RecordVerdict.ALTERED, at) for at in (20, 21)),
+        *((RecordVerdict.LOST, at) for at in (50, 52, 54)),
+    ]
+
+
+def test_blocks_that_are_too_large_stay_as_the_digests_tell_them(monkeypatch):
+    monkeypatch.setattr(second_look, "MOST_OFFSETS", 99)
+    logs = Logs(lost=(50, 52, 54))
+    known, _ = logs.looked()
+    assert (known.findings, len(known.read_again)) == ((), 1)
+    assert [one.picked for one in logs.readers] == [0, 0]
+    monkeypatch.setattr(second_look, "MOST_OFFSETS", 100)
+    assert len(logs.looked()[0].findings) == 3
+
+
+def test_a_look_reads_no_more_than_so_much(monkeypatch):
+    monkeypatch.setattr(second_look, "MOST_IN_ALL", 196)
+    assert Logs(lost=(50, 52, 54)).looked()[0].read_again
+    monkeypatch.setattr(second_look, "MOST_IN_ALL", 197)
+    assert not Logs(lost=(50, 52, 54)).looked()[0].read_again
+
+
+def test_what_one_look_alone_saw_is_dropped():
+    logs = Logs(lost=(50, 52, 54))
+    known, _ = logs.looked(lambda: logs.source.records.__setitem__(52, MARKER))
+    assert [one.source.first for one in known.findings] == [50, 54]
+
+
+def test_what_the_second_look_alone_saw_is_not_counted_yet():
+    logs = Logs(lost=(50, 52, 54))
+    known, _ = logs.looked(lambda: logs.target.records.__setitem__(0, MARKER))
+    assert [one.source.first for one in known.findings] == [50, 52, 54]
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_what_retention_takes_between_the_looks_is_unverified(side):
+    logs = Logs(lost=(10, 50, 52))
+
+    def expire():
+        getattr(logs, side).start = 30
+
+    known, unverified = logs.looked(expire)
+    # There is no cut within, so that nothing of it can be told any more.
+    assert known.findings == ()
+    assert [(one.topic, one.partition, one.source.first) for one in unverified] == [("t", 0, 0)]
+    assert unverified[0].source.until >= 53
+
+
+def test_log_starts_are_those_of_both_sides_by_the_source_s_name():
+    logs = Logs()
+    logs.source.start, logs.target.start = 3, 5
+    source, target = logs.readers
+    assert log_starts(logs.plan, Readers(source, target, source, source)) == {("t", 0): (3, 5)}
+
+
+def test_rows_that_no_digest_can_hold_are_refused():
+    logs = Logs()
+    rows = list(logs.comparison.source.values())
+    with pytest.raises(MalformedError, match="source digest's cell"):
+        compared(logs.plan, [rows[0]._replace(records=10_000), *rows[1:]], rows)

@@ -1,0 +1,220 @@
+"""The result of an audit: records by verdict, coverage, and what changes the exit status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checksum.causes import cause_of
+from checksum.findings import Finding, Held, Proof, RecordVerdict
+from checksum.joining import Known, answered, settled
+from checksum.plan_shape import LeftOut, OffsetRange
+from checksum.retention import Unverified
+from checksum.verdicts import FINDING, FINE, INCOMPLETE, confirmed, counts, result
+from fleet.vocabulary import Cause
+from tests.checksum.auditing import audited
+from tests.checksum.test_naming import content, partition
+
+V = RecordVerdict
+
+
+def finding(verdict=V.LOST, *, number=1, records=1, **other):
+    place = OffsetRange(number, number + 1)
+    held = {"source": place, "target": None, "proof": Proof.READING, **other}
+    return Finding(verdict, "t", 0, records, number, 1000, **held)
+
+
+def concluded(audit, known=None, **how):
+    return result(audit.plan, audit.cells, known or audit.known, **{"exactly_once": False, **how})
+
+
+def test_a_healthy_mirror_matches_wholly():
+    found = concluded(audited({"t": [partition(), partition(numbers=range(100, 160))]}))
+    assert (found.status, found.coverage, found.findings, found.told) == (FINE, 1.0, (), ())
+    for one in found.partitions:
+        assert one.records == {V.MATCH: 60, V.UNVERIFIABLE: 0}
+        assert (one.source_records, one.target_records, one.offsets, one.verified) == (60, 60, 60, 60)
+
+
+def test_each_record_of_the_source_is_in_one_verdict():
+    changed = content(9)._replace(value=b"other")
+    broken = partition(without=[5, 30], after={40: [content(40), content(900)]}, instead={9: changed})
+    audit = audited({"t": [broken]}, cells=1, bucket_ms=1000)
+    known = audit.read(pinpoint=True)
+    found = concluded(audit, answered(known, [(look_up, Held.NO) for look_up in known.look_ups]))
+    (one,) = found.partitions
+    assert one.records == {
+        V.LOST: 2,
+        V.ALTERED: 1,
+        V.DUPLICATED: 1,
+        V.EXTRA: 1,
+        V.MATCH: 57,
+        V.UNVERIFIABLE: 0,
+    }
+    assert sum(one.records[verdict] for verdict in (V.LOST, V.ALTERED, V.MATCH)) == one.source_records
+    assert found.status == FINDING
+
+
+def test_what_was_not_read_is_unverifiable_but_a_finding_where_something_lacks_for_sure():
+    audit = audited({"t": [partition(without=[30, 31])]}, cells=1, bucket_ms=10)
+    found = concluded(audit)
+    (one,) = found.partitions
+    assert one.records == {V.UNVERIFIABLE: 20, V.MATCH: 40}
+    assert (one.verified, one.offsets) == (40, 60)
+    assert found.coverage == pytest.approx(40 / 60)
+    assert found.differing == found.open_blocks
+    assert found.status == FINDING
+
+
+def test_there_are_never_more_unverifiable_records_than_records():
+    gaps = partition(without=[30, 31], anchors=())
+    gaps.source_until = 1000
+    found = concluded(audited({"t": [gaps]}, cells=1, bucket_ms=1000))
+    assert found.partitions[0].records == {V.UNVERIFIABLE: 60, V.MATCH: 0}
+    assert (found.partitions[0].offsets, found.coverage) == (1000, 0)
+
+
+@pytest.mark.parametrize(("exactly_once", "status"), [(False, INCOMPLETE), (True, FINDING)])
+def test_a_surplus_that_was_not_read_may_be_second_copies(exactly_once, status):
+    audit = audited({"t": [partition(after={30: [content(30), content(31)]})]}, cells=1, bucket_ms=10)
+    found = concluded(audit, exactly_once=exactly_once)
+    assert len(found.open_blocks) == 1
+    assert found.status == status
+
+
+def test_another_order_in_a_log_without_gaps_is_a_finding_even_unread():
+    swapped = partition(instead={30: content(31), 31: content(30)})
+    assert concluded(audited({"t": [swapped]}, bucket_ms=1)).status == FINDING
+    swapped.target_until = 600
+    assert concluded(audited({"t": [swapped]}, bucket_ms=1)).status == INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    ("one", "at_least_once", "exactly_once"),
+    [
+        (finding(V.LOST), True, True),
+        (finding(V.ALTERED), True, True),
+        (finding(V.REORDERED), True, True),
+        (finding(V.MISROUTED), True, True),
+        (finding(V.EXTRA), True, True),
+        (finding(V.EXTRA, aborted=True), False, True),
+        (finding(V.DUPLICATED), False, True),
+    ],
+)
+def test_what_delivery_expects_changes_no_status(one, at_least_once, exactly_once):
+    assert counts(one, exactly_once=False) is at_least_once
+    assert counts(one, exactly_once=True) is exactly_once
+
+
+def test_what_is_expected_is_told_and_counted():
+    audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1)
+    found = concluded(audit)
+    assert [one.verdict for one in found.told] == [V.DUPLICATED]
+    assert (found.findings, found.status) == ((), FINE)
+    assert found.partitions[0].records[V.DUPLICATED] == 1
+    assert concluded(audit, exactly_once=True).status == FINDING
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_an_extra_record_that_nobody_looked_up_may_be_a_second_copy(exactly_once):
+    audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
+    found = concluded(audit, exactly_once=exactly_once)
+    if exactly_once:
+        assert (len(found.findings), found.unsettled, found.status) == (1, (), FINDING)
+    else:
+        assert (found.findings, len(found.unsettled), found.status) == ((), 1, INCOMPLETE)
+
+
+@pytest.mark.parametrize(
+    ("held", "status"),
+    [(Held.COMMITTED, FINE), (Held.ABORTED, FINE), (Held.NO, FINDING), (Held.NOT_KNOWN, INCOMPLETE)],
+)
+def test_what_the_source_tells_of_an_extra_record_decides(held, status):
+    audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
+    (look_up,) = audit.known.look_ups
+    known = answered(audit.known, [(look_up, held)])
+    assert known.look_ups == ()
+    assert known.findings == (settled(look_up.finding, held),)
+    assert concluded(audit, known).status == status
+
+
+def test_what_is_left_out_for_good_is_not_covered_and_what_is_merely_new_is():
+    audit = audited({"t": [partition()]})
+    for later, status, coverage in ((True, FINE, 1.0), (False, INCOMPLETE, 60 / 100)):
+        plan = replace(audit.plan, left_out=(LeftOut("t", 1, 40, "why", later=later),))
+        found = result(plan, audit.cells, audit.known, exactly_once=False)
+        assert (found.status, found.coverage) == (status, pytest.approx(coverage))
+
+
+def test_nothing_to_compare_is_covered_wholly():
+    audit = audited({"t": []})
+    assert (concluded(audit).coverage, concluded(audit).status) == (1.0, FINE)
+
+
+def test_what_retention_took_is_counted_once():
+    audit = audited({"t": [partition()]})
+    gone = [Unverified("t", 0, OffsetRange(0, 20), "why"), Unverified("t", 0, OffsetRange(10, 30), "why")]
+    found = concluded(audit, unverified=gone)
+    (one,) = found.partitions
+    assert (one.verified, one.records[V.UNVERIFIABLE], one.records[V.MATCH]) == (30, 30, 30)
+    assert found.status == INCOMPLETE
+
+
+def test_only_what_two_looks_saw_is_confirmed():
+    first = [finding(number=1), finding(number=2), finding(V.DUPLICATED, number=3, records=2)]
+    second = [
+        finding(number=2),
+        finding(number=4),
+        finding(V.DUPLICATED, number=3, records=1),
+        finding(V.EXTRA),
+    ]
+    assert confirmed(first, second) == [second[0], second[2]]
+    assert confirmed(first, first) == first
+    assert confirmed([finding()], [finding(), finding()]) == [finding()]
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict", "aborted"),
+    [
+        (Held.COMMITTED, V.DUPLICATED, False),
+        (Held.ABORTED, V.EXTRA, True),
+        (Held.NO, V.EXTRA, False),
+        (Held.NOT_KNOWN, V.UNVERIFIABLE, False),
+    ],
+)
+def test_an_extra_record_is_what_the_source_tells_of_it(held, verdict, aborted):
+    extra = finding(V.EXTRA, proof=Proof.DIGESTS)
+    assert settled(extra, held) == replace(extra, verdict=verdict, aborted=aborted, proof=Proof.READING)
+
+
+@pytest.mark.parametrize(
+    ("one", "failures_reported", "cause"),
+    [
+        (finding(V.LOST), False, Cause.FILTERED),
+        (finding(V.LOST), True, Cause.UNEXPLAINED),
+        (finding(V.LOST), None, Cause.UNEXPLAINED),
+        (finding(V.ALTERED, what=("value",)), None, Cause.TRANSFORMED),
+        (finding(V.ALTERED, what=("value", "time")), None, Cause.TRANSFORMED),
+        (finding(V.ALTERED, what=("time",)), None, Cause.RETIMED),
+        (finding(V.ALTERED, what=("time",), proof=Proof.DIGESTS), None, Cause.UNEXPLAINED),
+        (finding(V.ALTERED, proof=Proof.DIGESTS), None, Cause.TRANSFORMED),
+        (finding(V.MISROUTED), None, Cause.MISROUTED),
+        (finding(V.DUPLICATED), None, Cause.DUPLICATING),
+        (finding(V.EXTRA), None, Cause.UNEXPLAINED),
+        (finding(V.EXTRA, aborted=True), None, Cause.ABORTED_TRANSACTION),
+        (finding(V.REORDERED), None, Cause.UNEXPLAINED),
+    ],
+)
+def test_a_cause_is_named_where_the_finding_proves_it(one, failures_reported, cause):
+    assert cause_of(one, failures_reported=failures_reported) is cause
+
+
+def test_the_series_and_the_findings_have_the_same_words():
+    assert [str(one) for one in V] == (
+        ["match", "lost", "duplicated", "altered", "reordered", "misrouted", "extra", "unverifiable"]
+    )
+
+
+def test_known_is_empty_by_default():
+    assert Known(()) == Known((), (), ())
