@@ -8,7 +8,7 @@ from checksum.spark_failures import launch_failure, reading_failure
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
-# As Spark 4.0.0's launcher wrote them.
+# The first two as Spark 4.0.0's launcher wrote them; the others after Spark's and Kafka's sources, not recorded.
 NO_JAVA = "JAVA_HOME is not set\n"
 NO_SUCH_JAVA = (
     "/opt/spark/bin/spark-class: line 71: /nowhere/bin/java: No such file or directory\n"

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not there: python -m deploy.local.pyspark")
-
 from checksum.spark_session import spark_session
 from checksum.spark_settings import SparkSettings
 
