@@ -13,46 +13,22 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs, take_secrets
+from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs
+from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
 
-    from rich.console import Console
-
-    from mirrorwatch.configuration import Configuration
 
 INTERRUPTED = 130
 READER_GONE = 141
 DEFAULT_URL = "http://127.0.0.1:9699"
 
-_F = TypeVar("_F", bound="Callable[..., Any]")
-_QUIET = "error"
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
-
-
-def _logging(level: str) -> Callable[[_F], _F]:
-    """Return the options about logs, with the default level of a command."""
-    levels = click.option(
-        "--log-level",
-        type=click.Choice(["debug", "info", "warning", "error"]),
-        default=level,
-        show_default=True,
-        help="From which level on to log.",
-    )
-    formats = click.option(
-        "--log-format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="How to log, on standard error.",
-    )
-    return lambda command: formats(levels(command))
 
 
 @click.group(
@@ -74,25 +50,25 @@ def cli() -> None:
 @click.option("--acls", is_flag=True, help="Print the kafka-acls commands that grant what is needed.")
 @click.option("--principal", default="User:mirrorwatch", show_default=True, help="For whom, with --acls.")
 @click.option("--no-connect", is_flag=True, help="Do not connect to the clusters; explain the file only.")
-@_logging(_QUIET)
+@logging_options(QUIET)
 @click.pass_context
 def check(
     context: click.Context, /, config: Path, *, acls: bool, principal: str, no_connect: bool, **_log: str
 ) -> int:
     """Explain a configuration: clusters, flows, what is mirrored and what not, cost, rights."""
-    found = _read(context, config)
+    found = read_config(context, config)
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.check import check as explain  # noqa: PLC0415 - see the module's docstring
 
-    _log_if_asked(context)
-    work = explain(found, console=_console(), connect=not no_connect, acls=acls, principal=principal)
+    log_if_asked(context)
+    work = explain(found, console=make_console(), connect=not no_connect, acls=acls, principal=principal)
     return asyncio.run(work)
 
 
 @cli.command(cls=ExplainingCommand, short_help="Run the service until SIGTERM or Ctrl-C.")
 @_CONFIG
-@_logging("info")
+@logging_options("info")
 @click.pass_context
 def run(context: click.Context, /, config: Path, **_log: str) -> int:
     """Run the service until SIGTERM or Ctrl-C; a second one ends it at once. SIGHUP reads CONFIG anew."""
@@ -101,7 +77,7 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
         signal.signal(number, _leave)
     early: list[int] = []  # a reload that is asked for meanwhile is done as soon as that is possible
     signal.signal(signal.SIGHUP, lambda number, _frame: early.append(number))
-    found = _read(context, config)
+    found = read_config(context, config)
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.service import Service  # noqa: PLC0415 - see the module's docstring
@@ -124,7 +100,7 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
 @cli.command(cls=ExplainingCommand, short_help="Show the verdicts of a running service.")
 @click.argument("url", default=DEFAULT_URL)
 @click.option("--json", "as_json", is_flag=True, help="Print the document instead of a table.")
-@_logging(_QUIET)
+@logging_options(QUIET)
 @click.pass_context
 def status(context: click.Context, /, url: str, *, as_json: bool, **_log: str) -> int:
     """Show the verdicts of a running service, by default of the one on this machine.
@@ -139,32 +115,8 @@ def status(context: click.Context, /, url: str, *, as_json: bool, **_log: str) -
 
     from mirrorwatch.status import status as show  # noqa: PLC0415 - see the module's docstring
 
-    _log_if_asked(context)
-    return asyncio.run(show(url, as_json=as_json, console=_console(), environ=os.environ))
-
-
-def _read(context: click.Context, path: Path) -> Configuration:
-    from mirrorwatch.config_reading import read_configuration  # noqa: PLC0415 - see the module's docstring
-
-    found = read_configuration(path, environ=os.environ)
-    take_secrets(context, found.secrets)
-    return found
-
-
-def _log_if_asked(context: click.Context) -> None:
-    """Log in a command that tells on standard output what there is to tell, where more is asked for."""
-    if context.params["log_level"] != _QUIET:
-        configure_logs(context)
-
-
-def _console() -> Console:
-    from rich.console import Console  # noqa: PLC0415 - see the module's docstring
-
-    class Plain(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich's own way out is status 1, which says that something was found
-
-    return Plain(highlight=False, soft_wrap=False)
+    log_if_asked(context)
+    return asyncio.run(show(url, as_json=as_json, console=make_console(), environ=os.environ))
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
