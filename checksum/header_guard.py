@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from checksum.digest_query import records
+from checksum.outdated_plan import OutdatedPlanError
 from checksum.pacing import FREE, Stretch
-from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from checksum.places import Place
 
 LOOKED_AT: Final = 1000  # offsets of each partition
-
-
-class OutdatedPlanError(UnavailableError):
-    """The plan was right when it was made and is not any more: a new one is needed, not another try."""
 
 
 def look_for_headers(

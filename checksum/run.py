@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 Silent = tuple[str, int, int, int]
 """Topic (the source's name), partition, first and until of offsets that held no record."""
 
-_NO_ID = ("", "AAAAAAAAAAAAAAAAAAAAAA")  # what a broker without topic ids tells
-
-
-class HeadersSeenError(UnavailableError):
-    """Records have headers that the plan does not know of: it was right only when it was made."""
-
 
 class Progressed(Protocol):
     """How far a digest is; `checksum.digest.Progress` without Spark."""
@@ -76,7 +70,8 @@ class Digests(Protocol):
     def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progressed]:
         """Read what is not digested yet into the folder, and give the progress after each slice.
 
-        Raises HeadersSeenError, and what the cluster and Spark have to say.
+        Raises OutdatedPlanError where there are headers that the plan does not know of, and what the cluster
+        and Spark have to say.
         """
         ...
 
@@ -144,7 +139,7 @@ async def same_topics(plan: Plan, side: Side, admin: Admin) -> None:
     for name, found in (await admin.describe_topics(wanted)).items():
         if found is None:
             raise UnavailableError(f"cluster {alias}: {name} is not there any more; make the plan anew")
-        if wanted[name] is not None and found.topic_id not in _NO_ID and found.topic_id != wanted[name]:
+        if wanted[name] is not None and found.known_id not in {None, wanted[name]}:
             raise UnavailableError(
                 f"cluster {alias}: {name} was made anew since the plan was made (its id was {wanted[name]},"
                 f" and is {found.topic_id}); make the plan anew"

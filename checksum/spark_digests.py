@@ -11,11 +11,9 @@ from checksum.cell_rows import Side
 from checksum.digest import SideDigest
 from checksum.digest_coverage import Stamp
 from checksum.digest_files import DigestFolder
-from checksum.header_guard import OutdatedPlanError
 from checksum.kafka_options import Cluster, client_options, reading_options, secrets_of
 from checksum.places import places_of
 from checksum.plan_document import plan_id
-from checksum.run import HeadersSeenError
 from checksum.spark_session import spark_session
 
 if TYPE_CHECKING:
@@ -66,10 +64,7 @@ class SparkDigests:
             clock=self._clock,
             pause=Event().wait,
         )
-        try:
-            yield from work.run(max_rate=self._reach.max_rate)
-        except OutdatedPlanError as error:
-            raise HeadersSeenError(str(error)) from error
+        yield from work.run(max_rate=self._reach.max_rate)
 
     def cells(self, plan: Plan, side: Side, folder: str) -> list[CellRow]:
         """Return the rows of a whole digest."""

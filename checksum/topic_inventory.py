@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from runtime.kafka.admin import TopicDescription
 
 _SETTINGS_AT_ONCE = 20
-_NO_ID = ("", "AAAAAAAAAAAAAAAAAAAAAA")  # what a broker without topic ids tells
 
 
 class Admin(Protocol):
@@ -55,7 +54,7 @@ class PlannedTopic:
 def planned_topic(original: TopicDescription, copy: TopicDescription) -> PlannedTopic:
     """Return what the plan takes of a topic and its copy."""
     both = tuple(range(min(original.partitions, copy.partitions)))
-    return PlannedTopic(original.name, copy.name, _id(original), _id(copy), both)
+    return PlannedTopic(original.name, copy.name, original.known_id, copy.known_id, both)
 
 
 async def read_settings(topics: Iterable[PlannedTopic], source: Admin, target: Admin) -> None:
@@ -86,12 +85,8 @@ async def refuse_others(topics: Sequence[PlannedTopic], flow: Flow, source: Admi
             (here[topic.name], topic.source_id, flow.source),
             (there[topic.target], topic.target_id, flow.target),
         ):
-            if now is None or _id(now) != before:
+            if now is None or now.known_id != before:
                 name = topic.name if alias == flow.source else topic.target
                 raise UnavailableError(
                     f"{name} on {alias} was deleted or made anew while it was being planned for; try again"
                 )
-
-
-def _id(topic: TopicDescription) -> str | None:
-    return None if topic.topic_id in _NO_ID else topic.topic_id

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from checksum.audit import Audit
 from checksum.cell_rows import Side
 from checksum.joining import Known
+from checksum.outdated_plan import OutdatedPlanError
 from checksum.plan_building import refuse_beyond
 from checksum.result_document import VERSION, run_document
-from checksum.run import HeadersSeenError, conclude, still_there
+from checksum.run import conclude, still_there
 from checksum.verdicts import result
 from fleet.errors import ConfigurationError, MirrorwatchError
 from fleet.quantity import bytes_text
@@ -81,7 +82,7 @@ def _audited(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Audit:
         return Audit(plan, result(plan, {}, Known(()), exactly_once=flow.exactly_once))
     try:
         return _compared(desk, flow, plan, spark)
-    except HeadersSeenError as error:
+    except OutdatedPlanError as error:
         desk.sheet.say(f"{error}. Begun anew, with headers.")
         again = replace(plan, topics=tuple(replace(topic, headers=True) for topic in plan.topics))
         return _compared(desk, flow, again, spark)

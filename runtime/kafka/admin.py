@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LENIENT_S = 2.0  # what can be had later is not waited for longer
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
+_NO_ID = ("", "AAAAAAAAAAAAAAAAAAAAAA")  # what a broker without topic ids tells
 CHUNK = 500  # partitions in one request for offsets
 MAX_TOPICS = 100_000  # names in one list
 
@@ -51,6 +52,11 @@ class TopicDescription:
     def partitions(self) -> int:
         """Return how many partitions it has."""
         return len(self.leaders)
+
+    @property
+    def known_id(self) -> str | None:
+        """Return its id, None where the broker knows of none: what such a one tells is alike for all."""
+        return None if self.topic_id in _NO_ID else self.topic_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from checksum.cell_rows import Side
 from checksum.digest import SideDigest
 from checksum.digest_coverage import Stamp
 from checksum.digest_files import DigestFolder
-from checksum.header_guard import OutdatedPlanError
 from checksum.kafka_options import Cluster, client_options, reading_options
+from checksum.outdated_plan import OutdatedPlanError
 from checksum.places import places_of
 from checksum.plan_document import plan_id
 from checksum.plan_shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan

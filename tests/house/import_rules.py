@@ -114,6 +114,7 @@ PURE = {
         "left_out",
         "naming",
         "narrow",
+        "outdated_plan",
         "pacing",
         "places",
         "plan_building",

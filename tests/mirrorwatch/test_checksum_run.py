@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.run import HeadersSeenError
+from checksum.outdated_plan import OutdatedPlanError
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from mirrorwatch.checksum_run import run_all
 from runtime.kafka.admin import TopicDescription
@@ -186,7 +186,7 @@ def test_headers_that_the_plan_does_not_know_of_begin_it_anew_with_headers(stage
     one.source.records[903].headers = (("trace", b"1"),)  # the very object stands on the target, too
     found = stage({("orders", 0): one})
     found.digests_made.failing = [
-        HeadersSeenError("cluster A: 1 of the newest records of orders have headers")
+        OutdatedPlanError("cluster A: 1 of the newest records of orders have headers")
     ]
     one.target.records[903] = altered_headers(one.target.records[903])
     status, told = findings(found)
@@ -201,7 +201,7 @@ def altered_headers(record):
 
 def test_headers_twice_end_it(stage):
     found = stage({("orders", 0): mirrored()})
-    found.digests_made.failing = [HeadersSeenError("first"), HeadersSeenError("again")]
+    found.digests_made.failing = [OutdatedPlanError("first"), OutdatedPlanError("again")]
     with pytest.raises(UnavailableError, match="again"):
         run(found)
 
