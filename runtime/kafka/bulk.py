@@ -19,8 +19,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.tap import consumer_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
-    Consumer,
     KafkaError,
     KafkaException,
     TopicPartition,
 )
 
 from fleet.errors import RefusedError
-from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.tap import consumer_config
+from runtime.kafka.consumer_client import make_consumer
+from runtime.kafka.failures import Symptoms, explain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,19 +98,17 @@ class Gaps:
                 consumer.close()
 
     def _open(self) -> None:
-        config = {
-            **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
-            "auto.offset.reset": "error",  # what the log has lost is no gap
-            "isolation.level": "read_committed" if self._committed else "read_uncommitted",
-            "fetch.wait.max.ms": 50,
-            "max.partition.fetch.bytes": _FETCH_BYTES,
-            "queued.max.messages.kbytes": 1024,
-            "error_cb": self._symptoms.hear_error,
-        }
-        try:
-            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
-        except KafkaException as error:
-            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
+        self._consumer = make_consumer(
+            self._settings,
+            cluster=self._cluster,
+            client_id=f"mirrorwatch-{self._name}",
+            symptoms=self._symptoms,
+            auto_offset_reset="error",  # what the log has lost is no gap
+            isolation_level="read_committed" if self._committed else "read_uncommitted",
+            fetch_wait_max_ms=50,
+            max_partition_fetch_bytes=_FETCH_BYTES,
+            queued_max_messages_kbytes=1024,
+        )
 
     def _read(self, starts: Mapping[tuple[str, int], int], found: Found, until_ns: int) -> None:
         left, taken = set(starts), 0

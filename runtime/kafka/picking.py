@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from confluent_kafka import (
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
-    Consumer,
     KafkaError,
     KafkaException,
     TopicPartition,
 )
 
 from fleet.errors import UnavailableError
-from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.tap import consumer_config
+from runtime.kafka.consumer_client import make_consumer
+from runtime.kafka.failures import Symptoms, explain
+from runtime.kafka.tap import headers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from fleet.errors import MirrorwatchError
     from runtime.clock import Clock
@@ -86,19 +86,17 @@ class Picker:
 
     def open(self) -> None:
         """Make the client; raises our own error where its settings are refused."""
-        config = {
-            **consumer_config(self._settings, client_id=self._name),
-            "auto.offset.reset": "error",  # what the log has lost is not replaced by something else
-            "isolation.level": "read_committed" if self._committed else "read_uncommitted",
-            "fetch.wait.max.ms": 50,
-            "max.partition.fetch.bytes": _FETCH_BYTES,
-            "queued.max.messages.kbytes": 1024,
-            "error_cb": self._symptoms.hear_error,
-        }
-        try:
-            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
-        except KafkaException as error:
-            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
+        self._consumer = make_consumer(
+            self._settings,
+            cluster=self._cluster,
+            client_id=self._name,
+            symptoms=self._symptoms,
+            auto_offset_reset="error",  # what the log has lost is not replaced by something else
+            isolation_level="read_committed" if self._committed else "read_uncommitted",
+            fetch_wait_max_ms=50,
+            max_partition_fetch_bytes=_FETCH_BYTES,
+            queued_max_messages_kbytes=1024,
+        )
 
     def close(self) -> None:
         """Let the client go."""
@@ -161,7 +159,14 @@ class Picker:
             kind, at_ms = message.timestamp()
             stamped = kind == TIMESTAMP_LOG_APPEND_TIME
             at_ms = -1 if kind == TIMESTAMP_NOT_AVAILABLE else at_ms
-            held = message.offset(), at_ms, stamped, message.key(), message.value(), _headers(message)
+            held = (
+                message.offset(),
+                at_ms,
+                stamped,
+                message.key(),
+                message.value(),
+                list(headers_of(message) or ()),
+            )
             found.records.append(PickedRecord(*held))
             found.size_bytes += len(message.key() or b"") + len(message.value() or b"")
             return len(found.records) >= count or found.size_bytes >= MOST_BYTES
@@ -204,12 +209,3 @@ class Picker:
     def _explained(self, error: KafkaError, topic: str) -> MirrorwatchError:
         self._consumer.poll(0)  # let the client say what it has heard of its connections
         return explain(error, cluster=self._cluster, doing=f"reading {topic}", symptoms=self._symptoms)
-
-
-def _headers(message: Any) -> list[tuple[str, bytes | None]]:
-    """Return a record's headers; one whose name is no UTF-8, which any writer can send, ends no reading."""
-    try:
-        found: Sequence[tuple[str, bytes | None]] | None = message.headers()
-    except (UnicodeDecodeError, SystemError):
-        return [("\N{REPLACEMENT CHARACTER}", None)]
-    return list(found or ())

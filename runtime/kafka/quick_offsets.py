@@ -9,12 +9,11 @@ fails as a whole: whoever asks puts partitions of one leader into it, and asks o
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import KafkaException
 
-from runtime.kafka.failures import explain, listening_logger
-from runtime.kafka.tap import consumer_config
+from runtime.kafka.consumer_client import make_consumer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,15 +36,13 @@ class QuickOffsets:
     def __init__(
         self, settings: ClientSettings, *, cluster: str, name: str, committed: bool, symptoms: Symptoms
     ) -> None:
-        config = {
-            **consumer_config(settings, client_id=f"mirrorwatch-{name}"),
-            "isolation.level": "read_committed" if committed else "read_uncommitted",
-            "error_cb": symptoms.hear_error,
-        }
-        try:
-            self._consumer: Any = Consumer(config, logger=listening_logger(symptoms))
-        except KafkaException as error:
-            raise explain(error.args[0], cluster=cluster, doing="making a client") from error
+        self._consumer = make_consumer(
+            settings,
+            cluster=cluster,
+            client_id=f"mirrorwatch-{name}",
+            symptoms=symptoms,
+            isolation_level="read_committed" if committed else "read_uncommitted",
+        )
 
     def ask(self, places: Sequence[TopicPartition], which: int, *, timeout_s: float) -> list[int]:
         """Return FIRST or NEXT of each place, -1 where it has none to tell.

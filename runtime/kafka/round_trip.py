@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.tap import consumer_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable

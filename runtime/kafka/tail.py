@@ -11,10 +11,10 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
-from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.tap import consumer_config
+from runtime.kafka.consumer_client import make_consumer
+from runtime.kafka.failures import Symptoms, explain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,14 +94,15 @@ class Tail:
         self._close()
         if not places:
             return
-        config = {
-            **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
-            "fetch.wait.max.ms": 1000,
-            "queued.max.messages.kbytes": 4096,
-            "error_cb": self._symptoms.hear_error,
-        }
         with self._turn:
-            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
+            self._consumer = make_consumer(
+                self._settings,
+                cluster=self._cluster,
+                client_id=f"mirrorwatch-{self._name}",
+                symptoms=self._symptoms,
+                fetch_wait_max_ms=1000,
+                queued_max_messages_kbytes=4096,
+            )
             self._consumer.assign([TopicPartition(topic, 0, offset) for topic, offset in places.items()])
 
     def _close(self) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class Tap:
                 end,
                 message.key(),
                 message.value(),
-                _headers(message),
+                headers_of(message),
                 at_ns,
             )
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
@@ -206,30 +207,10 @@ class Tap:
         return TapFault(self._name, topic or "", failure, lasting=bool(error.fatal()), at_ns=at_ns)
 
 
-def _headers(message: Any) -> list[tuple[str, bytes | None]] | None:
+def headers_of(message: Any) -> list[tuple[str, bytes | None]] | None:
     """Return a record's headers; one whose name is no UTF-8, which any writer can send, ends no reading."""
     try:
         found: list[tuple[str, bytes | None]] | None = message.headers()
     except (UnicodeDecodeError, SystemError):
         return [("\N{REPLACEMENT CHARACTER}", None)]
     return found
-
-
-def consumer_config(settings: ClientSettings, *, client_id: str) -> dict[str, Any]:
-    """Return the settings of a consumer that reads what it is told to, soon, and remembers nothing."""
-    return {
-        **settings.librdkafka,
-        "client.id": client_id,
-        "group.id": "mirrorwatch-not-a-group",  # the client wants one; it is never joined nor committed to
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "auto.offset.reset": "earliest",
-        "enable.partition.eof": True,
-        "fetch.wait.max.ms": 500,  # a record ends it at once; without one, both sides are spared the asking
-        "fetch.error.backoff.ms": 100,
-        "reconnect.backoff.ms": 100,
-        "reconnect.backoff.max.ms": 1000,
-        "queued.max.messages.kbytes": 16384,
-        "isolation.level": "read_uncommitted",
-        "allow.auto.create.topics": False,
-    }

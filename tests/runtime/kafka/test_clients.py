@@ -63,7 +63,7 @@ class Message:
     [UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), SystemError("error without one")],
 )
 def test_a_header_that_cannot_be_read_is_a_strange_header(error):
-    assert tap_module._headers(Message(error)) == [("\N{REPLACEMENT CHARACTER}", None)]
+    assert tap_module.headers_of(Message(error)) == [("\N{REPLACEMENT CHARACTER}", None)]
 
 
 def test_what_is_given_up_at_the_end_is_reported_as_that():

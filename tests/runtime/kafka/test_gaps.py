@@ -15,7 +15,7 @@ from confluent_kafka import (
 )
 
 from fleet.errors import MirrorwatchError
-from runtime.kafka import gaps
+from runtime.kafka import consumer_client
 from runtime.kafka.gaps import MOST_BYTES, Found, Gaps
 from runtime.kafka.translation import ClientSettings
 
@@ -103,7 +103,7 @@ class Ticking:
 def client(monkeypatch):
     """Give the class of the clients that are made, with nothing in the log."""
     made = type("Made", (Client,), {"batches": [], "made": []})
-    monkeypatch.setattr(gaps, "Consumer", made)
+    monkeypatch.setattr(consumer_client, "Consumer", made)
     return made
 
 
@@ -193,6 +193,6 @@ def test_settings_that_the_client_does_not_accept_are_told_as_ours(monkeypatch):
     def refuse(*_args, **_others):
         raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "No such configuration property"))
 
-    monkeypatch.setattr(gaps, "Consumer", refuse)
+    monkeypatch.setattr(consumer_client, "Consumer", refuse)
     with pytest.raises(MirrorwatchError, match="No such configuration property"):
         Gaps(SETTINGS, cluster="A", name="A-tails", clock=Ticking()).look({("t", 0): 1})

@@ -15,7 +15,7 @@ from confluent_kafka import (
 )
 
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
-from runtime.kafka import picking
+from runtime.kafka import consumer_client
 from runtime.kafka.picking import MOST_BYTES, PLACES_AT_ONCE, Picked, PickedRecord, Picker
 from runtime.kafka.translation import ClientSettings
 
@@ -123,7 +123,7 @@ class Ticking:
 @pytest.fixture
 def client(monkeypatch):
     made = type("Made", (Client,), {"batches": [], "offsets": {}, "made": []})
-    monkeypatch.setattr(picking, "Consumer", made)
+    monkeypatch.setattr(consumer_client, "Consumer", made)
     return made
 
 
@@ -252,6 +252,6 @@ def test_settings_that_the_client_does_not_accept_are_told_as_ours(monkeypatch):
     def refuse(*_args, **_others):
         raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "No such configuration property"))
 
-    monkeypatch.setattr(picking, "Consumer", refuse)
+    monkeypatch.setattr(consumer_client, "Consumer", refuse)
     with pytest.raises(MirrorwatchError, match="No such configuration property"):
         Picker(SETTINGS, cluster="A", name="us", clock=Ticking(), committed=True).open()

@@ -1,0 +1,48 @@
+"""The one way to make a client that reads what it is told to: by assignment, never as one of a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, KafkaException
+
+from runtime.kafka.failures import explain, listening_logger
+
+if TYPE_CHECKING:
+    from runtime.kafka.failures import Symptoms
+    from runtime.kafka.translation import ClientSettings
+
+
+def make_consumer(
+    settings: ClientSettings, *, cluster: str, client_id: str, symptoms: Symptoms, **settings_of_its_own: Any
+) -> Any:
+    """Return a consumer without an assignment; what it hears goes to `symptoms`.
+
+    Settings of its own have underscores for dots. Raises ConfigurationError where some are not accepted.
+    """
+    config = consumer_config(settings, client_id=client_id) | {"error_cb": symptoms.hear_error}
+    config |= {name.replace("_", "."): value for name, value in settings_of_its_own.items()}
+    try:
+        return Consumer(config, logger=listening_logger(symptoms))
+    except KafkaException as error:
+        raise explain(error.args[0], cluster=cluster, doing="making a client") from error
+
+
+def consumer_config(settings: ClientSettings, *, client_id: str) -> dict[str, Any]:
+    """Return the settings of a consumer that reads what it is told to, soon, and remembers nothing."""
+    return {
+        **settings.librdkafka,
+        "client.id": client_id,
+        "group.id": "mirrorwatch-not-a-group",  # the client wants one; it is never joined nor committed to
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "earliest",
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 500,  # a record ends it at once; without one, both sides are spared the asking
+        "fetch.error.backoff.ms": 100,
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 1000,
+        "queued.max.messages.kbytes": 16384,
+        "isolation.level": "read_uncommitted",
+        "allow.auto.create.topics": False,
+    }
