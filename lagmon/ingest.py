@@ -21,13 +21,13 @@ from lagmon.mirror_answers import MirrorAnswers
 from lagmon.mirror_ids import MirrorIds
 from lagmon.mirror_sources import mirrors
 from lagmon.orders import Orders, read_orders
-from lagmon.repeated import Repeated
 from lagmon.snapshots import Snapshots
 from lagmon.sync_answers import SyncAnswers
 from lagmon.sync_reader import SyncReader
 from lagmon.watching import ClusterWatch
 from runtime import channel, logs
 from runtime.clock import SystemClock
+from runtime.complaints import ComplaintBook
 from runtime.limits import allow_many_files, use_enough_threads
 from runtime.logs import Redactor
 from runtime.supervision import State, supervise
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from lagmon.mirror_sources import Source
     from runtime.channel import Answer
-    from runtime.logs import Logger
 
 LINGER_S = 8.0
 LEAVE_S = 2.0  # from the word to stop on; a question to a cluster that is away may take ten more
@@ -90,10 +89,12 @@ async def serve(orders: Orders) -> None:
     async def answer(question: dict[str, Any]) -> Answer:
         return await answers.answer(question)
 
-    repeated = Repeated()
+    book = ComplaintBook()  # an empty sentence, before each try, takes nothing back
 
-    def is_due(name: str, state: State) -> bool:
-        return repeated.due(name, state.sentence, int(clock.wall_s() * 1000))
+    def warn(name: str, state: State, **about: str) -> None:
+        saying = book.say(name, state.sentence, now=clock.wall_s()) if state.sentence else None
+        if saying is not None:
+            log.warning(saying.sentence, **about)
 
     def wrong(error: Exception) -> None:
         log.error("a question could not be answered", error=f"{type(error).__name__}: {error}")
@@ -102,14 +103,8 @@ async def serve(orders: Orders) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(_end_with_input(stopping))
         works: list[tuple[str, Callable[[asyncio.Event], Awaitable[None]], Callable[[State], None]]] = [
-            *(
-                (watch.alias, watch.run, partial(_tell, answers, log, watch.alias, is_due))
-                for watch in watches
-            ),
-            *(
-                (reader.name, reader.run, partial(_tell_of_offsets, reader, log, is_due))
-                for reader in readers
-            ),
+            *((watch.alias, watch.run, partial(_tell, answers, watch.alias, warn)) for watch in watches),
+            *((reader.name, reader.run, partial(_tell_of_offsets, reader, warn)) for reader in readers),
             *((one.alias, one.run, _leave_untold) for one in askers),
         ]
         for name, run, tell in works:
@@ -134,18 +129,14 @@ def _leave_untold(_state: State) -> None:
     """Say nothing: the same cluster's watch says it."""
 
 
-def _tell_of_offsets(reader: Source, log: Logger, is_due: Callable[[str, State], bool], state: State) -> None:
+def _tell_of_offsets(reader: Source, warn: Callable[..., None], state: State) -> None:
     reader.tell(state.sentence)
-    if is_due(reader.name, state):
-        log.warning(state.sentence, kafka_cluster=reader.cluster, topic=reader.topic)
+    warn(reader.name, state, kafka_cluster=reader.cluster, topic=reader.topic)
 
 
-def _tell(
-    answers: Answers, log: Logger, alias: str, is_due: Callable[[str, State], bool], state: State
-) -> None:
+def _tell(answers: Answers, alias: str, warn: Callable[..., None], state: State) -> None:
     answers.states[alias] = state
-    if is_due(alias, state):
-        log.warning(state.sentence, kafka_cluster=alias)
+    warn(alias, state, kafka_cluster=alias)
 
 
 async def _end_with_input(stopping: asyncio.Event) -> None:
