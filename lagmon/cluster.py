@@ -40,6 +40,14 @@ MEASURED_MS = 45_000  # commits older than this have been measured by the looks 
 
 
 @dataclass(frozen=True, slots=True)
+class Away:
+    """A cluster that does not answer: since when (epoch ms), and what the client says of it."""
+
+    since_ms: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class GroupSight:
     """Every verdict on the groups of one cluster at one instant; rows are slots, groups by number."""
 
@@ -89,6 +97,7 @@ class ClusterLag:
         self.readable_uncommitted = self.tails.readable_uncommitted
         self.mirror_readers, self.mirrors_stand = self.tails.mirror_readers, self.tails.mirrors_stand
         self.topics: dict[str, int] = {}  # every topic that the cluster has, with its partitions
+        self.away: Away | None = None  # while it does not answer
         self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
         self._marked = TopicMarks()
         # Known by these names to who reads, tells and keeps them.
@@ -132,6 +141,11 @@ class ClusterLag:
         late = (places >= 0) & (trail.lag[:count, -2] >= 0) & (at_ms > now_ms - MEASURED_MS)
         rows = np.flatnonzero(late)
         trail.measure(rows, self.heads.end_at(places[rows], at_ms[rows]))
+
+    def note_answer(self, now_ms: int, failure: str = "") -> None:
+        """Take note of whether the cluster answered, and if not (`failure`), why."""
+        since_ms = now_ms if self.away is None else self.away.since_ms
+        self.away = Away(since_ms, failure) if failure else None
 
     def note_id(self, topic: str, topic_id: str, now_ms: int) -> bool:
         """Take note of a topic's id; return whether it is another topic of the same name."""

@@ -157,7 +157,7 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         if slot is None or at[0] < 0:
             continue
         looked_ms = int(looks_ms[0][at[0]]), int(looks_ms[1][at[1]]) if at[1] >= 0 else -1
-        base, commits = _advance(remade, partition, followed, at, looked_ms=looked_ms[0])
+        base, commits = _advance(remade, (partition, slot), followed, at, looked_ms=looked_ms[0])
         seen = sighted(followed, slot, at, looked_ms, base) if at[1] >= 0 else None
         if any(offset < base.next_offset for offset, _ in commits):
             passage: Passage | None = Passage.COPIED
@@ -175,10 +175,11 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
 
 
 def _advance(
-    remade: Remade, partition: int, followed: Followed, places: Places, *, looked_ms: int
+    remade: Remade, which: tuple[int, int], followed: Followed, places: Places, *, looked_ms: int
 ) -> tuple[Base, list[tuple[int, int]]]:
-    """Return the base that is the newest by now, and what was written since."""
-    base, slot = remade.open[partition], followed.windows.begin(remade.topic, partition)
+    """Return the base that is the newest by now, and what was written since; of a partition and its slot."""
+    partition, slot = which
+    base = remade.open[partition]
     commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
     old = _of_old_log(remade, commits, int(followed.source.end[places[0]]), looked_ms)
     if old:

@@ -5,8 +5,8 @@ unknown. It is of this moment: what was lost or altered stands beside it as find
 with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
 (overtaken); a partition stands (why: mirror_standstill.py); a task has failed and records wait that it may
 carry; a topic is not mirrored though it was waited for; it went back (duplicating); a topic was made anew and
-it is not known yet where the mirror went on; it falls behind; offsets are not committed; nothing known;
-healthy.
+it is not known yet where the mirror went on; it falls behind; offsets are not committed; nothing known
+(source_down or target_down where a cluster does not answer); healthy.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
     status = sight.rows.status
     order = np.lexsort((used, -sight.lag[used], -_RANKS[status[used]]))
     known = sight.lag[used] >= 0
-    status_told, verdict, cause, sentence = _decide(flow, found, used, used[order])
+    status_told, verdict, cause, sentence = _with_away(flow, _decide(flow, found, used, used[order]))
     beside = mirror_facts.beside(flow, found, said=sentence)
     return MirrorVerdict(
         status_told,
@@ -99,6 +99,20 @@ def _decide(
     if waiting:
         return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
     return _decide_milder(flow, found, used, worst_first)
+
+
+def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
+    """Name the cluster that does not answer, where that is why nothing is known."""
+    status, verdict, cause, sentence = told
+    for cluster, alias, down in (
+        (flow.source, flow.order.flow.source, Cause.SOURCE_DOWN),
+        (flow.target, flow.order.flow.target, Cause.TARGET_DOWN),
+    ):
+        if verdict is Verdict.UNKNOWN and cause is None and cluster.away is not None:
+            since = instant_text(cluster.away.since_ms)
+            why = f"{alias} does not answer since {since}: {cluster.away.why.rstrip('.')}."
+            return status, verdict, down, f"{sentence.rstrip()} {why}"
+    return told
 
 
 def _waiting(found: FlowSight) -> list[Missing]:

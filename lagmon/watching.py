@@ -161,11 +161,16 @@ class ClusterWatch:
 
     async def _look_beside(self, positions: Positions) -> None:
         """Look at the ends on a thread; raises our own error, and counts it, where that fails."""
+        failure = ""
         try:
             await asyncio.to_thread(self._look, positions)
-        except (UnavailableError, RefusedError):
+        except (UnavailableError, RefusedError) as error:
             self.failed_looks += 1
+            failure = str(error) if isinstance(error, UnavailableError) else ""
             raise
+        finally:
+            with self.lock:
+                self.lag.note_answer(int(self._clock.wall_s() * 1000), failure)
 
     async def _end(self, reading: asyncio.Task[None] | None) -> None:
         if reading is not None and self.reader is not None:

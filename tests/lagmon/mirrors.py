@@ -87,3 +87,27 @@ class Mirrored:
 
     def slot(self, topic="orders", partition=0):
         return self.flow.windows.slot(topic, partition)
+
+
+def told(one):
+    """Return verdict and cause of a flow."""
+    verdict = one.verdict()
+    return verdict.verdict, verdict.cause
+
+
+def busy(one, *, moves=(0, 1), commits=None):
+    """Have a second pass in which 100 records come to each partition, and these are copied, and committed.
+
+    Those alone are committed that are copied, unless `commits` says which.
+    """
+    for partition in (0, 1):
+        one.write(100, partition=partition, copied=partition in moves)
+        if partition in (moves if commits is None else commits):
+            one.commit(partition=partition)
+
+
+def busy_for_a_minute():
+    """Give a flow of two partitions of which all was copied, and committed at once, for a minute."""
+    one = Mirrored()
+    one.look()
+    return one.go(60, each=lambda: busy(one))

@@ -10,21 +10,12 @@ from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_steps import Rewound, Step
 from lagmon.mirror_verdict import judge_flow
 from lagmon.rules_sentences import instant_text
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirrors import S, busy, busy_for_a_minute
 
 
 @pytest.fixture
 def flow():
-    one = Mirrored()
-    one.look()
-    return one.go(60, each=lambda: busy(one))
-
-
-def busy(one, *, commits=(0, 1)):
-    for partition in (0, 1):
-        one.write(100, partition=partition)
-        if partition in commits:
-            one.commit(partition=partition)
+    return busy_for_a_minute()
 
 
 @pytest.mark.parametrize(("means", "told"), [(Rewound.LATE, "orders-1: "), (Rewound.OPEN, "orders-0: ")])
@@ -49,3 +40,27 @@ def test_since_when_no_offset_is_written_holds_for_each_that_it_is_told_of(flow)
     assert newest == first + 20 * S
     assert "2 partitions, orders-0 among them, reach B, and the mirror has written no" in verdict.sentence
     assert f"offset for them since {instant_text(newest)}: " in verdict.sentence
+
+
+@pytest.mark.parametrize(("away", "cause"), [("A", Cause.SOURCE_DOWN), ("B", Cause.TARGET_DOWN)])
+def test_what_is_not_known_because_a_cluster_does_not_answer_is_told_with_that(flow, away, cause):
+    lag = flow.a if away == "A" else flow.b
+    since = instant_text(flow.now)
+    lag.note_answer(flow.now, f"cluster {away}: no broker answers.")
+    assert (flow.verdict().verdict, flow.verdict().cause) == (Verdict.HEALTHY, None)  # it was, a moment ago
+    flow.now += 90 * S
+    lag.note_answer(flow.now, f"cluster {away}: no broker answers.")
+    verdict = flow.verdict()
+    assert (verdict.verdict, verdict.cause) == (Verdict.UNKNOWN, cause)
+    assert verdict.sentence.endswith(
+        f" {away} does not answer since {since}: cluster {away}: no broker answers."
+    )
+    lag.note_answer(flow.now)
+    assert (flow.verdict().verdict, flow.verdict().cause) == (Verdict.UNKNOWN, None)
+
+
+def test_a_cluster_that_does_not_answer_takes_no_known_cause_away(flow):
+    flow.go(20, each=lambda: busy(flow, commits=(1,)))
+    flow.go(90, each=lambda: busy(flow, commits=()))
+    flow.b.note_answer(flow.now, "cluster B: no broker answers")
+    assert flow.verdict().cause is Cause.OFFSETS_NOT_COMMITTING

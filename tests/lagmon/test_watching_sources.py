@@ -11,7 +11,7 @@ import pytest
 from fleet.errors import RefusedError, UnavailableError
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon import watching
-from lagmon.cluster import ClusterLag
+from lagmon.cluster import Away, ClusterLag
 from lagmon.commits import TOPIC, CommitsReader, Progress
 from lagmon.watching import ClusterWatch
 from lagmon.words import Reason
@@ -246,6 +246,38 @@ class Looked:
     def commit(self, group, offset):
         key, value = encode_commit_key(group, "t", 0), encode_commit_value(offset, self.now_ms)
         self.lag.intake.take([key], [value], read_ms=self.now_ms, live=True)
+
+
+async def test_since_when_a_cluster_does_not_answer_is_known_until_it_does():
+    looked = Looked()
+
+    def fail(error):
+        async def look():
+            looked.clock.advance(10)
+            told = SimpleNamespace(topics=raising(error))
+            with pytest.raises(type(error)):
+                await looked.watch._look_beside(told)
+
+        return look()
+
+    def raising(error):
+        def topics():
+            raise error
+
+        return topics
+
+    first_ms = looked.now_ms + 10_000
+    await fail(UnavailableError("cluster A: gone"))
+    await fail(UnavailableError("cluster A: still gone"))
+    assert looked.lag.away == Away(first_ms, "cluster A: still gone")
+    await fail(RefusedError("cluster A: no"))  # it answers, if not what was asked
+    assert looked.lag.away is None
+    await fail(UnavailableError("cluster A: gone"))
+    positions = SimpleNamespace(
+        topics=lambda: dict(looked.topics), read=looked.read, ids=looked.ids, cluster_id="c"
+    )
+    await looked.watch._look_beside(positions)
+    assert (looked.lag.away, looked.watch.failed_looks) == (None, 4)
 
 
 def test_a_list_that_lacks_a_topic_once_takes_no_offsets_with_it():
