@@ -10,7 +10,7 @@ from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_cadence import observed_cadence_ms
 from lagmon.mirror_sight import LEAST_MS
 from lagmon.words import Status
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirrors import Mirrored, S, told
 
 
 @pytest.fixture
@@ -26,11 +26,6 @@ def busy(one, *, partitions=(0, 1), commits=(0, 1), copied=True):
         one.write(100, partition=partition, copied=copied)
     for partition in commits:
         one.commit(partition=partition)
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
 
 
 def test_a_mirror_that_keeps_up_has_no_lag_however_old_the_look_at_the_log_is(flow):

@@ -12,7 +12,7 @@ from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_equal import EqualProgress
 from lagmon.words import Reason, Status
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirrors import Mirrored, S, told
 
 
 class Linked(Mirrored):
@@ -62,11 +62,6 @@ def linked():
 def busy(one, *, partitions=(0, 1), copied=(0, 1)):
     for partition in partitions:
         one.write(100, partition=partition, copied=partition in copied)
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
 
 
 def test_a_copy_that_ends_where_its_source_does_has_no_lag(linked):

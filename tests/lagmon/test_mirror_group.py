@@ -26,7 +26,7 @@ from lagmon.mirror_orders import order_of
 from lagmon.orders import Orders, read_orders, write_orders
 from lagmon.telling import Telling
 from lagmon.words import Status
-from tests.lagmon.mirrors import NOW, Mirrored, S
+from tests.lagmon.mirrors import NOW, Mirrored, S, told
 
 HOMES = 50  # partitions of __consumer_offsets
 
@@ -84,11 +84,6 @@ def busy(one, *, partitions=(0, 1), commits=(0, 1), copied=True, group="mm1-a"):
         one.write(100, partition=partition, copied=copied)
     for partition in commits:
         one.commit(group, partition=partition)
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
 
 
 def test_a_group_that_keeps_up_is_a_mirror_without_lag(mm1):

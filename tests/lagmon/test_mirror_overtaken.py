@@ -10,12 +10,7 @@ from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_findings import HELD_MS
 from lagmon.mirror_overtaken import SETTLES_MS
-from tests.lagmon.mirrors import Mirrored, S
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
+from tests.lagmon.mirrors import Mirrored, S, told
 
 
 def found(one):

@@ -7,12 +7,7 @@ import pytest
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_findings import HELD_MS
 from lagmon.mirror_steps import Rewound
-from tests.lagmon.mirrors import Mirrored, S
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
+from tests.lagmon.mirrors import Mirrored, S, told
 
 
 def busy(one, *, commits=True, each=100):

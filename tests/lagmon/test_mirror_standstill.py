@@ -7,29 +7,14 @@ import pytest
 from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
 from lagmon.mirror_states import FAILED, PAUSED, STOPPED, UNASSIGNED, Start, Trouble
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirrors import Mirrored, S, busy, busy_for_a_minute, told
 
 MINE = "MirrorSourceConnector"
 
 
 @pytest.fixture
 def flow():
-    """Give a flow of two partitions with 100 records a second each, all copied and committed at once."""
-    one = Mirrored()
-    one.look()
-    return one.go(60, each=lambda: busy(one))
-
-
-def busy(one, *, moves=(0, 1)):
-    for partition in (0, 1):
-        one.write(100, partition=partition, copied=partition in moves)
-        if partition in moves:
-            one.commit(partition=partition)
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
+    return busy_for_a_minute()
 
 
 def written(one, state, task=0):

@@ -7,28 +7,14 @@ import pytest
 from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
 from lagmon.mirror_states import FAILED, UNASSIGNED, MirrorStates
-from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirrors import busy, busy_for_a_minute, told
 
 MINE, OTHER = "MirrorSourceConnector", "MirrorCheckpointConnector"
 
 
 @pytest.fixture
 def flow():
-    one = Mirrored()
-    one.look()
-    return one.go(60, each=lambda: busy(one))
-
-
-def busy(one, *, partitions=(0, 1)):
-    for partition in (0, 1):
-        one.write(100, partition=partition, copied=partition in partitions)
-        if partition in partitions:
-            one.commit(partition=partition)
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
+    return busy_for_a_minute()
 
 
 def say(flow, state, task=0, *, trace="", connector=MINE):
@@ -61,7 +47,7 @@ def test_a_failure_that_was_left_behind_alarms_nobody_where_all_moves(flow):
 )
 def test_what_stands_is_explained_by_what_can_be_believed(flow, state, partitions, cause):
     say(flow, state)
-    flow.go(90, each=lambda: busy(flow, partitions=partitions))
+    flow.go(90, each=lambda: busy(flow, moves=partitions))
     assert told(flow) == (Verdict.STALLED, cause)
     assert (state in flow.verdict().sentence) == (state in (FAILED, UNASSIGNED))
 

@@ -12,12 +12,7 @@ from lagmon.mirror_losses import MOST_GONE
 from lagmon.mirror_remade import Base, Passage, Sighted, judge_passage
 from lagmon.mirror_telling import MirrorTelling
 from lagmon.mirror_topics import MOST_IDS_GONE
-from tests.lagmon.mirrors import NOW, Mirrored, S
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
+from tests.lagmon.mirrors import NOW, Mirrored, S, told
 
 
 def lost(one):

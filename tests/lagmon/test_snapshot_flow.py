@@ -21,7 +21,7 @@ from lagmon.mirror_verdict import judge_flow
 from lagmon.snapshot_flow import CopiedFlow, frame_of, read_flow, take_up
 from lagmon.snapshot_frames import seal
 from lagmon.snapshot_losses import CopiedLosses, losses_document
-from tests.lagmon.mirrors import NOW, Mirrored, S
+from tests.lagmon.mirrors import NOW, Mirrored, S, told
 
 IDS = ("X", "Y")
 
@@ -78,11 +78,6 @@ def flow():
     one = Mirrored()
     one.look()
     return one.go(120, each=lambda: busy(one))
-
-
-def told(one):
-    verdict = one.verdict()
-    return verdict.verdict, verdict.cause
 
 
 def test_a_mirror_that_stands_is_said_to_stand_as_of_the_same_time(flow):
