@@ -41,7 +41,7 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
         topic=topic_name("canary"),
         canary={"mode": "off"},
         lag={"commits": "topic"},
-        flows={"A->B": {"offsets": {"topic": worker.offsets_topic}}},
+        flows={"A->B": {"offsets": {"topic": worker.offsets_topic}, "offset_flush_interval_s": 1}},
     )
     change(made, lambda document: document.update(connect={"url": worker.url, "connectors": [NAME]}))
     with made as service:
