@@ -48,10 +48,10 @@ class ChecksumConfig(Section):
     of time are dealt: more of them name more single differences without reading again.
     """
 
-    topics: list[Topics] = Field(default=[], max_length=10_000)
+    topics: list[Topics] = Field(default_factory=list, max_length=10_000)
     max_bytes: Size = Field(default=10**12, gt=0)
     max_rate: MaxRate | None = None
-    exclude_headers: list[HeaderName] = Field(default=[], max_length=1000)
+    exclude_headers: list[HeaderName] = Field(default_factory=list, max_length=1000)
     bucket: Duration = Field(default=900.0, ge=1, le=86400)
     cells: Count = Field(default=16, ge=1, le=65_536)
     client_id: ClientId = "mirrorwatch-checksum"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from checksum.config import ChecksumConfig
 from checksum.connections import Wire
 from checksum.plan_building import PlanRules
 from fleet.errors import ConfigurationError, Problem
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from checksum.config import ChecksumConfig
     from checksum.connections import Connects
     from checksum.plan_shape import Plan
     from checksum.second_look import Pause
@@ -104,7 +104,7 @@ def make_desk(config: Configuration, console: Console) -> Desk:
     """Return what a command works with, with real clients."""
     # What the client logs about connections comes again in the sentences of the errors.
     logging.getLogger("rdkafka").addHandler(logging.NullHandler())
-    settings = getattr(config, "checksum", None) or ChecksumConfig()
+    settings = config.checksum
     clock = SystemClock()
     return Desk(
         config,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from mirrorwatch.checksum_commands import checksum
 from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
@@ -117,6 +118,9 @@ def status(context: click.Context, /, url: str, *, as_json: bool, **_log: str) -
 
     log_if_asked(context)
     return asyncio.run(show(url, as_json=as_json, console=make_console(), environ=os.environ))
+
+
+cli.add_command(checksum)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 BAD_CONFIGURATION = 2
 UNAVAILABLE = 4
 FAULT = 70  # a fault of ours, by the convention of sysexits.h
-LATER_COMMANDS = ("checksum", "drill", "exclude", "failover", "offsets", "render", "report")
+LATER_COMMANDS = ("drill", "exclude", "failover", "offsets", "render", "report")
 _SECRETS = "mirrorwatch.secrets"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_PACKAGES = ("mirrorwatch", "fleet", "runtime", "canary")
+_PACKAGES = ("mirrorwatch", "fleet", "runtime", "canary", "lagmon", "checksum")
 
 
 class NearestGroup(click.Group):

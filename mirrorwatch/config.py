@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
 from canary.config import CanaryConfig, FlowCanaryConfig
+from checksum.config import ChecksumConfig
 from fleet.replication import major_version
 from lagmon.config import LagConfig
 from mirrorwatch.config_connect_url import rest_address
@@ -18,7 +19,7 @@ from runtime.config import HttpConfig, Section, SiblingError, StoreConfig
 
 # Names that stand in the documentation for parts that this version does not have. They are taken, so that
 # one file serves several versions, and the user is told that they do nothing.
-LATER_SECTIONS = ("checksum", "objectives", "links")
+LATER_SECTIONS = ("objectives", "links")
 # The same of keys in sections that there are; these have defaults, so it is told where the user wrote one.
 LATER_KEYS = (("http", "external_url"),)
 
@@ -126,7 +127,7 @@ class RootSection(Section):
     http: HttpConfig = HttpConfig()
     store: StoreConfig = Field(default_factory=StoreConfig)
     lag: LagConfig = LagConfig()
-    checksum: Any = None
+    checksum: ChecksumConfig = ChecksumConfig()
     objectives: Any = None
     links: Any = None
 

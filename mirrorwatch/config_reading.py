@@ -129,6 +129,7 @@ class _Reading:
             burrow_names=burrow_names,
             web_config=web_config,
             lag=self._root.lag,
+            checksum=self._root.checksum,
         )
 
     # --- clusters and flows

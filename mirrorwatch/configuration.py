@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from checksum.config import ChecksumConfig
 from lagmon.config import LagConfig
 from runtime.config_web import WebConfig
 
@@ -65,6 +66,7 @@ class Configuration:
     lag_sources: Mapping[str, LagSource] = field(default_factory=dict)
     burrow_names: Mapping[str, str] = field(default_factory=dict)
     lag: LagConfig = field(default_factory=LagConfig)
+    checksum: ChecksumConfig = field(default_factory=ChecksumConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
 
     @property

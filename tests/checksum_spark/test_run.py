@@ -15,10 +15,6 @@ from tests.real.test_checksum_plan import DEADLINE_S, PARTITIONS, Stage
 
 pytestmark = pytest.mark.real
 RUN_S = 600
-TYPED = (
-    "import sys; from mirrorwatch.checksum_commands import checksum; "
-    "sys.exit(checksum.main(sys.argv[1:], prog_name='mirrorwatch checksum', standalone_mode=False))"
-)
 
 
 @pytest.fixture
@@ -33,7 +29,7 @@ def stage(kafka_pair, mirror, topic_name):
 def typed(*arguments):
     """Return exit status and output of `mirrorwatch checksum`."""
     ended = subprocess.run(
-        [sys.executable, "-c", TYPED, *map(str, arguments)],
+        [sys.executable, "-m", "mirrorwatch", "checksum", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=RUN_S,

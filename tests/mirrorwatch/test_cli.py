@@ -44,7 +44,7 @@ def config(tmp_path):
     [
         ((), 2, "Usage: mirrorwatch [OPTIONS] COMMAND [ARGS]..."),
         (("chek", "x.yaml"), 2, "There is no command 'chek'. Did you mean 'check'?"),
-        (("xyzzy",), 2, "There is no command 'xyzzy'; there are check, run, status."),
+        (("xyzzy",), 2, "There is no command 'xyzzy'; there are check, checksum, run, status."),
         (
             ("mm2.properties",),
             2,

@@ -304,11 +304,11 @@ def test_the_full_example_of_the_documentation_is_read_as_it_stands(tmp_path):
 def test_a_key_that_does_nothing_is_told_only_where_it_is_written(tmp_path):
     ours = "mm2: mm2.properties\nhttp: {insecure: false}\nstore: {url: 'sqlite:///x.db'}\n"
     assert read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2}).warnings == ()
-    ours = "mm2: mm2.properties\nhttp: {external_url: 'https://x.example'}\nchecksum: {}\n"
+    ours = "mm2: mm2.properties\nhttp: {external_url: 'https://x.example'}\nlinks: {}\n"
     config = read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2})
     assert [str(warning).replace(f"{tmp_path}/", "") for warning in config.worth_reading] == [
         f"mirrorwatch.yaml:{line}: {key}: is kept for a part that this version does not have; it does nothing"
-        for line, key in ((3, "checksum"), (2, "http.external_url"))
+        for line, key in ((3, "links"), (2, "http.external_url"))
     ]
 
 
