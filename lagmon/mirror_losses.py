@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from lagmon.mirror_findings import MirrorFinding
     from lagmon.mirror_flow import MirrorFlow
+    from lagmon.mirror_passage import Base
     from lagmon.mirror_sight import MirrorSight
 
 MOST_GONE = 1000  # topics that were deleted and may come again
@@ -31,7 +32,7 @@ class MirrorLosses:
 
     ends: TargetEnds = field(default_factory=TargetEnds)
     remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
-    _gone: dict[str, dict[int, mirror_remade.Base]] = field(default_factory=dict)
+    _gone: dict[str, dict[int, Base]] = field(default_factory=dict)
     _copies: list[MirrorFinding] = field(default_factory=list)
     _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 when the copies went
 

@@ -25,7 +25,8 @@ from lagmon import mirror_growth
 from lagmon.mirror_distance import narrowed
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.mirror_orders import EQUAL_OFFSETS
-from lagmon.mirror_remade import Base, Followed, sighted
+from lagmon.mirror_passage import Base
+from lagmon.mirror_remade import Followed, sighted
 from lagmon.mirror_standing import Standing, longest_ms, standing
 from lagmon.rules_sentences import instant_text
 

@@ -15,7 +15,6 @@ that time, or once another one follows it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_findings import MirrorFinding
+from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -38,24 +38,6 @@ WRITING_MS = 2_000  # for writing offsets, and for the difference of two clocks
 _FAR = np.iinfo(np.int64).max
 
 
-class Passage(Enum):
-    """What became of the new log's beginning in one partition."""
-
-    COPIED = "copied"
-    PASSED_OVER = "passed over"
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """Where the mirror was when its offset was last known to be one of the old log."""
-
-    next_offset: int
-    at_ms: int
-    target_end: int
-    sure: bool  # whether no later offset could have been of the old log too
-    log_most: int = -1  # the most that the old log can have held in the end, -1 where that is not known
-
-
 @dataclass(slots=True)
 class Remade:
     """A source topic that was made anew, and by partition what the mirror made of it, once that is known."""
@@ -65,37 +47,6 @@ class Remade:
     open: dict[int, Base] = field(default_factory=dict)  # by partition
     decided: dict[int, Passage] = field(default_factory=dict)
     found: list[MirrorFinding] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Sighted:
-    """One partition at a look at the target's end, after its source topic was made anew.
-
-    `low` and `high` are the least and the most that N + 1 can have been at that look.
-    """
-
-    start: int
-    low: int
-    high: int
-    target_end: int
-    at_ms: int
-
-
-def judge_passage(base: Base, seen: Sighted) -> Passage | None:
-    """Tell what became of the log's beginning, None while both explanations would fit."""
-    passed = base.next_offset - seen.start
-    if passed <= 0:
-        return Passage.COPIED  # there is nothing before it
-    if seen.high - seen.low >= passed:
-        return None
-    grew = seen.target_end - base.target_end
-    skipped = _distance(grew, seen.low - base.next_offset, seen.high - base.next_offset)
-    copied = _distance(grew, seen.low - seen.start, seen.high - seen.start)
-    return Passage.PASSED_OVER if skipped < copied else Passage.COPIED
-
-
-def _distance(number: int, low: int, high: int) -> int:
-    return max(low - number, number - high, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +114,10 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
             passage: Passage | None = Passage.COPIED
         else:
             passage = judge_passage(base, seen) if seen is not None else None
+        maybe_old = _maybe_of_old_log(remade, base, followed, slot)
+        if passage is Passage.COPIED and seen is not None and not _exceeds(base, seen, maybe_old):
+            is_read = seen.low > maybe_old or seen.low == int(followed.source.end[at[0]])
+            passage = Passage.NOT_TOLD if is_read else None
         if passage is None or (
             passage is Passage.PASSED_OVER and not _are_of_new_log(remade, base, commits, cadence_ms)
         ):
@@ -172,6 +127,8 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         followed.windows.confirm(slot, remade.at_ms)
         if passage is Passage.PASSED_OVER and seen is not None:
             remade.found.append(_finding(remade, partition, base, seen, followed))
+        if passage is Passage.NOT_TOLD and seen is not None:
+            remade.found.append(_suspicion(remade, partition, seen, maybe_old, followed))
 
 
 def _advance(
@@ -209,6 +166,23 @@ def _of_old_log(
     if end < 0 or looked_ms < remade.at_ms:
         return []
     return [one for one in commits if one[1] <= looked_ms and one[0] > end]
+
+
+def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int) -> int:
+    """Return the largest offset that was written first of all and may be of the old log, -1 for none.
+
+    Of a log of which no offset was known (the base is its start then) and that was made anew soon after.
+    """
+    if base.sure or base.next_offset > 0:
+        return -1
+    early = [offset for offset, at_ms in _commits(followed.windows, slot) if at_ms <= remade.at_ms]
+    # What was empty when it was looked at last tells nothing of how fast it was filled.
+    return max((one for one in early if base.log_most <= 0 or one <= base.log_most), default=-1)
+
+
+def _exceeds(base: Base, seen: Sighted, maybe_old: int) -> bool:
+    """Tell whether the copy has grown by what was written of the old log and by all of the new one."""
+    return maybe_old <= seen.start or seen.target_end - base.target_end >= seen.low - seen.start + maybe_old
 
 
 def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
@@ -281,6 +255,29 @@ def sighted(
         return None
     start = max(0, int(followed.source.start[places[0]]))
     return Sighted(start, before[-1], max(high, before[-1]), target_end, looked_ms[1])
+
+
+def _suspicion(
+    remade: Remade, partition: int, seen: Sighted, maybe_old: int, followed: Followed
+) -> MirrorFinding:
+    records = maybe_old - seen.start
+    return MirrorFinding(
+        code=Cause.TOPIC_RECREATED,
+        topic=remade.topic,
+        partition=partition,
+        at_ms=seen.at_ms,
+        records=records,
+        first_offset=seen.start,
+        last_offset=maybe_old - 1,
+        proved=False,
+        sentence=(
+            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
+            f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
+            f"was seen: if it is of the old log, {count_text(records, 'record')} of the new one, "
+            f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not copied. By how much "
+            "the copy grew fits both; a checksum of the topic tells."
+        ),
+    )
 
 
 def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed: Followed) -> MirrorFinding:

@@ -9,7 +9,7 @@ from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_ends import TargetEnds
 from lagmon.mirror_findings import HELD_MS, MirrorFinding, listed, worst_finding
 from lagmon.mirror_losses import MOST_GONE
-from lagmon.mirror_remade import Base, Passage, Sighted, judge_passage
+from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage
 from lagmon.mirror_telling import MirrorTelling
 from lagmon.mirror_topics import MOST_IDS_GONE
 from tests.lagmon.mirrors import NOW, Mirrored, S, told
@@ -117,6 +117,26 @@ def test_a_log_that_was_filled_and_made_anew_between_two_looks_leaves_no_standst
     flow.run(300)
     assert told(flow) == (Verdict.HEALTHY, None), flow.verdict().sentence
     assert lost(flow) == []
+
+
+@pytest.mark.parametrize(("copied", "is_suspected"), [(500, True), (899, True), (900, False)])
+def test_an_offset_of_which_it_is_not_known_whether_it_is_of_the_old_log_is_a_suspicion(copied, is_suspected):
+    """A log that was filled, copied and made anew, longer, before its id was read a second time."""
+    flow = Watched({"late": 1, "other": 1})
+    flow.run(60)
+    flow.write(400, "late")
+    flow.run(3)
+    flow.commit("late", to=400)  # in an orderly stop
+    flow.goes = {"other"}
+    flow.remake_source("late", records=900)
+    flow.run(12)
+    flow.target_ends["A.late", 0] += copied  # to where the mirror went on at 400, or at the start
+    flow.commit("late", to=900)
+    flow.run(120)
+    assert told(flow) == (Verdict.HEALTHY, None), flow.verdict().sentence
+    assert lost(flow) == []
+    found = [(one.code, one.topic, one.records, one.last_offset) for one in flow.sight().findings]
+    assert found == ([(Cause.TOPIC_RECREATED, "late", 400, 399)] if is_suspected else [])
 
 
 def test_both_made_anew_while_the_copy_was_not_listed_lose_what_was_passed_over_and_stand_for_nothing(flow):
