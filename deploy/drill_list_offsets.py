@@ -123,7 +123,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         then=Verdict.LOSING,
     ),
     _slow(
-        name="overtake",
+        name="overtake-killed",
         title="offsets-overtake",
         topic="orders",
         verdict=Verdict.LOSING,

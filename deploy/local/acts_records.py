@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from deploy.local.stage import Stage
 
 _FLUSH_S = 20.0
+_KNOWN_S = 130.0  # until its offsets are written, and its id read after that
 _TRANSACTIONS = 20
 _EACH = 10  # records of a transaction
 
@@ -43,16 +45,30 @@ def write_transactions(stage: Stage, topic: str) -> None:
 def overtake_frozen(stage: Stage, topic: str) -> None:
     """Freeze the mirror, wait until the topic has grown, and delete its records on the source."""
     stage.send("mirror", signal.SIGSTOP)
+    _overtake(stage, topic, records=500)
+
+
+def overtake_killed(stage: Stage, topic: str) -> None:
+    """Kill the mirror, wait until the topic has grown by more than a copy does between two looks, delete."""
+    stage.end("mirror", signal.SIGKILL)
+    _overtake(stage, topic, records=3000)
+
+
+def _overtake(stage: Stage, topic: str, *, records: int) -> None:
     client = stage.client("A")
     before = topics.log_end(client, topic)
     wait_until(
-        lambda: topics.log_end(client, topic) >= before + 500, deadline_s=60, what=f"Growth of {topic}"
+        lambda: topics.log_end(client, topic) >= before + records, deadline_s=60, what=f"Growth of {topic}"
     )
     topics.delete_records(client, topic)
 
 
 def recreate_longer(stage: Stage, topic: str) -> None:
-    """Fill the topic, stop the mirror when it has copied that, make the topic anew and longer, start it."""
+    """Fill the topic, stop the mirror when it has copied that, make the topic anew and longer, start it.
+
+    Not at once: ids are read once a minute, and of a topic that is younger it is not known of which log an
+    offset was.
+    """
     source, target = stage.client("A"), stage.client("B")
     _write(source, topic, 400)
     wait_until(
@@ -60,6 +76,7 @@ def recreate_longer(stage: Stage, topic: str) -> None:
         deadline_s=60,
         what=f"All of {topic} on the target",
     )
+    time.sleep(_KNOWN_S)
     stage.end("mirror", signal.SIGTERM)
     topics.recreate_topic(source, topic)
     _write(source, topic, 900)

@@ -16,6 +16,13 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
         topic="orders",
     ),
     Fault(
+        name="overtake-killed",
+        sentence="While MirrorMaker is down, many records that it has not copied are deleted on the source.",
+        begin=acts_records.overtake_killed,
+        end=acts.start("mirror"),
+        topic="orders",
+    ),
+    Fault(
         name="recreate-longer",
         sentence="While the mirror is stopped, a source topic is re-created with more records than it had.",
         begin=acts_records.recreate_longer,
