@@ -20,6 +20,8 @@ from runtime.kafka.positions import Partitions, Positions, Which
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from lagmon.cluster import ClusterLag
     from runtime.clock import WaitingClock
     from runtime.kafka.positions import Listed
@@ -280,7 +282,7 @@ class ClusterWatch:
         at_ms = int(self._clock.wall_s() * 1000)
         ends = np.array(positions.read(asked, Which.END), np.int64)
         self._unanswered = bool((ends < 0).any())
-        stables = np.array(positions.read(asked, Which.STABLE), np.int64)
+        stables = self._read_stables(positions, ends, everywhere=rarely)
         with self.lock:
             self.lag.note_looked(places, ends, stables, at_ms)
         self._look_at_starts(positions, places, asked, everywhere=rarely)
@@ -291,10 +293,29 @@ class ClusterWatch:
         self.look_took_s = self.looked_at - began_at
         self.tails.look()
 
+    def _read_stables(
+        self, positions: Positions, ends: NDArray[np.int64], *, everywhere: bool
+    ) -> NDArray[np.int64]:
+        """Read the last stable offsets; of a log that does not grow and ended there before, that is its end.
+
+        Everywhere now and then: a topic that was made anew may end where the old one did.
+        """
+        places, asked = self._places, self._partitions
+        with self.lock:
+            heads = self.lag.heads
+            still = (heads.end[places] == ends) & (heads.stable[places] == ends)
+        if everywhere or 2 * np.count_nonzero(still) < len(still):
+            return np.array(positions.read(asked, Which.STABLE), np.int64)
+        stables = ends.copy()
+        moved = np.flatnonzero(~still & (ends >= 0))
+        if len(moved):
+            stables[moved] = positions.read([asked[row] for row in moved.tolist()], Which.STABLE)
+        return stables
+
     def _look_at_starts(
         self,
         positions: Positions,
-        places: np.ndarray[tuple[int], np.dtype[np.int32]],
+        places: NDArray[np.int32],
         asked: Sequence[tuple[str, int]],
         *,
         everywhere: bool,
@@ -328,7 +349,7 @@ class ClusterWatch:
                     self.lag.note_id(topic, topic_id, at_ms)
                 self.lag.membership.name_topics({one: topic for topic, one in self.lag.ids.items()})
 
-    def _asked(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], Partitions]:
+    def _asked(self) -> tuple[NDArray[np.int32], Partitions]:
         """Return the places of the partitions with a leader, and their names."""
         asked = Partitions(
             (name, number)

@@ -113,6 +113,7 @@ class Gaps:
     def _read(self, starts: Mapping[tuple[str, int], int], found: Found, until_ns: int) -> None:
         left, taken = set(starts), 0
         while left and taken < MOST_BYTES and self._clock.monotonic_ns() < until_ns:
+            answered: list[TopicPartition] = []
             for message in self._consumer.consume(_AT_ONCE, _WAIT_S):
                 place = message.topic(), message.partition()
                 error = message.error()
@@ -122,7 +123,7 @@ class Gaps:
                         found.records[place] = message.offset()
                         kind, at_ms = message.timestamp()
                         found.times[place] = -1 if kind == TIMESTAMP_NOT_AVAILABLE else at_ms
-                        self._consumer.pause([TopicPartition(*place)])
+                        answered.append(TopicPartition(*place))
                         left.discard(place)
                 elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
                     if place in left:
@@ -131,6 +132,8 @@ class Gaps:
                 elif place[0] is not None:
                     self._take_fault(error, place[0], found)
                     left.discard(place)
+            if answered:
+                self._consumer.pause(answered)  # all at once: each time the client's own thread is asked
 
     def _take_fault(self, error: KafkaError, topic: str, found: Found) -> None:
         failure = explain(

@@ -144,11 +144,14 @@ class Picker:
                     f"cluster {self._cluster}: reading partition {number} of {topic}, one of {len(left)}, had"
                     f" no answer within {longest_s:g} s; see whether its leader is up"
                 )
+            answered: list[TopicPartition] = []
             for message in self._consumer.consume(_RECORDS_AT_ONCE, _WAIT_S):
                 place = message.topic(), message.partition()
                 if place in left and self._take(message, found[place], wanted[place][1]):
                     left.discard(place)
-                    self._consumer.pause([TopicPartition(*place)])
+                    answered.append(TopicPartition(*place))
+            if answered:
+                self._consumer.pause(answered)
         self._consumer.unassign()
         return found
 

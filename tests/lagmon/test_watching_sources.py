@@ -318,6 +318,25 @@ def test_a_topic_that_is_back_after_a_list_without_it_is_known_as_another_at_onc
     assert looked.lag.see(looked.now_ms).rows.reason.tolist()[:1] == [Reason.RECREATED]
 
 
+def test_the_last_stable_offset_is_read_where_a_log_grew_or_holds_a_transaction_and_everywhere_now_and_then():
+    looked = Looked()
+    looked.topics = {"t": Listed("t", (1, 1, 1))}
+    ends, stables, asked = {0: 100, 1: 100, 2: 100}, {0: 100, 1: 90, 2: 100}, []
+
+    def read(partitions, which):
+        if which is Which.STABLE:
+            asked.append([number for _, number in partitions])
+        return [(stables if which is Which.STABLE else ends)[number] for _, number in partitions]
+
+    looked.read = read
+    for changes in ({}, {}, {0: 110}, {}, {}, {}, {}):
+        ends |= changes
+        stables |= changes
+        looked.look()
+        assert looked.lag.heads.stable[looked.lag.places.of("t")].tolist() == [stables[0], 90, 100]
+    assert asked == [[0, 1, 2], [1], [0, 1, 2], [1], [1], [1], [0, 1, 2]]
+
+
 class Pretended:
     """The client of a reader: what it hands over, and where it stands."""
 
