@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deploy.local.service import Service
-from fleet.vocabulary import Verdict
+from deploy.local.service import Service, offsets_at
+from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,14 @@ class Watched(Service):
     def is_well(self) -> bool:
         """Tell whether the flow is healthy and has been for some probes, where there are any."""
         flow = self.flow()
-        return flow.get("verdict") == Verdict.HEALTHY and (self._by_offsets or flow["books"]["good"] > 6)
+        if flow.get("verdict") != Verdict.HEALTHY:
+            return False
+        return not self._waiting_topics() if self._by_offsets else flow["books"]["good"] > 6
+
+    def _waiting_topics(self) -> list[str]:
+        """Return topics with records of which the mirror has written no offset yet, all while not known."""
+        missing = offsets_at(self.url, _FLOW).get("missing", [{"code": "", "topic": "any"}])
+        return [one["topic"] for one in missing if one["code"] in {"", Cause.NOT_MIRRORED}]
 
     def end(self) -> int:
         """Stop it by SIGTERM and return its exit status. Raises TimeoutError where it does not end."""

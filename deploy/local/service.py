@@ -7,6 +7,7 @@ import json
 import sys
 import urllib.request
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from deploy.local.jars import kafka_version
 from deploy.local.ports import free_port
@@ -65,6 +66,17 @@ def flows_at(url: str) -> dict[str, dict[str, Any]]:
             return {flow["flow"]: flow for flow in json.load(answer)["flows"]}
     except (OSError, ValueError):
         return {}
+
+
+def offsets_at(url: str, flow: str) -> dict[str, Any]:
+    """Return what the service at this address knows of a flow's offsets, empty while it does not answer."""
+    address = f"{url}/api/v1/flows/{quote(flow)}/offsets"
+    try:
+        with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - our own loopback
+            found: dict[str, Any] = json.load(answer)
+    except (OSError, ValueError):
+        return {}
+    return found
 
 
 def minor(version: str) -> str:
