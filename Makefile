@@ -27,7 +27,7 @@ demo: $(READY) java  ## Run two Kafka clusters, a mirror, traffic and the servic
 test: $(READY) java spark browser monitoring lint  ## Run all tests, on real Kafka clusters (ARGS="-k word" for some)
 	@deploy/local/test.sh $(ARGS)
 
-bench: $(READY) java  ## Measure
+bench: $(READY) java spark  ## Measure
 	@$(BIN)/python -m bench $(ARGS)
 
 check: $(READY) spark monitoring lint  ## Check style, types and the import rules

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import (
     canary_timing,
+    checksum,
     detection,
     exposition,
     fleet,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 NAMES = ("tracker", "canary", "exposition")
 # Run once, and only where it is named: it takes as long as it is told to.
-LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon")
+LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon", "checksum")
 
 
 def main() -> None:
@@ -56,11 +57,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="how often the service is ended by kill -9")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and accidents of the kills")
     parser.add_argument("--minutes", type=float, default=60.0, help="how long the rolling restarts go on")
-    parser.add_argument(
-        "--part", default=",".join(lagmon.PARTS), help="which parts of lagmon, with commas between them"
-    )
+    parser.add_argument("--part", help="which parts of lagmon or checksum, with commas between them")
     parser.add_argument(
         "--commits", type=int, default=lagmon.COMMITS, help="of the lag monitor's backlog; fewer to try it"
+    )
+    parser.add_argument(
+        "--records", type=int, default=checksum.RECORDS, help="of each side of checksum; fewer to try it"
     )
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
@@ -95,9 +97,14 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "hostile": hostile.measure,
         "kills": lambda: kills.measure(kills=chosen.kills, seed=chosen.seed),
         "exposition": exposition.measure,
-        "lagmon": lambda: lagmon.measure(parts=tuple(chosen.part.split(",")), commits=chosen.commits),
+        "lagmon": lambda: lagmon.measure(parts=_parts(chosen, lagmon.PARTS), commits=chosen.commits),
+        "checksum": lambda: checksum.measure(parts=_parts(chosen, checksum.PARTS), records=chosen.records),
         "year": lambda: year.measure(days=chosen.days, kept=chosen.year_kept),
     }
+
+
+def _parts(chosen: argparse.Namespace, known: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(chosen.part.split(",")) if chosen.part is not None else known
 
 
 def _flat(figures: dict[str, Any], prefix: str = "") -> dict[str, float]:

@@ -22,12 +22,16 @@ offsets (OffsetSyncWriter of Kafka 4.3), and whoever keeps pairs keeps those on 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from checksum.plan_shape import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+_NEXT_BUT_ONE = 2
 
 
 class Pair(NamedTuple):
@@ -102,19 +106,40 @@ def ends(pairs: Sequence[Pair], *, repeats: bool = True) -> list[Pair]:
     """Return those pairs that can be an end: before them the mirror had not copied what lies behind them.
 
     `repeats` is false where what was copied twice is not seen, as the first copy's transaction was aborted.
-    Else, where the target grew by more than the source between two pairs, the mirror may have gone on by as
-    many records as there is room for on the target, and then gone back: no pair tells how far it was.
     """
     found: list[Pair] = []
+    for pair, furthest in with_furthest(pairs, repeats=repeats):
+        if pair.upstream >= furthest and (not found or pair.upstream > found[-1].upstream):
+            found.append(pair)
+    return found
+
+
+def with_furthest(pairs: Sequence[Pair], *, repeats: bool) -> Iterator[tuple[Pair, int]]:
+    """Give each pair with the last source offset that the mirror may have copied before it; -1: none.
+
+    Where the target grew by more than the source between two pairs, the mirror may have gone on by as many
+    records as there is room for on the target, and then gone back: no pair tells how far it was.
+    """
     furthest = -1
     for index, pair in enumerate(pairs):
         before = pairs[index - 1] if index else pair
         if repeats and pair.delta > before.delta:
             furthest = max(furthest, before.upstream + pair.downstream - before.downstream - 1)
-        if pair.upstream >= furthest and (not found or pair.upstream > found[-1].upstream):
-            found.append(pair)
+        yield pair, furthest
         furthest = max(furthest, pair.upstream)
-    return found
+
+
+def jump_to(pairs: Iterable[Pair], start: int) -> tuple[int, int] | None:
+    """Return the source offsets between which the mirror copied nothing as it went on at the log's start.
+
+    None where it did not, or passed over one offset only, as a transaction's marker takes one. A mirror whose
+    next record was deleted goes on where the log begins, and tells that pair at once.
+    """
+    for before, pair in pairwise(pairs):
+        one_on = pair.downstream == before.downstream + 1
+        if pair.upstream == start and one_on and pair.upstream - before.upstream > _NEXT_BUT_ONE:
+            return before.upstream, pair.upstream
+    return None
 
 
 def beginnings(pairs: Sequence[Pair]) -> list[Pair]:
@@ -147,15 +172,16 @@ def runs_within(found: Iterable[Run], *, first: int, until: int, most: int) -> t
     """Return the runs cut to source offsets [first, until), without overlap and in order.
 
     Where the mirror copied twice, two runs hold the same source offsets at different distances: the one that
-    begins first keeps them, and of the other stays what lies behind. Of more than `most` the longest stay.
+    begins first keeps them, and of the other stays what lies behind. So it is on the target: one record is
+    the copy of one. Of more than `most` the longest stay.
     """
     cut: list[Run] = []
-    at = first
+    at, there = first, 0
     for run in sorted(found, key=lambda one: (one.first, -one.until)):
-        begin, end = max(run.first, at), min(run.until, until)
+        begin, end = max(run.first, at, there - run.delta), min(run.until, until)
         if begin < end:
             cut.append(Run(begin, end, run.delta))
-            at = end
+            at, there = end, end + run.delta
     longest = sorted(cut, key=lambda one: one.first - one.until)[:most]
     return tuple(sorted(longest, key=lambda one: one.first))
 

@@ -20,8 +20,18 @@ from pyspark.sql import DataFrame
 from checksum.digest_coverage import SliceRow, remaining
 from checksum.digest_query import Reading, cells
 from checksum.header_guard import look_for_headers
-from checksum.pacing import FREE, OVERHEAD_BYTES, Stretch, corrected, estimate, measure, pause_s, take
-from checksum.spark_failures import reading_failure
+from checksum.pacing import (
+    FREE,
+    OVERHEAD_BYTES,
+    Dues,
+    Stretch,
+    corrected,
+    estimate,
+    expected_bytes,
+    measure,
+    take,
+)
+from checksum.spark_failures import folder_failure, reading_failure
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
 if TYPE_CHECKING:
@@ -54,6 +64,8 @@ class Progress:
     slices: int
     offsets: int  # covered so far
     of_offsets: int
+    partitions: int  # read to their ends
+    of_partitions: int
     records: int
     size_bytes: int
     slice_took_s: float  # of this slice alone; 0 for what was there already
@@ -110,28 +122,37 @@ class SideDigest:
             records=sum(row.records for row in done),
             size_bytes=sum(row.size_bytes for row in done),
         )
-        yield self._progress(counted, took_s=0.0)
-        with self._translated("looking for headers"):
-            look_for_headers(self._spark, self._cluster, self._places, left)
-        whole = {place.number for place in self._places if place.compacted}
+        yield self._progress(counted, left, took_s=0.0, silent=_silent(done))
         sizes = {place.number: estimate(place.record_bytes) for place in self._places}
+        dues = Dues(max_rate, now_s=self._now_s())
+
+        def wait(pieces: Sequence[Stretch]) -> None:
+            self._pause(dues.wait_s(expected_bytes(pieces, sizes), now_s=self._now_s()))
+
+        def wait_and_pay(pieces: Sequence[Stretch]) -> None:
+            wait(pieces)
+            dues.pay(expected_bytes(pieces, sizes))  # these are not counted
+
+        with self._translated("looking for headers"):
+            look_for_headers(self._spark, self._cluster, self._places, left, wait=wait_and_pay)
+        whole = {place.number for place in self._places if place.compacted}
         most = replace(measure(max_rate, slice_s=_SLICE_S), offsets=slice_offsets)
         while left:
-            begun_ns = self._clock.monotonic_ns()
             taken, left = take(left, sizes, most, whole=whole)
+            wait(taken)
+            begun_s = self._now_s()
             rows = self._slice(counted.slices, taken)
-            took_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
+            took_s = self._now_s() - begun_s
+            dues.pay(_read_bytes(rows))
             self._learn(sizes, rows)
             counted.slices += 1
             counted.offsets += sum(row.until - row.first for row in rows)
             counted.records += sum(row.records for row in rows)
             counted.size_bytes += sum(row.size_bytes for row in rows)
-            silent = tuple(
-                (row.topic, row.partition, row.first, row.until) for row in rows if not row.records
-            )
-            yield self._progress(counted, took_s=took_s, silent=silent)
-            if left:
-                self._pause(pause_s(_read_bytes(rows), took_s=took_s, max_rate=max_rate))
+            yield self._progress(counted, left, took_s=took_s, silent=_silent(rows))
+
+    def _now_s(self) -> float:
+        return self._clock.monotonic_ns() / 1e9
 
     def _slice(self, number: int, taken: Sequence[Stretch]) -> list[SliceRow]:
         """Read and write one slice; what it counted is checked against what was asked for."""
@@ -196,12 +217,20 @@ class SideDigest:
             sizes[number] = corrected(sizes[number], records=row.records, size_bytes=_read_bytes([row]))
 
     def _progress(
-        self, counted: _Counted, *, took_s: float, silent: tuple[tuple[str, int, int, int], ...] = ()
+        self,
+        counted: _Counted,
+        left: Sequence[Stretch],
+        *,
+        took_s: float,
+        silent: tuple[tuple[str, int, int, int], ...] = (),
     ) -> Progress:
+        of_partitions = sum(place.offsets.span > 0 for place in self._places)
         return Progress(
             slices=counted.slices,
             offsets=counted.offsets,
             of_offsets=sum(place.offsets.span for place in self._places),
+            partitions=of_partitions - len({one.place for one in left}),
+            of_partitions=of_partitions,
             records=counted.records,
             size_bytes=counted.size_bytes,
             slice_took_s=took_s,
@@ -213,10 +242,15 @@ class SideDigest:
         try:
             yield
         except (PySparkException, Py4JError) as error:
-            raise reading_failure(
+            told = folder_failure(str(error), path=self._folder.path)
+            raise told or reading_failure(
                 str(error), cluster=self._cluster.alias, doing=doing, secrets=self._cluster.secrets
             ) from None
 
 
 def _read_bytes(rows: Sequence[SliceRow]) -> int:
     return sum(row.size_bytes + row.records * OVERHEAD_BYTES for row in rows)
+
+
+def _silent(rows: Sequence[SliceRow]) -> tuple[tuple[str, int, int, int], ...]:
+    return tuple((row.topic, row.partition, row.first, row.until) for row in rows if not row.records)

@@ -23,6 +23,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 from checksum.cell_rows import CellRow
 from checksum.digest_coverage import SliceRow, foreign, uncovered
 from checksum.digest_query import SIZE_BYTES
+from checksum.spark_failures import folder_failure, java_cause
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
 if TYPE_CHECKING:
@@ -188,13 +189,14 @@ class DigestFolder:
             yield
         except (PySparkException, Py4JError) as error:
             said = str(error)
+            told = folder_failure(said, path=self.path)
+            if told is not None:
+                raise told from None
             if re.search(r"FAILED_READ_FILE|is not a Parquet file", said):
                 raise self._refused(
                     "holds a file that is not whole; digest this side into an empty folder"
                 ) from None
-            raise UnavailableError(
-                f"{self.path}: the digest cannot be read: {said.splitlines()[0][:300]}"
-            ) from None
+            raise UnavailableError(f"{self.path}: the digest cannot be read: {java_cause(said)}") from None
 
     def _refused(self, sentence: str) -> ConfigurationError:
         return ConfigurationError([Problem(self.path, "", sentence)])

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
 
+from checksum import header_columns
 from checksum.cell_rows import CellRow
 from checksum.compacted import IS_VALUE, KEY, last_of_keys
 from checksum.hash_columns import NO_TIME_MS, high, low, record_hash, second_sum, third_sum, time_ms
 from checksum.places import PlaceRow, place_rows, search_steps
+from checksum.record_hash import SPARK_SEED
+from checksum.xxhash64 import hash_bytes, hash_int, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +35,7 @@ SIZE_BYTES = "size_bytes"  # of keys, values and headers as they are: what a rat
 _LONGS = ArrayType(LongType(), containsNull=False)
 _PLACES = StructType(
     [
-        StructField("place_topic", StringType(), nullable=False),
-        StructField("place_partition", IntegerType(), nullable=False),
+        StructField("place_key", LongType(), nullable=False),
         StructField("place", IntegerType(), nullable=False),
         StructField("range_first", LongType(), nullable=False),
         StructField("run_starts", _LONGS, nullable=False),
@@ -93,19 +95,29 @@ def records(
 
 def cells(spark: SparkSession, options: Mapping[str, str], reading: Reading) -> DataFrame:
     """Return a row for each cell of a reading, with the columns of CellRow and the bytes that were read."""
-    rows = place_rows(reading.places, reading.stretches, reading.side)
-    table = F.broadcast(spark.createDataFrame(rows, _PLACES))
-    read = records(spark, options, reading.places, reading.stretches, headers=reading.headers)
-    placed = read.join(
-        table,
-        (F.col("topic") == F.col("place_topic")) & (F.col("partition") == F.col("place_partition")),
-    )
-    counted = _counted(placed, "run_starts", "run", rows)
-    if not reading.timestamps:
-        counted = _counted(counted, "marks", "mark", rows)
-    summed = _summed(_hashed(counted, reading))
+    summed = _summed(_hashed(placed(spark, options, reading), reading))
     names = F.broadcast(spark.createDataFrame(_names(reading), "place int, topic string, partition int"))
     return summed.join(names, "place").select(*CellRow._fields, SIZE_BYTES)
+
+
+def placed(spark: SparkSession, options: Mapping[str, str], reading: Reading) -> DataFrame:
+    """Return the records of a reading, each with its place, the run that it may be in, and its mark."""
+    rows = place_rows(reading.places, reading.stretches, reading.side)
+    keyed = [(_place_key(row.topic, row.partition), *row[2:]) for row in rows]
+    assert len({row[0] for row in keyed}) == len(keyed)  # or records would count for both
+    table = F.broadcast(spark.createDataFrame(keyed, _PLACES))
+    read = records(spark, options, reading.places, reading.stretches, headers=reading.headers)
+    # A number is looked up several times as fast as a name and a number.
+    found = read.join(table, F.xxhash64("topic", "partition") == F.col("place_key"))
+    found = _counted(found, "run_starts", "run", rows)
+    if not reading.timestamps:
+        found = _counted(found, "marks", "mark", rows)
+    return found
+
+
+def _place_key(topic: str, partition: int) -> int:
+    """Return xxhash64(topic, partition), as Spark makes it of each record."""
+    return signed(hash_int(partition, hash_bytes(topic.encode(), SPARK_SEED)))
 
 
 def _names(reading: Reading) -> list[tuple[int, str, int]]:
@@ -127,13 +139,8 @@ def _hashed(frame: DataFrame, reading: Reading) -> DataFrame:
     plan = reading.plan
     milliseconds = time_ms() if reading.timestamps else F.lit(NO_TIME_MS).cast("bigint")
     width = F.lit(plan.bucket_ms).cast("bigint")
-    if reading.timestamps:
-        within = F.pmod(milliseconds, width)
-        bucket = F.expr(f"(unix_millis(timestamp) - pmod(unix_millis(timestamp), {plan.bucket_ms}L)) "
-                        f"div {plan.bucket_ms}L")  # fmt: skip
-    else:
-        within = F.lit(0).cast("bigint")
-        bucket = F.col("mark_base") + F.col("mark")
+    within = F.pmod(milliseconds, width) if reading.timestamps else F.lit(0).cast("bigint")
+    bucket = bucket_of(reading)
     h = record_hash(
         headers=reading.headers, milliseconds=milliseconds, excluded_headers=plan.excluded_headers
     )
@@ -164,6 +171,14 @@ def _hashed(frame: DataFrame, reading: Reading) -> DataFrame:
     )
 
 
+def bucket_of(reading: Reading) -> Column:
+    """Return a record's bucket, as CellRow has it, of its time or of `mark_base` and `mark`."""
+    if not reading.timestamps:
+        return F.col("mark_base") + F.col("mark")
+    width = reading.plan.bucket_ms
+    return F.expr(f"(unix_millis(timestamp) - pmod(unix_millis(timestamp), {width}L)) div {width}L")
+
+
 def _summed(frame: DataFrame) -> DataFrame:
     halves = [
         F.sum(half(F.col(name))).alias(f"{name}_{half.__name__}")
@@ -184,14 +199,7 @@ def _summed(frame: DataFrame) -> DataFrame:
 def _size(*, headers: bool) -> Column:
     size = _length("key") + _length("value")
     if headers:
-        each = F.transform(
-            F.col("headers"),
-            lambda header: (
-                F.octet_length(header["key"]) + F.coalesce(F.octet_length(header["value"]), F.lit(0))
-            ),
-        )
-        total = F.aggregate(each, F.lit(0).cast("bigint"), lambda sum_, one: sum_ + one)
-        size = size + F.coalesce(total, F.lit(0).cast("bigint"))
+        size = size + header_columns.size_bytes(F.col("headers"))
     return size
 
 

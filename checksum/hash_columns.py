@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from checksum import header_columns
 from checksum.plan_shape import SEEDS, VERSION
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def record_hash(*, headers: bool, milliseconds: Column, excluded_headers: Sequen
     if not headers:
         return F.xxhash64(*parts, F.lit(0))
     kept = _kept(F.col("headers"), excluded_headers)
-    nulls = F.transform(kept, lambda header: header["value"].isNull())
-    return F.xxhash64(*parts, F.coalesce(F.size(kept), F.lit(0)), kept, nulls)
+    return F.xxhash64(*parts, header_columns.count(kept), kept, *header_columns.null_flags(kept))
 
 
 def second_sum(record: Column) -> Column:

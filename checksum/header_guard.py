@@ -17,7 +17,7 @@ from checksum.outdated_plan import OutdatedPlanError
 from checksum.pacing import FREE, Stretch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -28,12 +28,17 @@ LOOKED_AT: Final = 1000  # offsets of each partition
 
 
 def look_for_headers(
-    spark: SparkSession, cluster: Cluster, places: Sequence[Place], left: Sequence[Stretch]
+    spark: SparkSession,
+    cluster: Cluster,
+    places: Sequence[Place],
+    left: Sequence[Stretch],
+    *,
+    wait: Callable[[Sequence[Stretch]], object],
 ) -> None:
     """Count headers among the newest records that are still to be read of topics planned as having none.
 
-    `places` are all of the side, `left` is in the plan's order. Raises OutdatedPlanError where there are any,
-    and Spark's own errors.
+    `places` are all of the side, `left` is in the plan's order; `wait` is called with what is read next, so
+    that this keeps the rate too. Raises OutdatedPlanError where there are any, and Spark's own errors.
     """
     newest: dict[int, Stretch] = {}
     for stretch in left:  # in order, so that the last one of a place stays
@@ -43,6 +48,7 @@ def look_for_headers(
     looked = list(newest.values())
     for start in range(0, len(looked), FREE.places):
         chunk = tuple(looked[start : start + FREE.places])
+        wait(chunk)
         read = records(spark, cluster.options, places, chunk, headers=True)
         found = read.where(F.size("headers") > 0).groupBy("topic").count().collect()
         if found:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from checksum.anchor_reading import Side, read_anchors
 from checksum.anchor_search import search_anchors
 from checksum.anchors import Logs, Usable, equal_pairs, usable
+from checksum.astray_pairs import without_astray
 from checksum.plan_building import PlanRules, TopicFound, build_plan, chosen_topics, without_partners
 from checksum.plan_shape import Anchored, LeftOut
 from checksum.ranges import (
@@ -22,12 +23,15 @@ from checksum.ranges import (
     Verified,
     beginnings_before,
     candidates,
+    cuts_wanted,
     partition_ranges,
     standing,
     tail_offset,
 )
-from checksum.time_anchors import find_beginnings, find_ends
+from checksum.sampling import take_samples
+from checksum.time_anchors import find_beginnings, find_ends, find_inside
 from checksum.topic_inventory import Admin, planned_topic, read_settings, refuse_others
+from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -41,9 +45,6 @@ if TYPE_CHECKING:
     from fleet.flow import Flow
 
 __all__ = ["Admin", "Cluster", "Known", "make_plan"]
-
-SAMPLED_PARTITIONS = 4  # of a topic
-SAMPLED_RECORDS = 25  # of one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,13 @@ async def make_plan(
     Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
     cluster does not answer or does not let us.
     """
-    names = chosen_topics(flow, await source.admin.list_topics(), patterns)
+    seen = await source.admin.list_topics()
+    names = chosen_topics(flow, seen, patterns)
+    if not names:  # also where nobody lets us see what there is: that is no proof of anything
+        raise UnavailableError(
+            f"cluster {flow.source}: of the {len(seen)} topics that our principal may see there, {flow.name} "
+            "mirrors none: nothing can be compared; `mirrorwatch check` tells what is mirrored, and why not"
+        )
     here, there = await asyncio.gather(
         source.admin.describe_topics(names), target.admin.describe_topics(names.values())
     )
@@ -124,6 +131,15 @@ async def _look(
     of = {topic.name: topic for topic in topics}
     places = [(topic.name, number) for topic in topics for number in topic.partitions]
     logs = await _logs(places, source, target)
+    if not known.equal_offsets:
+        pairs = await without_astray(
+            {place: known.pairs(*place) for place in places},
+            logs,
+            stamped={topic.name for topic in topics if topic.stamps},
+            source=source,
+            target=target,
+        )
+        known = replace(known, pairs=lambda topic, partition: pairs[topic, partition])
     facts = {
         place: replace(_facts(of[place[0]], place, logs[place], known), exactly_once=exactly_once)
         for place in places
@@ -147,7 +163,7 @@ async def _look(
             left_out += left
         return partitions, left_out
 
-    await _sample(ranges()[0], source, target)
+    await take_samples(ranges()[0], source, target)
     partitions, left_out = ranges()  # again, with what the sample told
     return [_topic_found(topic, partitions[topic.name], source, target) for topic in topics], left_out
 
@@ -205,6 +221,9 @@ async def _add_by_time(facts: dict[Place, PartitionFacts], source: Side, target:
     }
     for place, pair in (await find_beginnings(unknown, source=source, target=target)).items():
         facts[place] = replace(facts[place], beginning=pair)
+    far = {place: offsets for place in timed if (offsets := cuts_wanted(facts[place]))}
+    for place, inside in (await find_inside(far, source=source, target=target)).items():
+        facts[place] = replace(facts[place], inside=inside)
 
 
 def _search(facts: PartitionFacts, found: Candidates) -> Generator[Pair, Records, Anchors]:
@@ -229,17 +248,6 @@ async def _quiet(
         if offset is not None and one.logs.source_start <= offset < one.logs.source_end:
             tails[place] = offset
     return await asyncio.to_thread(source.empty_from, tails)
-
-
-async def _sample(partitions: Mapping[str, Sequence[PartitionPlan]], source: Side, target: Side) -> None:
-    """Read some records from the middle of what is compared, on both sides."""
-    here, there = {}, {}
-    for topic, plans in partitions.items():
-        for plan in plans[:SAMPLED_PARTITIONS]:
-            place = topic, plan.partition
-            here[place] = ((plan.source.first + plan.source.until) // 2, SAMPLED_RECORDS)
-            there[place] = ((plan.target.first + plan.target.until) // 2, SAMPLED_RECORDS)
-    await asyncio.gather(asyncio.to_thread(source.windows, here), asyncio.to_thread(target.windows, there))
 
 
 def _topic_found(

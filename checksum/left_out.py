@@ -23,6 +23,15 @@ def gone(logs: Logs) -> str:
     )
 
 
+def overtaken(jump: tuple[int, int]) -> str:
+    """Say why what the source held between two offsets was never copied."""
+    before, after = jump
+    return (
+        f"deleted on the source before they were copied: the mirror went from offset {before} to {after} at"
+        " once, where the source's log begins"
+    )
+
+
 def nothing_found(anchored: Anchored, known: Usable, anchors: Anchors, *, ends: int) -> str:
     """Say why nothing at all is compared; `ends` is how many pairs could have been an end."""
     seen = _against(anchors)

@@ -1,9 +1,9 @@
 """Cut what is to be read into slices, one after the other, so that a rate is kept. Pure.
 
-Spark reads a slice as fast as it can; then nothing is read until the slice's bytes are due. Over any time the
-bytes read stay below `max_rate` times it plus two slices, one at either end. A slice's bytes are an estimate
-before it is read and counted afterwards: what was too much makes the pause longer. Slices are checkpoints
-too: what an interrupted digest has read stays read.
+Spark reads a slice as fast as it can, and not before the slice's bytes are due. Over any time the bytes read
+stay below `max_rate` times it plus a slice. A slice's bytes are an estimate before it is read and counted
+afterwards: what was too much makes the next wait longer. Slices are checkpoints too: what an interrupted
+digest has read stays read.
 """
 
 from __future__ import annotations
@@ -110,9 +110,35 @@ def _offsets_each(
     return share
 
 
-def pause_s(read_bytes: float, *, took_s: float, max_rate: float | None) -> float:
-    """Return how long to wait after a slice until its bytes are due, in seconds."""
-    return 0.0 if max_rate is None else max(0.0, read_bytes / max_rate - took_s)
+class Dues:
+    """When slices may be read that keep `max_rate` bytes per second: none before its own bytes are due.
+
+    So from the beginning on, no more was read at any moment than the rate allows until then, as far as the
+    expected bytes are right; what was too much makes the next wait longer. A digest that reads more slowly
+    than it may does not save that up, but for one slice.
+    """
+
+    def __init__(self, max_rate: float | None, *, now_s: float) -> None:
+        self._max_rate = max_rate
+        self._paid_until_s = now_s
+
+    def wait_s(self, expected_bytes: float, *, now_s: float) -> float:
+        """Return how long to wait before a slice of so many bytes is read, in seconds."""
+        if self._max_rate is None:
+            return 0.0
+        span_s = expected_bytes / self._max_rate
+        self._paid_until_s = max(self._paid_until_s, now_s - span_s)
+        return max(0.0, self._paid_until_s + span_s - now_s)
+
+    def pay(self, read_bytes: float) -> None:
+        """Take down what a slice has read."""
+        if self._max_rate is not None:
+            self._paid_until_s += read_bytes / self._max_rate
+
+
+def expected_bytes(taken: Sequence[Stretch], record_bytes: Mapping[int, float]) -> float:
+    """Return the bytes of these stretches by the estimates for their places."""
+    return sum(piece.span * record_bytes[piece.place] for piece in taken)
 
 
 def estimate(planned_bytes: int) -> float:

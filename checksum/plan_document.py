@@ -187,13 +187,13 @@ def _pair(numbers: Sequence[int]) -> tuple[int, int]:
 
 
 def _runs_fit(runs: Sequence[Run], source: OffsetRange, target: OffsetRange) -> bool:
-    at = source.first
+    at, there = source.first, target.first
     for run in runs:
         if not at <= run.first < run.until <= source.until:
             return False
-        if not target.first <= run.first + run.delta < run.until + run.delta <= target.until:
+        if not there <= run.first + run.delta < run.until + run.delta <= target.until:
             return False
-        at = run.until
+        at, there = run.until, run.until + run.delta
     return True
 
 

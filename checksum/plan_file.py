@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from checksum.document_values import Value, refuse
 from checksum.plan_document import from_document, plan_id, to_document
@@ -27,27 +27,40 @@ _SHOWN = 12  # digits of an id
 def write_plan(path: Path, plan: Plan) -> str:
     """Write a plan to a file, in the place of what is there; return its id.
 
+    What is no file, such as /dev/stdout, is written to as it is, and a link goes on leading where it leads.
     Raises ConfigurationError where the file cannot be written: then what was there still is.
     """
     found = plan_id(plan)
     document = {"kind": KIND, "version": VERSION, "id": found, "plan": to_document(plan)}
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        beside = Path(name)
-        try:
-            with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 - a handle, not a path
-                json.dump(document, file, separators=(",", ":"))
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            beside.chmod(0o644)  # what is carried to another site may be read by who carries it
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        if path.exists() and not path.is_file():
+            with path.open("w", encoding="ascii") as there:
+                _dump(document, there)
+        else:
+            _replace(path.resolve(), document)
     except OSError as error:
         refuse(str(path), "", f"cannot be written: {_reason(error)}")
     return found
+
+
+def _replace(path: Path, document: object) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    beside = Path(name)
+    try:
+        with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 - a handle, not a path
+            _dump(document, file)
+            os.fsync(file.fileno())
+        beside.chmod(0o644)  # what is carried to another site may be read by who carries it
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _dump(document: object, file: TextIO) -> None:
+    json.dump(document, file, separators=(",", ":"))
+    file.write("\n")
+    file.flush()
 
 
 def read_plan(path: Path) -> tuple[Plan, str]:

@@ -3,22 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from checksum.connections import both_sides
 from checksum.inventory import Known, make_plan
 from checksum.plan_building import chosen_topics
+from checksum.ranges import Verified
 from checksum.sync_topic import read_sync_topic
 from fleet.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from checksum.anchors import Pair
+    from checksum.book_entries import Place, VerifiedTo
     from checksum.connections import BothSides, Connects
     from checksum.plan_building import PlanRules
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
     from runtime.clock import Clock
+
+
+class KeptSyncs(Protocol):
+    """Offset syncs that the service kept as they passed."""
+
+    @property
+    def topic_id(self) -> str:
+        """Return which topic of that name they are of, by its id; "" where none are kept."""
+        ...
+
+    @property
+    def next_number(self) -> int:
+        """Return the offset of the first record of that topic that is not among them."""
+        ...
+
+    def of(self, topic: str, partition: int) -> Sequence[Pair]:
+        """Return those of a partition, by the source's name, in the order in which they were written."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What is known from before: up to where all is verified, and the syncs that were kept; None: none."""
+
+    verified: Mapping[Place, VerifiedTo] = field(default_factory=dict)
+    syncs: KeptSyncs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowPlan:
+    """The plan of a flow; `nothing_new` are topics that it lacks as all of them was verified before."""
+
+    plan: Plan
+    nothing_new: tuple[str, ...] = ()
 
 
 async def plan_flow(
@@ -29,17 +67,24 @@ async def plan_flow(
     rules: PlanRules,
     equal_offsets: bool,
     clock: Clock,
-) -> Plan:
+    before: Before | None = None,
+) -> FlowPlan:
     """Return the plan of a flow; `patterns` None: of all that is mirrored.
 
     Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
     cluster does not answer or does not let us.
     """
+    before = before or Before()
+    verified = {
+        place: Verified(one.source_offset, one.target_offset, one.source_topic_id, one.target_topic_id)
+        for place, one in before.verified.items()
+    }
     async with both_sides(flow, connects) as sides:
-        known = Known(lambda _topic, _partition: (), equal_offsets=True)
+        known = Known(lambda _topic, _partition: (), verified, equal_offsets=True)
         if not equal_offsets:
-            known = await _syncs(flow, sides, connects, clock)
-        return await make_plan(
+            pairs = await _pairs(flow, sides, connects, clock, before.syncs)
+            known = Known(pairs, verified)
+        plan = await make_plan(
             flow,
             sides.source,
             sides.target,
@@ -48,6 +93,9 @@ async def plan_flow(
             rules=rules,
             now_ms=int(clock.wall_s() * 1000),
         )
+        chosen = chosen_topics(flow, await sides.source.admin.list_topics(), patterns)
+    told = {one.topic for one in plan.topics} | {one.topic for one in plan.left_out if not one.later}
+    return FlowPlan(plan, tuple(name for name in chosen if name not in told))
 
 
 async def patterns_by_flow(
@@ -81,14 +129,21 @@ async def patterns_by_flow(
     return found
 
 
-async def _syncs(flow: Flow, sides: BothSides, connects: Connects, clock: Clock) -> Known:
-    """Return what the mirror's own topic tells; nothing where it writes none, so that times are looked at."""
+async def _pairs(
+    flow: Flow, sides: BothSides, connects: Connects, clock: Clock, kept: KeptSyncs | None
+) -> Callable[[str, int], Sequence[Pair]]:
+    """Return what the mirror itself tells: what was kept of it, and what its own topic holds behind that.
+
+    Nothing where it writes no syncs, so that times are looked at.
+    """
     at_source = flow.offset_syncs_location == "source"
     alias, cluster = (flow.source, sides.source) if at_source else (flow.target, sides.target)
     topic = flow.offset_syncs_topic
     there = (await cluster.admin.describe_topics([topic]))[topic] if flow.emit_offset_syncs else None
+    earlier = kept.of if kept is not None and kept.topic_id else _none
     if there is None:
-        return Known(lambda _topic, _partition: ())
+        return earlier
+    same = kept is not None and kept.topic_id == there.known_id
     pairs = await asyncio.to_thread(
         read_sync_topic,
         connects.settings(alias),
@@ -96,5 +151,10 @@ async def _syncs(flow: Flow, sides: BothSides, connects: Connects, clock: Clock)
         topic=topic,
         clock=clock,
         wanted=lambda name: flow.decide(name).replicated,
+        since=kept.next_number if kept is not None and same else 0,
     )
-    return Known(pairs.of)
+    return lambda name, partition: [*earlier(name, partition), *pairs.of(name, partition)]
+
+
+def _none(_topic: str, _partition: int) -> Sequence[Pair]:
+    return ()

@@ -19,13 +19,14 @@ told as left out, with a reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from checksum.anchors import Logs, Pair, Usable, beginnings, ends, run_of, runs_within
-from checksum.left_out import gone, no_beginning, no_end, nothing_found
-from checksum.plan_document import MAX_RUNS, MAX_SEGMENTS
-from checksum.plan_shape import Anchored, LeftOut, OffsetRange, PartitionPlan, Run
+from checksum.anchors import Logs, Pair, Usable, beginnings, ends, jump_to
+from checksum.cuts import looked_for
+from checksum.left_out import gone, no_beginning, no_end, nothing_found, overtaken
+from checksum.partition_pieces import runs_of, segments_of
+from checksum.plan_shape import Anchored, LeftOut, OffsetRange, PartitionPlan
 
 if TYPE_CHECKING:
     from checksum.anchor_search import Anchors
@@ -48,7 +49,8 @@ class PartitionFacts:
     """What is known of one partition before any of its records was read.
 
     `anchored` is how offsets of both sides are brought together; `verified` is of these very topics.
-    `beginning` is a pair that was found without the mirror's word, by equal records at equal times.
+    `beginning` is a pair that was found without the mirror's word, by equal records at equal times, and so
+    are those `inside`.
     """
 
     topic: str
@@ -61,6 +63,7 @@ class PartitionFacts:
     timestamps: bool = True
     exactly_once: bool = False
     beginning: Pair | None = None
+    inside: tuple[Pair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,15 @@ def beginnings_before(facts: PartitionFacts, end: Pair) -> list[Pair]:
     return known
 
 
+def cuts_wanted(facts: PartitionFacts) -> list[int]:
+    """Return at which source offsets a cut has to be looked for, as the mirror told none near."""
+    if facts.compacted or not facts.usable.pairs:
+        return []
+    known = [pair.upstream for pair in facts.usable.pairs]
+    first = max(facts.logs.source_start, _since(facts)[0])
+    return looked_for(first, max(first, min(max(known), facts.logs.source_end)), known)
+
+
 def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> int | None:
     """Return from where on the source may hold no further record, which is worth a look; None: not known."""
     reached = _reached(facts)
@@ -138,10 +150,8 @@ def partition_ranges(
     `quiet`: the source was found to hold no record at and behind the tail's offset.
     """
     logs, reached = facts.logs, _reached(facts)
-    since = reached.source_until if reached is not None else logs.source_start
     left = _Left(facts)
-    left.tell(since, logs.source_start, gone(logs))
-    since = max(since, logs.source_start)
+    since = _tell_gone(left, facts, reached)
     start, end = found.start or _start(anchors, logs), _last(facts, found, anchors, quiet=quiet)
     if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
         later = reached is not None and not found.ends  # the mirror wrote nothing since the last run
@@ -153,8 +163,8 @@ def partition_ranges(
     if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
         return None, left.told()
     source, target = OffsetRange(start[0], end[0]), OffsetRange(start[1], end[1])
-    runs = _runs(facts, anchors, source, target)
-    segments = _segments(facts, anchors, source, target)
+    runs = runs_of(facts, anchors, source, target)
+    segments = segments_of(facts, anchors, source, target)
     plan = PartitionPlan(facts.partition, source, target, runs, segments, facts.anchored)
     return plan, left.told()
 
@@ -172,6 +182,19 @@ class _Left:
 
     def told(self) -> tuple[LeftOut, ...]:
         return tuple(self._told)
+
+
+def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> int:
+    """Tell what the source does not hold any more; return from where on it is to be compared."""
+    logs = facts.logs
+    jump = jump_to(facts.usable.pairs, logs.source_start)
+    since = reached.source_until if reached is not None else logs.source_start
+    passed = logs.source_start
+    if jump is not None:
+        passed = max(jump[0] + 1, reached.source_until if reached is not None else 0)
+        left.tell(passed, logs.source_start, overtaken(jump))
+    left.tell(since, min(passed, logs.source_start), gone(logs))
+    return max(since, logs.source_start)
 
 
 def _reached(facts: PartitionFacts) -> Verified | None:
@@ -237,37 +260,3 @@ def _last(
 
 def _nothing(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> str:
     return nothing_found(facts.anchored, facts.usable, anchors, ends=len(found.ends))
-
-
-def _runs(
-    facts: PartitionFacts, anchors: Anchors, source: OffsetRange, target: OffsetRange
-) -> tuple[Run, ...]:
-    if facts.compacted:
-        return ()
-    if facts.anchored is Anchored.EQUAL_OFFSETS:
-        known = [Run(source.first, source.until, 0)]
-    else:
-        known = [run_of(chain) for chain in anchors.chains]
-    within = [
-        replace(
-            run,
-            first=max(run.first, target.first - run.delta),
-            until=min(run.until, target.until - run.delta),
-        )
-        for run in known
-    ]
-    return runs_within(within, first=source.first, until=source.until, most=MAX_RUNS)
-
-
-def _segments(
-    facts: PartitionFacts, anchors: Anchors, source: OffsetRange, target: OffsetRange
-) -> tuple[tuple[int, int], ...]:
-    """Return pairs that take the place of time buckets, where the target's timestamps say nothing."""
-    if facts.timestamps or facts.compacted:
-        return ()
-    found: list[tuple[int, int]] = []
-    for pair in sorted({pair for chain in anchors.chains for pair in chain}):
-        at, there = found[-1] if found else (source.first - 1, target.first - 1)
-        if at < pair.upstream < source.until and there < pair.downstream < target.until:
-            found.append((pair.upstream, pair.downstream))
-    return tuple(found[:: -(-len(found) // MAX_SEGMENTS) or 1])

@@ -82,7 +82,7 @@ def _ranges(cell: Differing) -> dict[Side, OffsetRange | None]:
 
 def _block(ranges: Mapping[Side, OffsetRange | None], distances: Distances) -> Block:
     held = [distances.block(offsets, side) for side, offsets in ranges.items() if offsets is not None]
-    return Block(_spanned(*(one.source for one in held)), _spanned(*(one.target for one in held)))
+    return Block(spanned(*(one.source for one in held)), spanned(*(one.target for one in held)))
 
 
 def _holds(offsets: OffsetRange, offset: int) -> bool:
@@ -110,8 +110,8 @@ def _overlap(one: ReadAgain, other: ReadAgain) -> bool:
 def _joined(one: ReadAgain, other: ReadAgain) -> ReadAgain:
     return replace(
         one,
-        source=_spanned(one.source, other.source),
-        target=_spanned(one.target, other.target),
+        source=spanned(one.source, other.source),
+        target=spanned(one.target, other.target),
         cells=one.cells | other.cells,
         hashes=one.hashes | other.hashes,
         certain=one.certain or other.certain,
@@ -120,5 +120,6 @@ def _joined(one: ReadAgain, other: ReadAgain) -> ReadAgain:
     )
 
 
-def _spanned(*ranges: OffsetRange) -> OffsetRange:
+def spanned(*ranges: OffsetRange) -> OffsetRange:
+    """Return the smallest range that holds all of these."""
     return OffsetRange(min(one.first for one in ranges), max(one.until for one in ranges))

@@ -15,9 +15,10 @@ from checksum.plan_building import bytes_to_read
 from checksum.plan_document import plan_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from checksum.audit import Audit
+    from checksum.book_entries import Place, VerifiedTo
     from checksum.findings import Finding, ReadAgain
     from checksum.plan_shape import LeftOut, OffsetRange, Plan
     from checksum.verdicts import PartitionResult, Result
@@ -26,11 +27,18 @@ VERSION = 1
 MOST_FINDINGS = 10_000
 MOST_PARTITIONS = 100_000
 MOST_LEFT_OUT = 10_000
+MOST_TOPICS = 10_000
 
 
-def run_document(audit: Audit) -> dict[str, Any]:
-    """Return one flow's result."""
+def run_document(
+    audit: Audit, verified: Mapping[Place, VerifiedTo] | None = None, *, nothing_new: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return one flow's result; `verified` is where the next run begins, where that is kept.
+
+    `nothing_new` are the topics that were asked for and of which all was verified before.
+    """
     plan, found = audit.plan, audit.result
+    marks = verified or {}
     return {
         **plan_document(plan),
         "status": found.status,
@@ -44,8 +52,28 @@ def run_document(audit: Audit) -> dict[str, Any]:
             [_block(one, plan) for one in found.open_blocks[:MOST_FINDINGS]], found.open_blocks
         ),
         "partitions": _some(
-            [_partition(one) for one in found.partitions[:MOST_PARTITIONS]], found.partitions
+            [
+                _partition(one, marks.get((one.topic, one.partition)))
+                for one in found.partitions[:MOST_PARTITIONS]
+            ],
+            found.partitions,
         ),
+        "nothing_new": list(nothing_new[:MOST_TOPICS]),
+    }
+
+
+def of_run(
+    found: dict[str, Any], *, run: str, begun_ms: int, ended_ms: int, who: str, counts_only: bool
+) -> dict[str, Any]:
+    """Return what a run found with what it is itself: as it is told, and kept."""
+    return {
+        "version": VERSION,
+        "run": run,
+        "begun_at": time_text(begun_ms),
+        "ended_at": time_text(ended_ms),
+        "who": who,
+        "counts_only": counts_only,
+        **found,
     }
 
 
@@ -113,7 +141,7 @@ def _block(one: ReadAgain, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _partition(one: PartitionResult) -> dict[str, Any]:
+def _partition(one: PartitionResult, mark: VerifiedTo | None) -> dict[str, Any]:
     return {
         "topic": one.topic,
         "partition": one.partition,
@@ -123,6 +151,8 @@ def _partition(one: PartitionResult) -> dict[str, Any]:
         "verified": one.verified,
         "records": {verdict.value: count for verdict, count in sorted(one.records.items()) if count},
         "unverified": [{"offsets": _offsets(gone.source), "why": gone.why} for gone in one.unverified],
+        "verified_to": None if mark is None else {"source": mark.source_offset, "target": mark.target_offset},
+        "held": 0 if mark is None else mark.held,
     }
 
 

@@ -77,6 +77,24 @@ def without_expired(
     return left, tuple(unverified)
 
 
+def never_read(
+    plan: Plan, starts: Mapping[tuple[str, int], LogStarts], first_read: Mapping[tuple[str, int], int]
+) -> tuple[Unverified, ...]:
+    """Return the source offsets that retention took before they were read: two digests of nothing are alike.
+
+    `first_read` is the first record of each partition that the source's digest holds; one without a record
+    stands for nothing that was read. What was read before it went is compared like all else.
+    """
+    partitions = planned_partitions(plan)
+    found = []
+    for where, floor in sorted(_floors(plan, starts).items()):
+        source = partitions[where].partition.source
+        until = min(floor.source, first_read.get(where, source.until), source.until)
+        if until > source.first:
+            found.append(Unverified(*where, OffsetRange(source.first, until), floor.why))
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class _Floor:
     """From which offsets on both logs of a partition hold what is compared; `first` is the plan's."""

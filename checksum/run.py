@@ -31,8 +31,13 @@ if TYPE_CHECKING:
     from checksum.second_look import Pause
     from fleet.flow import Flow
 
+
 Silent = tuple[str, int, int, int]
 """Topic (the source's name), partition, first and until of offsets that held no record."""
+
+
+class SpoiledDigestError(UnavailableError):
+    """A digest lacks what its log holds: it has to be made anew, and another run may do so at once."""
 
 
 class Progressed(Protocol):
@@ -46,6 +51,16 @@ class Progressed(Protocol):
     @property
     def of_offsets(self) -> int:
         """Return how many there are in the plan."""
+        ...
+
+    @property
+    def partitions(self) -> int:
+        """Return how many partitions are covered."""
+        ...
+
+    @property
+    def of_partitions(self) -> int:
+        """Return how many there are in the plan on this side."""
         ...
 
     @property
@@ -107,7 +122,7 @@ async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterab
     """See that the topics of a side are those of the plan, and that what Spark found to be silent is so.
 
     Spark passes over what it cannot read without a word, and an empty stretch on both sides looks the same.
-    Raises UnavailableError where either is not so.
+    Raises UnavailableError where either is not so, SpoiledDigestError for the latter.
     """
     source = side is Side.SOURCE
     alias, isolation = (
@@ -122,7 +137,7 @@ async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterab
             found = await asyncio.to_thread(reader.pick, {place: (first, 1)})
             records = found[place].records
             if records and records[0].offset < until:
-                raise UnavailableError(
+                raise SpoiledDigestError(
                     f"cluster {alias}: Spark gave no record of {place[0]}-{partition} from {first} to"
                     f" {until - 1}, and there is one at {records[0].offset}; run again"
                 )
@@ -130,6 +145,13 @@ async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterab
 
 async def same_topics(plan: Plan, side: Side, admin: Admin) -> None:
     """Raise UnavailableError where a topic of a side is gone, or was made anew since the plan was made."""
+    changed = await changed_topic(plan, side, admin)
+    if changed is not None:
+        raise UnavailableError(changed)
+
+
+async def changed_topic(plan: Plan, side: Side, admin: Admin) -> str | None:
+    """Return what became of a topic of a side that is gone or was made anew; None where all are the same."""
     source = side is Side.SOURCE
     alias = plan.source if source else plan.target
     wanted = {
@@ -138,9 +160,10 @@ async def same_topics(plan: Plan, side: Side, admin: Admin) -> None:
     }
     for name, found in (await admin.describe_topics(wanted)).items():
         if found is None:
-            raise UnavailableError(f"cluster {alias}: {name} is not there any more; make the plan anew")
+            return f"cluster {alias}: {name} is not there any more; make the plan anew"
         if wanted[name] is not None and found.known_id not in {None, wanted[name]}:
-            raise UnavailableError(
+            return (
                 f"cluster {alias}: {name} was made anew since the plan was made (its id was {wanted[name]},"
                 f" and is {found.topic_id}); make the plan anew"
             )
+    return None

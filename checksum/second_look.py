@@ -1,12 +1,13 @@
 """Read again what two digests say differs, twice, and keep only what both looks saw.
 
 It blocks, and belongs on a thread. What is read is bounded: a block that is larger than MOST_OFFSETS, or
-comes when MOST_IN_ALL were read, stays as the digests tell it. After the last look it is asked where the logs
-begin: what retention took meanwhile is no difference.
+comes when MOST_IN_ALL were read, stays as the digests tell it, and what they name there is counted again.
+After the last look it is asked where the logs begin: what retention took meanwhile is no difference.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -15,21 +16,25 @@ from checksum.joining import after_reading, settled
 from checksum.latest_by_key import latest_differences
 from checksum.look_ups import LookUps
 from checksum.narrow import ReadBlock, differences
-from checksum.retention import LogStarts, Unverified, without_expired
+from checksum.reading_again import spanned
+from checksum.recount import Recount
+from checksum.retention import LogStarts, Unverified, never_read, without_expired
 from checksum.stretches import read_records
 from checksum.verdicts import confirmed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from checksum.anchor_reading import Reader
     from checksum.comparison import Comparison
     from checksum.findings import Finding, ReadAgain
     from checksum.joining import Known
-    from checksum.plan_shape import Plan
+    from checksum.narrow import ReadRecord
+    from checksum.plan_shape import OffsetRange, Plan
 
 MOST_OFFSETS = 250_000  # of one block and side: a record that was read takes half a kilobyte
 MOST_IN_ALL = 4_000_000  # offsets of both sides in one look
+NEAR = 10_000  # offsets between two blocks of a partition, which are read with them
 PAUSE_S = 5.0  # between the looks
 
 
@@ -64,12 +69,23 @@ def looked_twice(
     if first.findings:
         pause(PAUSE_S)
         second = _look(replace(comparison, known=known), readers)
-        found = replace(second, findings=tuple(confirmed(first.findings, second.findings)))
+        again = Recount(plan, readers.source, readers.target)
+        both = again.standing(confirmed(first.findings, second.findings))
+        found = replace(second, findings=tuple(both))
     # What retention took before is gone from the findings; asked of all that the digests told, it is told.
     starts = log_starts(plan, readers)
     _, unverified = without_expired(comparison.known, plan, starts)
     found, more = without_expired(found, plan, starts)
-    return found, _widest((*unverified, *more))
+    return found, _widest((*unverified, *more, *never_read(plan, starts, _first_read(comparison))))
+
+
+def _first_read(comparison: Comparison) -> dict[tuple[str, int], int]:
+    """Return the first record of each partition that the source's digest holds."""
+    found: dict[tuple[str, int], int] = {}
+    for key, row in comparison.source.items():
+        where = key.topic, key.partition
+        found[where] = min(found.get(where, row.first_offset), row.first_offset)
+    return found
 
 
 def log_starts(plan: Plan, readers: Readers) -> dict[tuple[str, int], LogStarts]:
@@ -87,14 +103,12 @@ def log_starts(plan: Plan, readers: Readers) -> dict[tuple[str, int], LogStarts]
 def _look(comparison: Comparison, readers: Readers) -> Known:
     plan, left = comparison.plan, MOST_IN_ALL
     read: list[ReadAgain] = []
-    findings: list[Finding] = []
     for block in comparison.to_read:
         size = block.source.span + block.target.span
-        if max(block.source.span, block.target.span) > MOST_OFFSETS or size > left:
-            continue
-        left -= size
-        read.append(block)
-        findings += _differences(block, plan, readers)
+        if max(block.source.span, block.target.span) <= MOST_OFFSETS and size <= left:
+            left -= size
+            read.append(block)
+    findings = [one for blocks in side_by_side(read) for one in _differences(blocks, plan, readers)]
     known = after_reading(comparison.known, read, findings, plan, comparison.source)
     answers = LookUps(plan, everything=readers.everything, committed=readers.committed)
     held = {id(one.finding): answers.held(one) for one in known.look_ups}
@@ -102,19 +116,78 @@ def _look(comparison: Comparison, readers: Readers) -> Known:
     return replace(known, findings=tuple(told), look_ups=())
 
 
-def _differences(block: ReadAgain, plan: Plan, readers: Readers) -> list[Finding]:
-    planned = planned_partitions(plan)[block.topic, block.partition]
-    topic = planned.topic
-    source, target = (
-        read_records(reader, (name, block.partition), offsets, topic=topic, plan=plan)
-        for reader, name, offsets in (
-            (readers.source, topic.topic, block.source),
-            (readers.target, topic.target_topic, block.target),
+def side_by_side(blocks: Iterable[ReadAgain]) -> list[list[ReadAgain]]:
+    """Return the blocks in groups that are read at once: of each partition those that are near each other.
+
+    To ask takes longer than to read what lies between two of these.
+    """
+    waiting = list(blocks)
+    found: list[list[ReadAgain]] = []
+    while waiting:
+        last: dict[tuple[str, int], ReadAgain] = {}
+        closed: set[tuple[str, int]] = set()
+        taken: list[ReadAgain] = []
+        rest: list[ReadAgain] = []
+        left = 2 * MOST_OFFSETS
+        for block in waiting:
+            where = block.topic, block.partition
+            gap = _gap(last[where], block) if where in last else 0
+            size = block.source.span + block.target.span + 2 * gap
+            if where in closed or gap > NEAR or (taken and size > left):
+                rest.append(block)
+                closed.add(where)
+                continue
+            taken.append(block)
+            last[where] = block
+            left -= size
+        found.append(taken)
+        waiting = rest
+    return found
+
+
+def _gap(one: ReadAgain, other: ReadAgain) -> int:
+    """Return how many offsets lie between two blocks of a partition, at most."""
+    source = max(other.source.first - one.source.until, one.source.first - other.source.until)
+    target = max(other.target.first - one.target.until, one.target.first - other.target.until)
+    return max(source, target, 0)
+
+
+def _differences(blocks: Sequence[ReadAgain], plan: Plan, readers: Readers) -> list[Finding]:
+    """Return what is wrong in these blocks; one stretch of a partition and side is read for all of its."""
+    partitions = planned_partitions(plan)
+    planned = [partitions[block.topic, block.partition] for block in blocks]
+    topics = {one.topic.topic: one.topic for one in planned}
+    names = {topic: one.target_topic for topic, one in topics.items()}
+    here: dict[tuple[str, int], OffsetRange] = {}
+    there: dict[tuple[str, int], OffsetRange] = {}
+    for block in blocks:
+        for place, held, wanted in (
+            ((block.topic, block.partition), block.source, here),
+            ((names[block.topic], block.partition), block.target, there),
+        ):
+            wanted[place] = spanned(held, wanted.get(place, held))
+    source = read_records(readers.source, here, topics, plan)
+    target = read_records(readers.target, there, {names[topic]: one for topic, one in topics.items()}, plan)
+    findings: list[Finding] = []
+    for block, one in zip(blocks, planned, strict=True):
+        originals = _within(source[block.topic, block.partition], block.source)
+        copies = _within(target[names[block.topic], block.partition], block.target)
+        findings += (
+            latest_differences(
+                block.topic, block.partition, originals, copies, timestamps=one.topic.timestamps
+            )
+            if one.topic.compacted
+            else differences(ReadBlock(block, one, plan.cells, plan.bucket_ms, originals, copies))
         )
+    return findings
+
+
+def _within(records: Sequence[ReadRecord], offsets: OffsetRange) -> Sequence[ReadRecord]:
+    first, until = (
+        bisect_left(records, offset, key=lambda record: record.seen.offset)
+        for offset in (offsets.first, offsets.until)
     )
-    if topic.compacted:
-        return latest_differences(block.topic, block.partition, source, target, timestamps=topic.timestamps)
-    return differences(ReadBlock(block, planned, plan.cells, plan.bucket_ms, source, target))
+    return records[first:until]
 
 
 def _widest(unverified: Iterable[Unverified]) -> tuple[Unverified, ...]:

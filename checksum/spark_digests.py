@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JError
+
 from checksum.cell_rows import Side
+from checksum.count_side import SideCount
 from checksum.digest import SideDigest
 from checksum.digest_coverage import Stamp
 from checksum.digest_files import DigestFolder
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from checksum.cell_rows import CellRow
+    from checksum.counting import CountProgress
     from checksum.digest import Progress
     from checksum.plan_shape import Plan
     from checksum.spark_settings import SparkSettings
@@ -65,6 +69,28 @@ class SparkDigests:
             pause=Event().wait,
         )
         yield from work.run(max_rate=self._reach.max_rate)
+
+    def count(self, plan: Plan, side: Side) -> Iterator[CountProgress]:
+        """Count a side by partition and bucket, and give the progress and the rows after each slice."""
+        work = SideCount(
+            self._spark,
+            plan,
+            side,
+            places=places_of(plan, side),
+            cluster=self._cluster(plan, side),
+            clock=self._clock,
+            pause=Event().wait,
+        )
+        yield from work.run(max_rate=self._reach.max_rate)
+
+    def stages(self) -> list[tuple[int, int, int]]:
+        """Return the stages that are on: number, tasks, tasks done; none where Java is gone."""
+        try:
+            tracker = self._spark.sparkContext.statusTracker()
+            found = [(number, tracker.getStageInfo(number)) for number in tracker.getActiveStageIds()]
+        except (Py4JError, OSError):
+            return []
+        return [(number, one.numTasks, one.numCompletedTasks) for number, one in found if one is not None]
 
     def cells(self, plan: Plan, side: Side, folder: str) -> list[CellRow]:
         """Return the rows of a whole digest."""

@@ -21,8 +21,17 @@ _BAKED_IN: Final = (
 )
 _INSTALL_JAVA: Final = "install Java 17 or 21 (on Debian: apt-get install openjdk-17-jre-headless)"
 
+_NAME_USER: Final = (
+    "Spark needs a user that has a name, and the number that this runs as has none: give it an entry in "
+    "/etc/passwd (under systemd's DynamicUser, install libnss-systemd)"
+)
+
 # What the launcher says, first match first: the regular expression and what it means.
 _LAUNCHING: Final = (
+    (
+        r"All masters are unresponsive",
+        "no Spark answers where --master says: see that it runs there, and that this machine reaches it",
+    ),
     (r"JAVA_HOME is not set", f"Spark needs Java and there is none here: {_INSTALL_JAVA}"),
     (
         r"(\S*/bin/java): (?:No such file|not found|cannot execute|Permission denied)",
@@ -37,6 +46,10 @@ _LAUNCHING: Final = (
         r"(?:Cannot allocate memory|insufficient memory|Could not reserve enough space)",
         "there is not enough memory to start Spark: give it less (spark.driver.memory) or this machine more",
     ),
+    (
+        r"basedir must be absolute: \?/|invalid null input: name",
+        _NAME_USER,
+    ),
     (r"Could not create the Java Virtual Machine", f"the Java at {{java}} does not start: {_INSTALL_JAVA}"),
 )
 _NOT_FETCHED: Final = (  # the most telling first
@@ -45,6 +58,28 @@ _NOT_FETCHED: Final = (  # the most telling first
     r"UnknownHostException: (\S+)",
     r"(Server access error)",
     r"(UNRESOLVED DEPENDENCIES)",
+)
+
+# What the folder of a digest makes Spark say; True is a mistake of who named it.
+_FOLDER: Final = (
+    (
+        r"No FileSystem for scheme|Class \S+FileSystem not found",
+        True,
+        "Spark lacks the jars for this kind of file system: put them into Spark's own folder of jars",
+    ),
+    (
+        "URISyntaxException|Wrong FS|UNSUPPORTED_FILE_SYSTEM|UnsupportedOperationException",
+        True,
+        "is no folder that Spark can write to and list; it takes /a/path, hdfs://host/path and the like",
+    ),
+    ("Parent path is not a directory", True, "is a file, or below one: name a folder"),
+    (
+        "Mkdirs failed to create|Access(?:Control|Denied)Exception|Permission denied|Read-only file system",
+        False,
+        "cannot be written: see that Spark's user may write there",
+    ),
+    (r"UnknownHostException: (\S+)", False, "cannot be reached: the name {0} is not known here"),
+    (r"ConnectException: (Call From [^;\n]*)", False, "cannot be reached: {0}"),
 )
 
 # What Kafka's Java clients and Spark's reader say.
@@ -82,7 +117,11 @@ _READING: Final = (
         True,
         "the digest's folder cannot be written: see that Spark's user may write there",
     ),
-    ("No space left on device", False, "the disk with Spark's scratch folder is full"),
+    (
+        "No space left on device",
+        False,
+        "a disk is full, that of the digest's folder or that of Spark's scratch files (TMPDIR)",
+    ),
     (
         "OutOfMemoryError",
         False,
@@ -104,8 +143,15 @@ _READING: Final = (
 def launch_failure(said: str, *, java: str, packages: str | None) -> MirrorwatchError:
     """Return the error for a Spark that did not start, from what its launcher wrote.
 
+    ConfigurationError is for a master that there cannot be, UnavailableError for all else.
+
     `java` is where Java was looked for, `packages` the connector's coordinates where it was to be fetched.
     """
+    found = re.search(r"Could not parse Master URL: '([^'\n]*)'", said)
+    if found is not None:
+        known = "local[*], local[4], spark://HOST:PORT, yarn and k8s://HOST:PORT are some that it does"
+        sentence = f"'{_clean(found[1])}' is no master that this Spark knows; {known}"
+        return ConfigurationError([Problem("the command line", "--master", sentence)])
     for expression, sentence in _LAUNCHING:
         found = re.search(expression, said)
         if found is not None:
@@ -124,6 +170,22 @@ def launch_failure(said: str, *, java: str, packages: str | None) -> Mirrorwatch
     return UnavailableError(f"Spark did not start; the last it said: {_last_line(said)}")
 
 
+def folder_failure(text: str, *, path: str) -> MirrorwatchError | None:
+    """Return the error for a digest's folder that cannot be used, None where `text` is not about a folder.
+
+    ConfigurationError is for what can be no folder, RefusedError and UnavailableError as elsewhere.
+    """
+    for expression, mistaken, sentence in _FOLDER:
+        found = re.search(expression, text)
+        if found is None:
+            continue
+        told = sentence.format(*map(_clean, found.groups()))
+        if mistaken:
+            return ConfigurationError([Problem(path, "", told)])
+        return RefusedError(f"{path} {told}") if "may write" in told else UnavailableError(f"{path} {told}")
+    return None
+
+
 def reading_failure(text: str, *, cluster: str, doing: str, secrets: Iterable[str] = ()) -> MirrorwatchError:
     """Return the error for a read from `cluster` that failed while `doing`, a noun phrase.
 
@@ -140,8 +202,7 @@ def reading_failure(text: str, *, cluster: str, doing: str, secrets: Iterable[st
         if re.search(expression, text):
             told = f"cluster {cluster}: {doing} failed: {sentence}"
             return RefusedError(told) if refused else UnavailableError(told)
-    cause = _without(_last_cause(text), secrets)
-    return UnavailableError(f"cluster {cluster}: {doing} failed: {_clean(cause)}")
+    return UnavailableError(f"cluster {cluster}: {doing} failed: {java_cause(_without(text, secrets))}")
 
 
 def _without(text: str, secrets: Iterable[str]) -> str:
@@ -151,13 +212,17 @@ def _without(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def _last_cause(text: str) -> str:
+def java_cause(text: str) -> str:
     """Return the innermost cause's line: the ones around it say only that something failed."""
     causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
+    thrown = re.search(r"^: (.*)$", text, re.MULTILINE)  # as Py4J shows what Java threw
     if causes:
-        return str(causes[-1])
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    return lines[-1] if lines else "it gave no reason"
+        return _clean(causes[-1])
+    if thrown is not None:
+        return _clean(thrown[1])
+    skipped = ("at ", "...")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(skipped)]
+    return _clean(lines[-1]) if lines else "it gave no reason"
 
 
 def _last_line(said: str) -> str:

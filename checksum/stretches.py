@@ -14,7 +14,7 @@ from checksum.record_hash import Content
 from checksum.record_hashes import record_hashes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from checksum.anchor_reading import Place, Reader
     from checksum.plan_shape import OffsetRange, Plan, TopicPlan
@@ -25,21 +25,31 @@ CHUNK_RECORDS = 10_000
 
 def chunks(reader: Reader, place: Place, offsets: OffsetRange) -> Iterator[list[PickedRecord]]:
     """Give the records of a stretch in order, some at a time; what the log has lost of it is passed over."""
-    at = offsets.first
-    while at < offsets.until:
-        found = reader.pick({place: (at, min(CHUNK_RECORDS, offsets.until - at))})[place]
-        if found.lost:
-            start = reader.starts([place])[place]
-            if start <= at:  # it lies behind the log's end
-                return
-            at = start
-            continue
-        within = [record for record in found.records if record.offset < offsets.until]
-        if within:
-            yield within
-        if found.ended or len(within) < len(found.records) or not found.records:
-            return
-        at = found.records[-1].offset + 1
+    return (some for _, some in chunks_of_several(reader, {place: offsets}))
+
+
+def chunks_of_several(
+    reader: Reader, wanted: Mapping[Place, OffsetRange]
+) -> Iterator[tuple[Place, list[PickedRecord]]]:
+    """Give the records of a stretch of each place, some of one place at a time: at once it takes less."""
+    at = {place: offsets.first for place, offsets in wanted.items() if offsets.span > 0}
+    while at:
+        asked = {
+            place: (first, min(CHUNK_RECORDS, wanted[place].until - first)) for place, first in at.items()
+        }
+        found = reader.pick(asked)
+        lost = [place for place in asked if found[place].lost]
+        # Where the log begins behind what is asked for it is read from there; else it ends before.
+        starts = reader.starts(lost) if lost else {}
+        following = {place: start for place, start in starts.items() if start > at[place]}
+        for place in asked:
+            picked, until = found[place], wanted[place].until
+            within = [record for record in picked.records if record.offset < until]
+            if within:
+                yield place, within
+                if len(within) == len(picked.records) and not picked.ended:
+                    following[place] = within[-1].offset + 1
+        at = {place: first for place, first in following.items() if first < wanted[place].until}
 
 
 def hashes(records: Sequence[PickedRecord], topic: TopicPlan, plan: Plan) -> list[int]:
@@ -53,21 +63,27 @@ def hashes(records: Sequence[PickedRecord], topic: TopicPlan, plan: Plan) -> lis
 
 
 def read_records(
-    reader: Reader, place: Place, offsets: OffsetRange, *, topic: TopicPlan, plan: Plan
-) -> list[ReadRecord]:
-    """Return all records of a stretch with their hashes; `place` is as the reader's cluster names it."""
-    return [
-        ReadRecord(
-            one,
-            seen_record(
-                record.offset,
-                record.timestamp_ms,
-                record.key,
-                record.value,
-                record.headers if topic.headers else (),
-                excluded=plan.excluded_headers,
-            ),
-        )
-        for some in chunks(reader, place, offsets)
-        for one, record in zip(hashes(some, topic, plan), some, strict=True)
-    ]
+    reader: Reader, wanted: Mapping[Place, OffsetRange], topics: Mapping[str, TopicPlan], plan: Plan
+) -> dict[Place, list[ReadRecord]]:
+    """Return all records of a stretch of each place with their hashes.
+
+    Places are as the reader's cluster names them, and so are the topics.
+    """
+    read: dict[Place, list[ReadRecord]] = {place: [] for place in wanted}
+    for place, some in chunks_of_several(reader, wanted):
+        topic = topics[place[0]]
+        read[place] += [
+            ReadRecord(
+                one,
+                seen_record(
+                    record.offset,
+                    record.timestamp_ms,
+                    record.key,
+                    record.value,
+                    record.headers if topic.headers else (),
+                    excluded=plan.excluded_headers,
+                ),
+            )
+            for one, record in zip(hashes(some, topic, plan), some, strict=True)
+        ]
+    return read

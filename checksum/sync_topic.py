@@ -65,8 +65,9 @@ def read_sync_topic(
     clock: Clock,
     wanted: Callable[[str], bool],
     longest_s: float = LONGEST_S,
+    since: int = 0,
 ) -> SyncPairs:
-    """Return all pairs that the topic of offset syncs holds, of the topics that are `wanted`.
+    """Return all pairs that the topic of offset syncs holds from offset `since` on, of what is `wanted`.
 
     Raises RefusedError where it may not be read, and UnavailableError where it could not be read to its end
     in `longest_s` seconds.
@@ -79,8 +80,10 @@ def read_sync_topic(
     try:
         while True:
             batch = bulk.take(wait_s=_WAIT_S)
-            for key, value, at_ms in zip(batch.keys, batch.values, batch.times_ms, strict=True):
-                found.take(key, value, at_ms)
+            records = zip(batch.offsets, batch.keys, batch.values, batch.times_ms, strict=True)
+            for offset, key, value, at_ms in records:
+                if offset >= since:
+                    found.take(key, value, at_ms)
             if batch.refused is not None:
                 raise batch.refused
             if batch.ends:

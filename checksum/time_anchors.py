@@ -2,7 +2,8 @@
 
 An end is looked for where no sync of a partition is known: the target's last records on the source. A
 beginning is looked for wherever the last run left none: a mirror's topic of syncs is compacted, so that what
-it holds is mostly ends. There it is the first records of each log on the other side.
+it holds is mostly ends. There it is the first records of each log on the other side. Inside of a range pairs
+are looked for where the known ones stand far apart, so that less has to be read again for what differs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from checksum.alignment import SEARCHED, WINDOW, aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from checksum.anchor_reading import Place, Side
     from checksum.anchor_records import SeenRecord
@@ -54,6 +55,19 @@ async def find_beginnings(logs: Mapping[Place, Logs], *, source: Side, target: S
         for place, (pair, _) in row.items():
             found[place] = min(pair, found.get(place, pair))
     return found
+
+
+async def find_inside(
+    wanted: Mapping[Place, Sequence[int]], *, source: Side, target: Side
+) -> dict[Place, tuple[Pair, ...]]:
+    """Return for each partition a pair at or behind each of these source offsets, where one is clear."""
+    found: dict[Place, list[Pair]] = {place: [] for place in wanted}
+    for turn in range(max(map(len, wanted.values()), default=0)):
+        asked = {place: (at[turn], WINDOW) for place, at in wanted.items() if turn < len(at)}
+        windows = await asyncio.to_thread(source.windows, asked)
+        for place, (pair, _) in (await _look(windows, target, at_source=True)).items():
+            found[place].append(pair)
+    return {place: tuple(pairs) for place, pairs in found.items()}
 
 
 async def _look(windows: Windows, other: Side, *, at_source: bool) -> dict[Place, tuple[Pair, Pair]]:

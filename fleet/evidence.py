@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fleet.checksum_evidence import ChecksumEvidence
     from fleet.vocabulary import Cause, Evidence, Verdict
 
 
@@ -195,3 +196,4 @@ class FlowEvidence:
     tasks: tuple[TaskEvidence, ...] = ()  # empty where the mirror's own record of them cannot be read
     heartbeats_s: tuple[float, ...] = ()  # since the last lots of the mirror's own came at most, newest first
     lag: LagEvidence | None = None  # None where offsets are not watched
+    checksum: ChecksumEvidence | None = None  # None where no run has ended yet

@@ -1,24 +1,27 @@
 """The one function that decides how a flow is and why, from evidence alone.
 
-Rules (rules_joined: of canary and offsets together) are tried worst first; the first that holds gives the
-verdict. Loss, change and repetition hold for HOLD_S after their last evidence. What we know of a fault never
-comes in: only what was seen.
+Rules (rules_joined: of canary, offsets and audits together) are tried worst first; the first that holds gives
+the verdict. Loss, change and repetition hold for HOLD_S after their last evidence, and where an audit found
+them for rules_checksum.HOLD_FOUND_S. What we know of a fault never comes in: only what was seen.
 
 While one stall goes on, a cause that was shown is kept for HOLD_CAUSE_S where the evidence shows none any
 more: at its end partitions come back one by one, and for a moment nothing tells a mirror from one of its
 tasks.
 
 Beside what holds on findings of a while ago stands how the flow is right now, where that is not well: a
-stall has to be seen while a loss of ten minutes ago is still told.
+stall has to be seen while a loss of ten minutes ago is still told. Beside what audits alone have found stands
+whatever else the flow is: a night's finding hides nothing of the day after.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState
 from fleet.judgement_words import Judgement, ended
 from fleet.quantity import duration_text
+from fleet.rules_checksum import part_sentence
 from fleet.rules_joined import altered, healthy, late, losing, repeating, stalled, unknown
 from fleet.rules_quiet import arriving
 from fleet.vocabulary import Also, Cause, FlowVerdict, Verdict
@@ -26,6 +29,7 @@ from fleet.vocabulary import Also, Cause, FlowVerdict, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.checksum_evidence import ChecksumEvidence
     from fleet.evidence import Calm, FlowEvidence, LagEvidence
 
 HOLD_CAUSE_S = 10.0
@@ -58,6 +62,12 @@ def beside(flow: FlowEvidence, worst: Judgement, *, now_at: float) -> Judgement 
     """
     if not worst.ended:
         return None
+    if flow.checksum is not None:
+        unaudited = replace(flow, checksum=None)
+        rest = judge(unaudited, now_at=now_at)
+        if rest.verdict is not worst.verdict:
+            now = beside(unaudited, rest, now_at=now_at)
+            return now or (rest if rest.verdict is not Verdict.HEALTHY else None)
     rules = (repeating,) if flow.canary.state is CanaryState.LATCHED else (stalled, late, unknown)
     return next((found for rule in rules if (found := rule(flow, now_at)) is not None), None)
 
@@ -66,26 +76,37 @@ def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> 
     """Judge a flow and keep since when it has had the verdict that it has."""
     judgement = judge(flow, now_at=now_at)
     also = beside(flow, judgement, now_at=now_at)
-    return _following(
-        before, flow.flow, judgement, _parts(_canary_sentence(flow), flow.lag), now_at, also=also
-    )
+    parts = _parts(_canary_sentence(flow), flow.lag, flow.checksum, now_at)
+    return _following(before, flow.flow, judgement, parts, now_at, also=also)
 
 
 def follow_calm(
-    before: FlowVerdict | None, calm: Calm, *, now_at: float, lag: LagEvidence | None = None
+    before: FlowVerdict | None,
+    calm: Calm,
+    *,
+    now_at: float,
+    lag: LagEvidence | None = None,
+    checksum: ChecksumEvidence | None = None,
 ) -> FlowVerdict:
     """Return what `follow` would come to with all the evidence of a flow that is plainly well.
 
-    So it is only where its offsets are quiet as well (`rules_offsets.is_quiet`).
+    So it is only where its offsets and audits are quiet as well (`is_quiet` of their rules).
     """
     sentence = arriving(calm.flow, calm.threshold_s, calm.latency_s)
     judgement = Judgement(Verdict.HEALTHY, None, sentence)
-    parts = _parts(_delivering(calm.partitions, calm.partitions), lag)
+    parts = _parts(_delivering(calm.partitions, calm.partitions), lag, checksum, now_at)
     return _following(before, calm.flow, judgement, parts, now_at)
 
 
-def _parts(canary: str, lag: LagEvidence | None) -> tuple[tuple[str, str], ...]:
-    return (("canary", canary),) if lag is None else (("canary", canary), ("lag", ended(lag.sentence)))
+def _parts(
+    canary: str, lag: LagEvidence | None, checksum: ChecksumEvidence | None, now_at: float
+) -> tuple[tuple[str, str], ...]:
+    parts = [("canary", canary)]
+    if lag is not None:
+        parts.append(("lag", ended(lag.sentence)))
+    if checksum is not None:
+        parts.append(("checksum", part_sentence(checksum, now_at)))
+    return tuple(parts)
 
 
 def _following(

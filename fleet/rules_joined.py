@@ -1,15 +1,22 @@
-"""Each rule with both its kinds of evidence: what the canary sees, and what offsets show.
+"""Each rule with all its kinds of evidence: what the canary sees, what offsets show, what audits have found.
 
-Where both hold, the verdict is one, with both sentences and both rows. Its cause is the canary's, which is
-timed by us at both ends, except where offsets know more: why the canary's own topic lost records, which task
-has failed, what it waits for.
+Where several hold, the verdict is one, with the sentences and the rows of each. Its cause is the canary's,
+which is timed by us at both ends, except where offsets know more: why the canary's own topic lost records,
+which task has failed, what it waits for. An audit's cause counts where the others have none.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet import rules_content, rules_delay, rules_offset_findings, rules_offsets, rules_quiet
+from fleet import (
+    rules_checksum,
+    rules_content,
+    rules_delay,
+    rules_offset_findings,
+    rules_offsets,
+    rules_quiet,
+)
 from fleet.evidence import CanaryState
 from fleet.judgement_words import ended, joined
 from fleet.vocabulary import Cause, Verdict
@@ -26,18 +33,16 @@ def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while probes or other records are lost for good, or stand where they do not belong."""
     canary = rules_content.losing(flow, now_at)
     offsets = rules_offset_findings.found(flow, now_at, Verdict.LOSING)
-    if canary is None or offsets is None:
-        return canary or offsets
-    explained = canary.cause is Cause.FILTERED
+    explained = canary is not None and canary.cause is Cause.FILTERED
     cause = rules_offset_findings.of_canary_topic(flow, now_at, Verdict.LOSING) if explained else None
-    return joined(canary, offsets, cause=cause)
+    return _audited(flow, now_at, Verdict.LOSING, _both(canary, offsets, cause=cause))
 
 
 def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while copies differ from what was sent, or are stamped anew."""
     canary = rules_content.altered(flow, now_at)
     offsets = rules_offset_findings.found(flow, now_at, Verdict.ALTERED)
-    return joined(canary, offsets) if canary is not None and offsets is not None else canary or offsets
+    return _audited(flow, now_at, Verdict.ALTERED, _both(canary, offsets))
 
 
 def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -54,13 +59,12 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while copies come back to the source, or come more than once, or the mirror went back."""
     canary = rules_content.repeating(flow, now_at)
     offsets = rules_offset_findings.found(flow, now_at, Verdict.REPEATING)
-    return joined(canary, offsets) if canary is not None and offsets is not None else canary or offsets
+    return _audited(flow, now_at, Verdict.REPEATING, _both(canary, offsets))
 
 
 def late(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold while probes arrive past their threshold, or a partition falls behind by offsets."""
-    canary, offsets = rules_delay.late(flow, now_at), rules_offsets.behind(flow, now_at)
-    return joined(canary, offsets) if canary is not None and offsets is not None else canary or offsets
+    return _both(rules_delay.late(flow, now_at), rules_offsets.behind(flow, now_at))
 
 
 def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
@@ -77,3 +81,19 @@ def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
 def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold always: it is the last rule."""
     return rules_offsets.well_without_canary(flow) or rules_quiet.healthy(flow, now_at)
+
+
+def _both(
+    canary: Judgement | None, offsets: Judgement | None, *, cause: Cause | None = None
+) -> Judgement | None:
+    if canary is None or offsets is None:
+        return canary or offsets
+    return joined(canary, offsets, cause=cause)
+
+
+def _audited(flow: FlowEvidence, now_at: float, verdict: Verdict, seen: Judgement | None) -> Judgement | None:
+    """Return what was seen together with what audits have found of the same verdict."""
+    audits = rules_checksum.found(flow, now_at, verdict)
+    if seen is None or audits is None:
+        return seen or audits
+    return joined(seen, audits, cause=audits.cause if seen.cause is Cause.UNEXPLAINED else None)

@@ -11,6 +11,7 @@ A metric has one set of labels. What tells about a flow carries `flow`, `source_
 from __future__ import annotations
 
 from fleet.replication import PolicyKind
+from fleet.series_checksum import CHECKSUM_CATALOGUE
 from fleet.series_kinds import PREFIX, Group, Kind, Label, Series, Unit
 from fleet.series_labels import CLUSTER_LABEL, FLOW_LABELS, PARTITION_LABEL, SIDE_LABEL, SIDES
 from fleet.series_lag import LAG_CATALOGUE
@@ -325,5 +326,9 @@ CANARY_IN_FLIGHT = Series(
     labels=FLOW_LABELS,
 )
 
-CATALOGUE = (*(bound for bound in tuple(vars().values()) if isinstance(bound, Series)), *LAG_CATALOGUE)
-"""Every series, in the order in which they are written above and then in `series_lag.py`."""
+CATALOGUE = (
+    *(bound for bound in tuple(vars().values()) if isinstance(bound, Series)),
+    *LAG_CATALOGUE,
+    *CHECKSUM_CATALOGUE,
+)
+"""Every series, in the order in which they are written above, in `series_lag.py` and `series_checksum.py`."""

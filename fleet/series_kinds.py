@@ -43,6 +43,7 @@ class Group(StrEnum):
     CANARY = "Canary"
     GROUPS = "Consumer groups"
     REPLICATION = "Replication, from offsets"
+    CHECKSUM = "Checksum"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup
+from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, conclude_refusals_with
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
 if TYPE_CHECKING:
@@ -22,6 +24,16 @@ _JSON = click.option(
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what was found to this file as well.",
+)
+_PAGE = click.option(
+    "--page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what was found to this file as a web page of its own.",
+)
+_TELL = click.option(
+    "--tell",
+    metavar="URL",
+    help="Tell the service at URL what was found, with the token in MIRRORWATCH_TOKEN.",
 )
 _MASTER = click.option(
     "--master", default="local[*]", show_default=True, help="Where Spark runs, as spark-submit takes it."
@@ -108,10 +120,18 @@ def plan(
 @_MASTER
 @click.option(
     "--folder",
-    help="Where digests are kept, on any file system that Spark knows; without it they are not. Needed where"
-    " Spark runs on other machines.",
+    help="Where digests are kept, on any file system that Spark knows; without it beside the store, until the"
+    " run has finished. Needed where Spark runs on other machines.",
+)
+@click.option(
+    "--counts-only",
+    is_flag=True,
+    help="Compare how many records each side holds in each bucket of time, and nothing of what they hold.",
 )
 @_JSON
+@_PAGE
+@_TELL
+@click.option("--print-submit", is_flag=True, help="Print the spark-submit line that does this, and end.")
 @logging_options(QUIET)
 @click.pass_context
 def run(
@@ -124,17 +144,27 @@ def run(
     everything: bool,
     master: str,
     folder: str | None,
+    counts_only: bool,
     json_file: Path | None,
+    page: Path | None,
+    tell: str | None,
+    print_submit: bool,
     **_log: str,
 ) -> int:
     """Read both sides, compare them, look twice at what differs, and say what became of every record."""
+    if print_submit:
+        from mirrorwatch.checksum_submit import print_submit_line  # noqa: PLC0415 - see the module's docstring
+
+        return print_submit_line(context, master)
+    from mirrorwatch.checksum_counts import count_all  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_run import run_all  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config)
+    desk = _desk(context, config, page=page, tell=tell)
     chosen = desk.chosen(flows, topics, everything=everything)
-    with spark_for(desk, master=master, folder=folder) as spark:
-        return run_all(desk, chosen, spark=spark, json_file=json_file)
+    with spark_for(desk, master=master, folder=folder, keeps=not counts_only) as spark:
+        work = count_all if counts_only else run_all
+        return work(desk, chosen, spark=spark, json_file=json_file)
 
 
 @checksum.command("digest", cls=ExplainingCommand, short_help="Read one side by a plan.")
@@ -174,6 +204,8 @@ def digest(
 @click.option("--target", required=True, help="The folder of the target's digest.")
 @_MASTER
 @_JSON
+@_PAGE
+@_TELL
 @logging_options(QUIET)
 @click.pass_context
 def compare(
@@ -186,20 +218,33 @@ def compare(
     target: str,
     master: str,
     json_file: Path | None,
+    page: Path | None,
+    tell: str | None,
     **_log: str,
 ) -> int:
     """Compare two digests of one plan; what differs is looked at once more on both clusters."""
     from mirrorwatch.checksum_sites import compare_digests  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
-    desk = _desk(context, config)
+    desk = _desk(context, config, page=page, tell=tell)
     with spark_for(desk, master=master, folder=source) as spark:
         return compare_digests(desk, plan_file, source, target, spark=spark, json_file=json_file)
 
 
-def _desk(context: click.Context, path: Path) -> Desk:
+def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell: str | None = None) -> Desk:
     from mirrorwatch.checksum_desk import make_desk  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksum_outlets import outlets  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksum_progress import shows_in  # noqa: PLC0415 - see the module's docstring
 
     found = read_config(context, path)
+    conclude_refusals_with(context, "No checksum was made")
     log_if_asked(context)
-    return make_desk(found, make_console())
+    console = make_console()
+    desk = make_desk(found, console)
+    # Logs go to the same terminal, where they would tear bars apart.
+    quiet = context.params["log_level"] == QUIET
+    return replace(
+        desk,
+        shows=shows_in(console, desk.clock) if quiet else None,
+        outlets=outlets(page, tell, os.environ),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,12 @@ from checksum.connections import Wire
 from checksum.plan_building import PlanRules
 from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.check_sheet import Sheet
+from mirrorwatch.checksum_progress import Lines
 from runtime.clock import SystemClock
 from runtime.logs import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
     from checksum.plan_shape import Plan
     from checksum.second_look import Pause
     from fleet.flow import Flow
+    from mirrorwatch.checksum_progress import Shows
     from mirrorwatch.configuration import Configuration
     from runtime.clock import Clock
+
+    Outlet = Callable[["Desk", dict[str, Any]], int]
 
 FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 _WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
@@ -43,7 +48,11 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a command works with; `pause` waits between two looks."""
+    """What a command works with; `pause` waits between two looks.
+
+    `shows` shows how far a reading is, None: in lines. `outlets` take what a run found once it is written,
+    and give the exit status that follows from how that went.
+    """
 
     config: Configuration
     settings: ChecksumConfig
@@ -51,6 +60,13 @@ class Desk:
     connects: Connects
     clock: Clock
     pause: Pause
+    shows: Shows | None = None
+    outlets: tuple[Outlet, ...] = ()
+
+    @property
+    def shown(self) -> Shows:
+        """Return what shows how far a reading is."""
+        return self.shows or Lines(self.sheet, self.clock)
 
     @property
     def rules(self) -> PlanRules:
@@ -127,20 +143,39 @@ def worst(statuses: Iterable[int]) -> int:
     return next((status for status in _WORST_FIRST if status in found), FINE)
 
 
-def check_writable(path: Path | None) -> None:
-    """Raise ConfigurationError where a file's folder is not there, before hours of work."""
-    if path is not None and not path.parent.is_dir():
-        raise wrong("--json", f"there is no folder {path.parent}: make it, or write elsewhere")
+def check_writable(path: Path | None, option: str = "--json") -> None:
+    """Raise ConfigurationError where a file's folder is not there or takes no files, before hours of work."""
+    if path is None or (path.exists() and not path.is_file()):  # a device or a pipe needs no folder
+        return
+    if not path.parent.is_dir():
+        raise wrong(option, f"there is no folder {path.parent}: make it, or write elsewhere")
+    if not os.access(path.parent, os.W_OK):
+        raise wrong(option, f"nothing can be written to the folder {path.parent}: write elsewhere")
+
+
+def check_master(master: str, folder: str | None) -> None:
+    """Raise ConfigurationError where Spark's machines would have no folder to write digests to."""
+    if folder is None and not master.startswith("local"):
+        raise wrong(
+            "--folder", f"is missing: name a folder that Spark's machines at {master[:60]} can write to"
+        )
 
 
 def write_json(desk: Desk, path: Path | None, document: dict[str, Any], status: int) -> int:
-    """Write a document, and return the exit status: a finding stays one, also where this fails."""
-    if path is None:
-        return status
+    """Write a document, hand it to the outlets, and return the exit status: a finding stays one."""
+    statuses = [status]
+    if path is not None:
+        statuses.append(write_text(desk, path, json.dumps(document, indent=2) + "\n"))
+    statuses += [outlet(desk, document) for outlet in desk.outlets]
+    return worst(statuses)
+
+
+def write_text(desk: Desk, path: Path, text: str) -> int:
+    """Write a file, and return the exit status that follows."""
     try:
-        path.write_text(json.dumps(document, indent=2) + "\n", encoding="ascii")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         desk.sheet.say(f"{path} could not be written: {reason}. What was found stands above.", indent=0)
-        return worst([status, UNAVAILABLE])
-    return status
+        return UNAVAILABLE
+    return FINE

@@ -6,43 +6,61 @@ A plan is made for each flow that is named; where one flow's clusters do not ans
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from checksum.cell_rows import Side
 from checksum.plan_building import bytes_to_read, refuse_beyond
 from checksum.plan_document import plan_id
 from checksum.plan_file import write_plan
+from checksum.plan_holding import basis, outdated
 from checksum.plan_words import plan_lines
 from checksum.planning import patterns_by_flow, plan_flow
 from checksum.result_document import VERSION, plan_document
+from checksum.run import changed_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksum_desk import UNAVAILABLE, check_writable, worst, write_json, wrong
+from mirrorwatch.checksum_state import state_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Chosen, Desk
+    from mirrorwatch.checksum_state import Run
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A flow with its plan, or with the reason for which there is none."""
+    """A flow with its plan, or with the reason for which there is none.
+
+    `run` is what was begun for it, `asked` what its plan answers; `resumed`: another run did not finish it.
+    """
 
     flow: Flow
     plan: Plan | None
     failure: MirrorwatchError | None = None
+    run: Run | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    resumed: bool = False
+    nothing_new: tuple[str, ...] = ()  # topics
 
 
 def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path | None) -> int:
     """Plan each flow, print the plans, and return the exit status."""
     check_writable(json_file)
+    check_writable(out, "--out")
     if out is not None and len(chosen.flows) > 1:
         raise wrong("--out", "takes one plan, and there are several flows: name one with --flow")
     statuses, documents = [], []
-    for planned in asyncio.run(plans_of(desk, chosen)):
+    with state_for(desk, only_if_there=True) as state:
+        if state.why_none:
+            desk.sheet.say(f"{state.why_none}: what was verified before is not known.", indent=0)
+        plans = asyncio.run(plans_of(desk, chosen, begin=state.look))
+    for planned in plans:
         plan = planned.plan
         if plan is None:
             statuses.append(UNAVAILABLE)
@@ -59,8 +77,10 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
     return write_json(desk, json_file, {"version": VERSION, "status": status, "plans": documents}, status)
 
 
-async def plans_of(desk: Desk, chosen: Chosen) -> list[Planned]:
-    """Return the plan of each flow.
+async def plans_of(
+    desk: Desk, chosen: Chosen, *, begin: Callable[[Flow], Run] | None = None
+) -> list[Planned]:
+    """Return the plan of each flow; `begin` begins its run, which may know of a plan that was not finished.
 
     Raises ConfigurationError for topics that cannot be compared; with one flow alone, whatever its clusters
     have to say.
@@ -72,22 +92,13 @@ async def plans_of(desk: Desk, chosen: Chosen) -> list[Planned]:
         if wanted is not None and not wanted and len(chosen.flows) > 1:
             continue  # what is named is of other flows
         try:
-            plan = await plan_flow(
-                flow,
-                desk.connects,
-                patterns=wanted,
-                rules=desk.rules,
-                equal_offsets=desk.equal_offsets(flow),
-                clock=desk.clock,
-            )
+            found.append(await _begun(desk, flow, wanted, begin))
         except ConfigurationError:
             raise
         except MirrorwatchError as error:
             if len(chosen.flows) == 1:
                 raise
             found.append(Planned(flow, None, error))
-        else:
-            found.append(Planned(flow, plan))
     return found
 
 
@@ -104,6 +115,65 @@ def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> di
     desk.sheet.heading(f"{flow.name}: nothing was compared")
     desk.sheet.say(str(failure))
     return {"flow": flow.name, "status": UNAVAILABLE, "failure": desk.sheet.clean(str(failure))}
+
+
+async def _begun(
+    desk: Desk, flow: Flow, patterns: Sequence[str] | None, begin: Callable[[Flow], Run] | None
+) -> Planned:
+    if begin is None:
+        return await _planned(desk, flow, patterns, None)
+    run = begin(flow)
+    try:
+        return await _planned(desk, flow, patterns, run)
+    except BaseException:
+        run.give_up()
+        raise
+
+
+async def _planned(desk: Desk, flow: Flow, patterns: Sequence[str] | None, run: Run | None) -> Planned:
+    equal_offsets = desk.equal_offsets(flow)
+    asked = {
+        "flow": flow.name,
+        "topics": None if patterns is None else sorted(patterns),
+        "equal_offsets": equal_offsets,
+    }
+    if run is not None:
+        kept = await _kept(desk, flow, asked, run)
+        if kept is not None:
+            return Planned(flow, kept, run=run, asked=asked, resumed=True)
+    made = await plan_flow(
+        flow,
+        desk.connects,
+        patterns=patterns,
+        rules=desk.rules,
+        equal_offsets=equal_offsets,
+        clock=desk.clock,
+        before=run.before if run is not None else None,
+    )
+    return Planned(flow, made.plan, run=run, asked=asked, nothing_new=made.nothing_new)
+
+
+async def _kept(desk: Desk, flow: Flow, asked: Mapping[str, Any], run: Run) -> Plan | None:
+    """Return the plan for the same question that another run did not finish, if it still holds.
+
+    Those that do not are taken away with their digests.
+    """
+    found: Plan | None = None
+    if run.plans is None:
+        return None
+    for plan, based_on in run.plans.kept(flow.name, asked):
+        holds = not outdated(plan, flow, desk.rules) and based_on == basis(plan, run.before.verified)
+        if found is None and holds and not any([await _changed(desk, plan, side) for side in Side]):
+            found = plan
+        else:
+            run.plans.forget(plan)
+    return found
+
+
+async def _changed(desk: Desk, plan: Plan, side: Side) -> str | None:
+    async with AsyncExitStack() as stack:
+        alias = plan.source if side is Side.SOURCE else plan.target
+        return await changed_topic(plan, side, await desk.connects.admin(alias, stack))
 
 
 async def _patterns(desk: Desk, chosen: Chosen) -> Mapping[str, list[str] | None]:

@@ -1,8 +1,9 @@
-"""What `checksum run` and `compare` print: a table of partitions, findings, and what was not verified."""
+"""What `checksum run` and `compare` print: findings, what was not verified, a table of topics at the end."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from checksum.causes import cause_of
@@ -30,26 +31,26 @@ def print_result(desk: Desk, audit: Audit) -> None:
     """Write what became of a flow's records."""
     found, plan = audit.result, audit.plan
     desk.sheet.heading(f"{plan.flow}: {summary(found)} (plan {plan_id(plan)[:12]})")
-    if found.partitions:
-        _print_table(desk, found)
     _print_findings(desk, audit, "Findings", found.findings)
     _print_findings(desk, audit, "Expected under at-least-once, no finding", found.told)
     if found.open_blocks:
         desk.sheet.heading("Not told apart")
         for block in found.open_blocks[:FIRST]:
             desk.sheet.say(open_block_text(block, plan), hang=4)
-        _print_rest(desk, found.open_blocks)
+        print_rest(desk, found.open_blocks)
     gone = [one for part in found.partitions for one in part.unverified]
     if gone or found.left_out:
         desk.sheet.heading("Not verified")
         for one in gone[:FIRST]:
             where = f"{one.topic} [{one.partition}] {one.source.first} to {one.source.until - 1}"
             desk.sheet.say(f"{where}: {one.why}", hang=4)
-        _print_rest(desk, gone)
+        print_rest(desk, gone)
         for left in found.left_out[:FIRST]:
             where = left.topic if left.partition is None else f"{left.topic} [{left.partition}]"
             desk.sheet.say(f"{where}: {counted(left.records, 'record')}: {left.why}", hang=4)
-        _print_rest(desk, found.left_out)
+        print_rest(desk, found.left_out)
+    if found.partitions:
+        _print_table(desk, found)
 
 
 def summary(found: Result) -> str:
@@ -83,28 +84,43 @@ def conclude_all(desk: Desk, status: int) -> None:
 
 
 def _print_table(desk: Desk, found: Result) -> None:
-    """Write a row for each topic; verdicts that no record has get no column."""
+    """Write a row for each topic, what has something to tell first; only verdicts that there are."""
     by_topic: dict[str, list[PartitionResult]] = defaultdict(list)
+    left_out: Counter[str] = Counter()
     for one in found.partitions:
         by_topic[one.topic].append(one)
+    for left in found.left_out:
+        left_out[left.topic] += left.records
     counts = records_by_verdict(found)
     shown = [verdict for verdict in RecordVerdict if counts[verdict] or verdict in _ALWAYS]
     rows = []
-    for topic, parts in by_topic.items():
-        verified, offsets = sum(one.verified for one in parts), sum(one.offsets for one in parts)
-        rows.append(
-            [
-                topic,
-                f"{len(parts):,}",
-                f"{sum(one.source_records for one in parts):,}",
-                f"{sum(one.target_records for one in parts):,}",
-                *(f"{sum(one.records.get(verdict, 0) for one in parts):,}" for verdict in shown),
-                share_text(verified, offsets) if offsets else "100 %",
-            ]
-        )
+    for topic in dict.fromkeys([*by_topic, *left_out]):
+        parts = by_topic[topic]
+        verified = sum(one.verified for one in parts)
+        offsets = sum(one.offsets for one in parts) + left_out[topic]
+        told = [sum(one.records.get(verdict, 0) for one in parts) for verdict in shown]
+        well = verified == offsets and not any(told[len(_ALWAYS) :])
+        rows.append((well, [topic, *_row(parts, told, verified, offsets)]))
+    several = [row for _, row in sorted(rows, key=itemgetter(0))]
+    if len(rows) > 1:
+        whole = sum(one.offsets for one in found.partitions) + left_out.total()
+        verified = sum(one.verified for one in found.partitions)
+        told = [counts[verdict] for verdict in shown]
+        several = [*several[:FIRST], ["all topics", *_row(found.partitions, told, verified, whole)]]
     columns = ["topic", "partitions", "source", "target", *(str(verdict) for verdict in shown), "verified"]
-    desk.sheet.table(columns, rows[:FIRST], whole="topic")
-    _print_rest(desk, rows)
+    desk.sheet.heading("By topic")
+    desk.sheet.table(columns, several, whole="topic")
+    print_rest(desk, rows)
+
+
+def _row(parts: Sequence[PartitionResult], told: Sequence[int], verified: int, offsets: int) -> list[str]:
+    return [
+        f"{len(parts):,}",
+        f"{sum(one.source_records for one in parts):,}",
+        f"{sum(one.target_records for one in parts):,}",
+        *(f"{count:,}" for count in told),
+        share_text(verified, offsets) if offsets else "100 %",
+    ]
 
 
 def _print_findings(desk: Desk, audit: Audit, title: str, findings: Sequence[Finding]) -> None:
@@ -115,9 +131,10 @@ def _print_findings(desk: Desk, audit: Audit, title: str, findings: Sequence[Fin
         cause = cause_of(one, failures_reported=None)
         told = "" if cause is Cause.UNEXPLAINED else f" ({cause})"
         desk.sheet.say(f"{one.verdict}: {finding_text(one, audit.plan)}{told}", hang=4)
-    _print_rest(desk, findings)
+    print_rest(desk, findings)
 
 
-def _print_rest(desk: Desk, many: Sequence[object]) -> None:
+def print_rest(desk: Desk, many: Sequence[object]) -> None:
+    """Write how many of a long list are not shown."""
     if rest(many):
         desk.sheet.say(f"{rest(many)}; --json FILE has more of them")

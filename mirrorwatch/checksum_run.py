@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.audit import Audit
+from checksum.book_counts import counts_of_cells
 from checksum.cell_rows import Side
+from checksum.count_drawing import drawn_document, drawn_of_cells
+from checksum.finding_words import time_text
 from checksum.joining import Known
 from checksum.outdated_plan import OutdatedPlanError
-from checksum.plan_building import refuse_beyond
-from checksum.result_document import VERSION, run_document
-from checksum.run import conclude, still_there
+from checksum.plan_document import plan_id
+from checksum.plan_holding import basis
+from checksum.result_document import run_document
+from checksum.run import SpoiledDigestError, conclude, still_there
+from checksum.second_look import MOST_OFFSETS
 from checksum.verdicts import result
-from fleet.errors import ConfigurationError, MirrorwatchError
-from fleet.quantity import bytes_text
-from mirrorwatch.checksum_desk import UNAVAILABLE, check_writable, worst, write_json
-from mirrorwatch.checksum_plan import plans_of, print_plan, tell_failure
+from checksum.verified_to import verified_to
+from fleet.errors import ConfigurationError
+from mirrorwatch.checksum_desk import FINDING
+from mirrorwatch.checksum_flows import every_flow
+from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import conclude_all, print_result
 from mirrorwatch.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from checksum.book import Counted
+    from checksum.count_drawing import Drawn
     from checksum.plan_shape import Plan
-    from checksum.run import Digests, Progressed, Silent
-    from fleet.flow import Flow
+    from checksum.run import Digests, Silent
     from mirrorwatch.checksum_desk import Chosen, Desk
+    from mirrorwatch.checksum_pace import StageTasks
+    from mirrorwatch.checksum_plan import Planned
+    from mirrorwatch.checksum_progress import Reading
+    from mirrorwatch.checksum_state import Run, State
 
 
 class Spark(Protocol):
@@ -37,91 +50,102 @@ class Spark(Protocol):
         """Return what digests, started."""
         ...
 
-    def folder_of(self, plan: Plan, side: Side) -> str:
-        """Return where a run keeps the digest of a side."""
+    def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
+        """Return where a run keeps the digest of a side: in `beside` unless another place was named."""
+        ...
+
+    def stages(self) -> Sequence[StageTasks]:
+        """Return what Spark is at; it may be asked from another thread."""
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run of a flow comes to; `counts` are of both sides, by partition and bucket of time."""
+
+    audit: Audit
+    counts: Sequence[Counted] = ()
+    drawn: Sequence[Drawn] = ()
+
+
 def run_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
-    """Compare what is chosen, print what was found, and return the exit status.
-
-    Where one of several flows cannot be compared, the others are.
-    """
-    check_writable(json_file)
-    planned = asyncio.run(plans_of(desk, chosen))
-    for one in planned:
-        if one.plan is not None:
-            refuse_beyond(one.plan, max_bytes=desk.settings.max_bytes)
-    statuses, documents = [], []
-    for one in planned:
-        try:
-            if one.plan is None:
-                statuses.append(UNAVAILABLE)
-                documents.append(tell_failure(desk, one.flow, one.failure))
-                continue
-            print_plan(desk, one.plan)
-            audit = _audited(desk, one.flow, one.plan, spark)
-        except ConfigurationError:
-            raise
-        except MirrorwatchError as error:
-            if len(planned) == 1:
-                raise
-            statuses.append(UNAVAILABLE)
-            documents.append(tell_failure(desk, one.flow, error))
-            continue
-        print_result(desk, audit)
-        statuses.append(audit.result.status)
-        documents.append(run_document(audit))
-    status = worst(statuses)
-    conclude_all(desk, status)
-    return write_json(desk, json_file, {"version": VERSION, "status": status, "runs": documents}, status)
+    """Compare what is chosen, print what was found, and return the exit status."""
+    work = partial(_run, desk, spark)
+    return every_flow(desk, chosen, work, conclude=conclude_all, json_file=json_file)
 
 
-def _audited(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Audit:
+def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
+    """Compare one flow; return the document, and why the store did not take it, None where it did."""
+    plan, run = one.plan, one.run
+    if plan is None or run is None:
+        return tell_failure(desk, one.flow, one.failure), None
+    if one.resumed:
+        begun = f"{plan_id(plan)[:12]} of {time_text(plan.made_at_ms)}"
+        desk.sheet.say(f"{plan.flow}: going on with plan {begun}, which no run finished.", indent=0)
+    print_plan(desk, plan)
     if not plan.topics:  # nothing is new: Spark is not needed to say so
-        return Audit(plan, result(plan, {}, Known(()), exactly_once=flow.exactly_once))
+        outcome = Outcome(Audit(plan, result(plan, {}, Known(()), exactly_once=one.flow.exactly_once)))
+    else:
+        outcome = _audited(desk, one, plan, run, spark)
+    audit = outcome.audit
+    verified = verified_to(
+        audit.plan, audit.result, run.before.verified, at_ms=state.now_ms(), most_offsets=MOST_OFFSETS
+    )
+    told = run_document(audit, verified, nothing_new=one.nothing_new)
+    drawn = drawn_document(outcome.drawn, bucket_ms=audit.plan.bucket_ms)
+    document = run.document(told | {"counts": drawn})
+    last = state.last(one.flow) if not plan.topics else None
+    failure = run.finish(document, verified, outcome.counts)
+    if failure is None and run.plans is not None:
+        run.plans.forget(audit.plan)
+    print_result(desk, audit)
+    if last is not None and last.status == FINDING:
+        found, at = counted(last.findings, "difference"), time_text(last.ended_ms)
+        desk.sheet.say(f"The last run, which ended {at}, found {found}: they are not told again.")
+    return document, failure
+
+
+def _audited(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
+    again = plan
     try:
-        return _compared(desk, flow, plan, spark)
+        return _compared(desk, one, plan, run, spark)
     except OutdatedPlanError as error:
         desk.sheet.say(f"{error}. Begun anew, with headers.")
         again = replace(plan, topics=tuple(replace(topic, headers=True) for topic in plan.topics))
-        return _compared(desk, flow, again, spark)
+    except SpoiledDigestError:
+        if run.plans is not None:
+            run.plans.forget(plan)  # gone on with, it would be found spoiled each time
+        raise
+    except ConfigurationError as error:
+        if not one.resumed:
+            raise
+        desk.sheet.say(f"{error}. Begun anew.")
+    if run.plans is not None:
+        run.plans.forget(plan)
+    return _compared(desk, one, again, run, spark)
 
 
-def _compared(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Audit:
+def _compared(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
+    beside = None
+    if run.plans is not None:
+        beside = run.plans.keep(plan, one.asked, basis=basis(plan, run.before.verified))
+    run.planned(plan_id(plan))
     cells = {}
     for side in Side:
         asyncio.run(still_there(plan, side, desk.connects))
-    for side in Side:
-        folder = spark.folder_of(plan, side)
-        read_side(desk, plan, side, folder, spark.digests())
-        cells[side] = spark.digests().cells(plan, side, folder)
-    return asyncio.run(conclude(flow, plan, cells, desk.connects, pause=desk.pause))
+    with desk.shown.reading(plan, tuple(Side), spark.stages) as shown:
+        for side in Side:
+            folder = spark.folder_of(plan, side, beside=beside)
+            read_side(desk, plan, side, folder=folder, digests=spark.digests(), shown=shown)
+            cells[side] = spark.digests().cells(plan, side, folder)
+    audit = asyncio.run(conclude(one.flow, plan, cells, desk.connects, pause=desk.pause))
+    return Outcome(audit, counts_of_cells(plan, cells), drawn_of_cells(plan, cells, audit.result))
 
 
-def read_side(desk: Desk, plan: Plan, side: Side, folder: str, digests: Digests) -> None:
-    """Digest a side and say how far it is after each slice; what held no record is looked at again."""
-    alias = plan.source if side is Side.SOURCE else plan.target
-    begun_ns = desk.clock.monotonic_ns()
-    begun_at: Progressed | None = None
+def read_side(desk: Desk, plan: Plan, side: Side, *, folder: str, digests: Digests, shown: Reading) -> None:
+    """Digest a side and show how far it is after each slice; what held no record is looked at again."""
     silent: tuple[Silent, ...] = ()
     for progress in digests.digest(plan, side, folder):
         silent += progress.silent
-        if begun_at is None:
-            begun_at = progress
-            if progress.offsets:
-                done = f"{progress.offsets:,} of {counted(progress.of_offsets, 'offset')}"
-                desk.sheet.say(f"{alias}: {done} were read before")
-            continue
-        took_s = (desk.clock.monotonic_ns() - begun_ns) / 1e9
-        desk.sheet.say(f"{alias}: {progress_text(begun_at, progress, took_s)}")
+        shown.at(side, progress)
     asyncio.run(still_there(plan, side, desk.connects, silent))
-
-
-def progress_text(begun_at: Progressed, progress: Progressed, took_s: float) -> str:
-    """Say how far a digest is, and how fast it reads."""
-    read = progress.records - begun_at.records
-    speed = f", {read / took_s:,.0f} records/s" if took_s > 0 else ""
-    size = bytes_text(progress.size_bytes)
-    done = f"{progress.offsets:,} of {counted(progress.of_offsets, 'offset')} read"
-    return f"{done}: {counted(progress.records, 'record')}, {size}{speed}"

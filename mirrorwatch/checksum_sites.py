@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from checksum.cell_rows import Side
+from checksum.count_drawing import drawn_document, drawn_of_cells
 from checksum.plan_building import refuse_beyond
+from checksum.plan_document import canonical
 from checksum.plan_file import read_plan
-from checksum.result_document import VERSION, run_document
+from checksum.result_document import VERSION, of_run, run_document
 from checksum.run import conclude, still_there
-from mirrorwatch.checksum_desk import FINE, check_writable, write_json
+from mirrorwatch.checksum_desk import FINE, check_writable, write_json, wrong
 from mirrorwatch.checksum_plan import print_plan
 from mirrorwatch.checksum_result import conclude_all, print_result
 from mirrorwatch.checksum_run import read_side
+from mirrorwatch.checksum_state import who
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 
 def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: Spark) -> int:
     """Read one side by a plan into a folder, and return the exit status."""
+    if not folder.strip():  # to Spark that is the root of the file system
+        raise wrong("--out", "is empty: name the folder of the digest")
     plan, identity = read_plan(plan_file)
     desk.flow_of(plan, plan_file)
     refuse_beyond(plan, max_bytes=desk.settings.max_bytes)
@@ -31,7 +37,8 @@ def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: S
     print_plan(desk, plan)
     asyncio.run(still_there(plan, which, desk.connects))
     if plan.topics:
-        read_side(desk, plan, which, folder, spark.digests())
+        with desk.shown.reading(plan, (which,), spark.stages) as shown:
+            read_side(desk, plan, which, folder=folder, digests=spark.digests(), shown=shown)
     desk.sheet.say(f"The {which}'s digest by plan {identity[:12]} is in {folder}.", indent=0)
     return FINE
 
@@ -41,6 +48,7 @@ def compare_digests(
 ) -> int:
     """Compare the digests of both sides by one plan, and return the exit status."""
     check_writable(json_file)
+    begun_ms = _now_ms(desk)
     plan, _ = read_plan(plan_file)
     flow = desk.flow_of(plan, plan_file)
     folders = {Side.SOURCE: source, Side.TARGET: target}
@@ -52,6 +60,19 @@ def compare_digests(
     print_result(desk, audit)
     status = audit.result.status
     conclude_all(desk, status)
-    return write_json(
-        desk, json_file, {"version": VERSION, "status": status, "runs": [run_document(audit)]}, status
+    counts = drawn_document(drawn_of_cells(plan, cells, audit.result), bucket_ms=plan.bucket_ms)
+    found = run_document(audit) | {"counts": counts}
+    told = of_run(
+        found,
+        # By what was found: told twice, it is one run to a service.
+        run=sha256(canonical(found)).hexdigest()[:32],
+        begun_ms=begun_ms,
+        ended_ms=max(begun_ms, _now_ms(desk)),
+        who=who(),
+        counts_only=False,
     )
+    return write_json(desk, json_file, {"version": VERSION, "status": status, "runs": [told]}, status)
+
+
+def _now_ms(desk: Desk) -> int:
+    return int(desk.clock.wall_s() * 1000)

@@ -16,14 +16,16 @@ from checksum.kafka_options import client_options
 from checksum.plan_document import plan_id
 from checksum.spark_settings import SparkSettings, pyspark_folder
 from fleet.errors import RefusedError, UnavailableError
-from mirrorwatch.checksum_desk import wrong
+from mirrorwatch.checksum_desk import check_master
+from mirrorwatch.checksum_leaving import leaving_soon
+from mirrorwatch.checksum_pace import StageTasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from checksum.cell_rows import Side
     from checksum.plan_shape import Plan
-    from checksum.run import Digests
+    from checksum.spark_digests import SparkDigests
     from mirrorwatch.checksum_desk import Desk
 
 _LOG = "spark.log"
@@ -38,10 +40,11 @@ class Spark:
         self._desk = desk
         self._stack = stack
         self._settings = SparkSettings(scratch / "spark", master=master)
-        self._folder = folder.rstrip("/") if folder is not None else str(scratch / "digests")
-        self._digests: Digests | None = None
+        self._folder = folder.rstrip("/") if folder is not None else None
+        self._scratch = scratch / "digests"
+        self._digests: SparkDigests | None = None
 
-    def digests(self) -> Digests:
+    def digests(self) -> SparkDigests:
         """Return what digests; raises UnavailableError where Spark does not start."""
         if self._digests is None:
             from checksum.spark_digests import Reach, spark_digests  # noqa: PLC0415 - it needs PySpark
@@ -58,28 +61,38 @@ class Spark:
             self._digests = self._stack.enter_context(spark_digests(self._settings, reach, desk.clock))
         return self._digests
 
-    def folder_of(self, plan: Plan, side: Side) -> str:
-        """Return where a run keeps the digest of a side."""
-        return f"{self._folder}/{plan_id(plan)[:12]}/{side}"
+    def stages(self) -> list[StageTasks]:
+        """Return the stages that Spark is at, none where it is not started or cannot say."""
+        if self._digests is None:
+            return []
+        return [StageTasks(*one) for one in self._digests.stages()]
+
+    def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
+        """Return where a run keeps the digest of a side: in `beside` unless another place was named.
+
+        Without either it is in a folder that goes with the command.
+        """
+        if beside is not None and self._folder is None:
+            return str(beside / side)
+        return f"{self._folder or self._scratch}/{plan_id(plan)[:12]}/{side}"
 
 
 @contextmanager
-def spark_for(desk: Desk, *, master: str, folder: str | None) -> Iterator[Spark]:
+def spark_for(desk: Desk, *, master: str, folder: str | None, keeps: bool = True) -> Iterator[Spark]:
     """Give Spark for a command, started when it is first asked for, and stopped with the block.
 
+    `keeps` where digests are to be written.
     Raises UnavailableError where PySpark is not installed, and ConfigurationError for client properties that
     Java does not know.
     """
     pyspark_folder()
     for alias, properties in _properties(desk).items():
         client_options(properties, cluster=alias, file=str(desk.config.path), folder=_beside(desk))
-    if folder is None and not master.startswith("local"):
-        raise wrong(
-            "--folder", f"is missing: name a folder that Spark's machines at {master[:60]} can write to"
-        )
+    if keeps:
+        check_master(master, folder)
     scratch = Path(tempfile.mkdtemp(prefix="mirrorwatch-checksum-"))
     try:
-        with ExitStack() as stack:
+        with leaving_soon(scratch), ExitStack() as stack:
             yield Spark(desk, stack, master=master, scratch=scratch, folder=folder)
     except (UnavailableError, RefusedError):
         _keep_log(desk, scratch / "spark" / _LOG)

@@ -151,6 +151,8 @@ def _drop_output() -> None:
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
     _prepare_streams()
+    # A supervisor's stop is Ctrl-C to a command; in a container, where we are process 1, it would be nothing.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     try:
         status = cli.main(prog_name="mirrorwatch", standalone_mode=False)
         sys.stdout.flush()

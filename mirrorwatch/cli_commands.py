@@ -22,6 +22,7 @@ UNAVAILABLE = 4
 FAULT = 70  # a fault of ours, by the convention of sysexits.h
 LATER_COMMANDS = ("drill", "exclude", "failover", "offsets", "render", "report")
 _SECRETS = "mirrorwatch.secrets"
+_REFUSAL = "mirrorwatch.refusal"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _PACKAGES = ("mirrorwatch", "fleet", "runtime", "canary", "lagmon", "checksum")
 
@@ -83,6 +84,11 @@ def take_secrets(ctx: click.Context, secrets: frozenset[str]) -> None:
     ctx.meta[_SECRETS] = secrets
 
 
+def conclude_refusals_with(ctx: click.Context, words: str) -> None:
+    """Say `words` at the end of what is refused from here on: what was read of the configuration is fine."""
+    ctx.meta[_REFUSAL] = words
+
+
 def configure_logs(ctx: click.Context) -> Redactor:
     """Log as the command's options say; return what keeps secrets out, to be told of more of them."""
     from runtime import logs  # noqa: PLC0415 - help needs nothing of this
@@ -106,7 +112,8 @@ def _told(error: Exception, ctx: click.Context) -> int:
         click.echo(redactor.text(str(problem)), err=True)
     count = len(error.problems)
     found = "1 problem" if count == 1 else f"{count} problems"
-    click.echo(f"{ctx.params.get('config', 'The configuration')} cannot be used: {found}.", err=True)
+    refusal = ctx.meta.get(_REFUSAL, f"{ctx.params.get('config', 'The configuration')} cannot be used")
+    click.echo(f"{refusal}: {found}.", err=True)
     return BAD_CONFIGURATION
 
 

@@ -1,43 +1,55 @@
-"""The judging of every flow: evidence of canary and offsets in, verdicts and lines for the log out."""
+"""The judging of every flow: evidence of canary, offsets and audits in, verdicts and log lines out."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fleet import rules_checksum, rules_offsets
 from fleet.judgement import follow, follow_calm
-from fleet.rules_offsets import is_quiet
 from mirrorwatch.verdict_lines import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from canary.prober import Prober
+    from fleet.checksum_evidence import ChecksumEvidence
     from fleet.evidence import LagEvidence
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.verdict_lines import Line
 
     # What offsets say of a flow, by its name; None of one that is not watched by them.
     LagOf = Callable[[str], LagEvidence | None]
+    # What audits have found on it; None where none has ended.
+    ChecksumOf = Callable[[str], ChecksumEvidence | None]
 
 
 class Judging:
     """Keeps the verdict of each flow; `tell` gets a line wherever one has changed."""
 
-    def __init__(self, *, lag_of: LagOf, tell: Callable[[Line], None]) -> None:
+    def __init__(
+        self,
+        *,
+        lag_of: LagOf,
+        checksum_of: ChecksumOf = lambda _flow: None,
+        tell: Callable[[Line], None],
+    ) -> None:
         self.verdicts: dict[str, FlowVerdict] = {}
         self._lag_of = lag_of
+        self._checksum_of = checksum_of
         self._tell = tell
 
     def judge(self, prober: Prober, *, now_at: float) -> None:
         """Judge every flow by what is known of it now; of one that is plainly well that is quickly told."""
         for name in prober.flows:
-            before, lag = self.verdicts.get(name), self._lag_of(name)
-            calm = prober.calm(name) if is_quiet(lag, now_at) else None
+            before, lag, checksum = self.verdicts.get(name), self._lag_of(name), self._checksum_of(name)
+            quiet = rules_offsets.is_quiet(lag, now_at) and rules_checksum.is_quiet(checksum, now_at)
+            calm = prober.calm(name) if quiet else None
             if calm is not None:
-                verdict = follow_calm(before, calm, now_at=now_at, lag=lag)
+                verdict = follow_calm(before, calm, now_at=now_at, lag=lag, checksum=checksum)
             else:
-                verdict = follow(before, replace(prober.evidence(name), lag=lag), now_at=now_at)
+                evidence = replace(prober.evidence(name), lag=lag, checksum=checksum)
+                verdict = follow(before, evidence, now_at=now_at)
             self.verdicts[name] = verdict
             for line in lines_of(before, verdict):
                 self._tell(line)

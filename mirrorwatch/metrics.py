@@ -17,6 +17,8 @@ from prometheus_client.registry import Collector
 from canary.books import CONCLUDING, Mark, Outcome
 from fleet import series
 from fleet.vocabulary import Cause, Verdict
+from lagmon.exposition_format import form_of
+from lagmon.exposition_join import joined
 from runtime.kafka.round_trip import RoundTripOutcome
 
 if TYPE_CHECKING:
@@ -30,7 +32,11 @@ if TYPE_CHECKING:
 def render(numbers: ServiceNumbers, accept: str) -> tuple[bytes, str]:
     """Return the body of a scrape and its content type, in the format that the scraper prefers."""
     encode, content_type = choose_encoder(accept)
-    return encode(_Families(numbers)), content_type
+    own: bytes = encode(_Families(numbers))
+    if numbers.checksums is not None:
+        form = form_of(content_type)
+        own = b"".join(joined(own, [numbers.checksums.text(form)], form))
+    return own, content_type
 
 
 class _Families(Collector):

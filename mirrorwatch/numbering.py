@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from canary.prober import Prober
     from canary.site import Site
     from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.checksum_series import ChecksumSeries
     from mirrorwatch.configuration import Configuration
     from runtime.clock import Clock
     from runtime.supervision import State
@@ -37,6 +38,7 @@ def service_numbers(
     store_errors: Mapping[str, int],
     lag_s: Mapping[str, float] | None = None,
     lag_collected: Callable[[str], Collected] = lambda _alias: {},
+    checksums: ChecksumSeries | None = None,
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
@@ -57,6 +59,7 @@ def service_numbers(
             for name, held in prober.flows.items()
             if name in verdicts
         ),
+        checksums,
     )
 
 

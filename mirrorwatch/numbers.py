@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from canary.books import Outcome
     from canary.latency import Histogram
     from fleet.vocabulary import Cause, Verdict
+    from mirrorwatch.checksum_series import ChecksumSeries
     from runtime.kafka.round_trip import RoundTripOutcome
 
 
@@ -56,3 +57,4 @@ class ServiceNumbers:
     store_errors: Mapping[str, int]  # by operation
     clusters: tuple[ClusterNumbers, ...]
     flows: tuple[FlowNumbers, ...]
+    checksums: ChecksumSeries | None = None  # where a run has ended

@@ -20,6 +20,7 @@ from fleet.series import OUTCOMES
 from fleet.vocabulary import Verdict
 from mirrorwatch import words
 from mirrorwatch.charts import latency_chart, newest_measured
+from mirrorwatch.checksum_shown import run_address, run_text, took_text
 from mirrorwatch.group_page import LOOKS, MEANINGS, ShownName, behind_text, lag_text, offset_text
 from mirrorwatch.group_page_picture import offsets_picture
 from mirrorwatch.mirror_page import flow_address
@@ -94,8 +95,11 @@ class Page:
             "latency": words.latency_text,
             "offset": offset_text,
             "passed_by": words.unreached_text,
+            "run_address": run_address,
+            "run_came_to": run_text,
             "share": words.share_text,
             "shown": ShownName.of,
+            "took": took_text,
         }
         # All of them now: the files may be replaced by another version's while this process runs.
         self._templates = {name: environment.get_template(name) for name in environment.list_templates()}
@@ -103,6 +107,10 @@ class Page:
     def asset(self, name: str) -> str:
         """Return the address of a static file, with the hash of its content so that it may be kept."""
         return f"/static/{name}?v={self.static[name].digest}"
+
+    def sheet(self, *names: str) -> str:
+        """Return the text of style sheets, one after the other, for a page that carries its own."""
+        return "\n".join(self.static[name].body.decode("utf-8") for name in names)
 
     def page(self, view: ServiceView) -> str:
         """Draw the whole document."""

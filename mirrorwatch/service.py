@@ -7,16 +7,18 @@ import gc
 import os
 import sys
 from collections import Counter
+from functools import partial
 from importlib.metadata import version as version_of
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from canary import latches
-from canary.bookkeeper import MIGRATIONS, Bookkeeper
+from canary.bookkeeper import Bookkeeper
 from canary.leases import incarnations
 from canary.prober import Prober
+from checksum import report_page
+from checksum.book import ChecksumBook
 from fleet.series import STORE_OPERATIONS
-from lagmon import snapshot_store, sync_id_tables, sync_tables
+from mirrorwatch.checksum_following import ChecksumFollowing
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_watching import ConnectWatch
 from mirrorwatch.judging import Judging
@@ -29,11 +31,14 @@ from mirrorwatch.numbering import service_numbers
 from mirrorwatch.page import Page
 from mirrorwatch.reloading import Reloading
 from mirrorwatch.routes import routes
+from mirrorwatch.routes_checksums import checksum_routes
+from mirrorwatch.routes_counts import counts_routes
 from mirrorwatch.routes_groups import GroupCounts
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_upkeep import upkeep_routes
 from mirrorwatch.routes_while_on import routes_while_on
 from mirrorwatch.stale_complaints import of_cluster, of_what_is_left
+from mirrorwatch.store_parts import MIGRATIONS
 from mirrorwatch.sync_following import follow_syncs
 from mirrorwatch.viewing import service_view
 from runtime import logs
@@ -87,13 +92,7 @@ class Service:
         self._keeper = SiteKeeper(clock=self._clock, reporter=self)
         self._store = Store(
             config.store.database_url(config.directory),
-            migrations=(
-                *MIGRATIONS,
-                *latches.MIGRATIONS,
-                *sync_tables.MIGRATIONS,
-                *sync_id_tables.MIGRATIONS,
-                *snapshot_store.MIGRATIONS,
-            ),
+            migrations=MIGRATIONS,
             on_error=self._note_store_error,
             clock=self._clock,
         )
@@ -120,8 +119,16 @@ class Service:
         self._connect = ConnectWatch(
             config, clock=self._clock, random=SystemRandom(), reporter=self, tell=self._lagging.note_states
         )
+        self._checksums = ChecksumFollowing(
+            ChecksumBook(self._store),
+            config.topology.flows,
+            keep_s=config.store.keep.findings,
+            clock=self._clock,
+            reporter=self,
+        )
         self._judging = Judging(
             lag_of=self._lagging.evidence,
+            checksum_of=self._checksums.evidence,
             tell=lambda line: getattr(self._log, line.level)(line.sentence, **line.facts),
         )
         self._server = HttpServer()
@@ -181,6 +188,7 @@ class Service:
                 group.create_task(self._latching.keep(prober)),
                 group.create_task(self._keep_syncs()),
                 group.create_task(self._connect.keep()),
+                group.create_task(self._checksums.keep()),
             ]
             for site in prober.sites.values():
                 self._keeper.begin(site, prober, group)
@@ -232,6 +240,7 @@ class Service:
                 self._server.use_users(config.web_config)
             self._lagging.use(config)
             self._connect.use(config)
+            self._checksums.use(config.topology.flows)
             self._judging.forget(changes.ended)
             for where in of_what_is_left(self._complaints.active(), prober):
                 self.settled(where)
@@ -333,8 +342,15 @@ class Service:
                     self.numbers, lambda: set(self._config.clients) - self._keeper.tried, self._lagging
                 ),
                 *routes_while_on(self._lagging, page=page, clock=self._clock),
+                *counts_routes(self._checksums, clock=self._clock),
                 *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
                 *order_routes(self, clock=self._clock),
+                *checksum_routes(
+                    self._checksums,
+                    lambda: self._config.http,
+                    render=partial(report_page.render, sheet=page.sheet("page.css", "report.css")),
+                    clock=self._clock,
+                ),
             ]
         )
         return app
@@ -352,6 +368,7 @@ class Service:
             lag_s=self._lagging.lag_s(),
             states=self._keeper.states,
             complaints=self._complaints.active(),
+            checksums=self._checksums.standings,
         )
 
     def numbers(self) -> ServiceNumbers:
@@ -367,4 +384,5 @@ class Service:
             lag_collected=self._lagging.collected,
             states=self._keeper.states,
             store_errors=self._store_errors,
+            checksums=self._checksums.series,
         )

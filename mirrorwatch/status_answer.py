@@ -41,6 +41,7 @@ class FlowAnswer:
     recovery_point_age_s: float | None
     losses: int | None
     also: AlsoAnswer | None = None
+    checksum: str = ""  # what its last run came to
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ def _flow(item: Any) -> FlowAnswer:
         recovery_point_age_s=_number(item, "recovery_point_age_s"),
         losses=_losses(_dict(item, "books")),
         also=_also(_dict(item, "also")),
+        checksum=_text(_dict(item, "parts"), "checksum"),
     )
 
 

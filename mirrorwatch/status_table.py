@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mirrorwatch.group_page import LOOKS, headline, lag_text
+from mirrorwatch.status_answer import Note
 from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         FlowAnswer,
         GroupAnswer,
         GroupsAnswer,
-        Note,
     )
 
 _STYLES = {
@@ -55,6 +55,8 @@ def show(answer: Answer, console: Console) -> None:
     else:
         for flow in answer.flows:
             _print_folded(flow, answer.now_at, console)
+    checksums = tuple(Note(flow.flow, flow.checksum) for flow in answer.flows if flow.checksum)
+    _print_notes("Checksums", checksums, console)
     _print_notes("Clusters that are not up", answer.clusters, console)
     _print_notes("Problems", answer.problems, console)
 

@@ -67,6 +67,33 @@ class UnreachedView:
 
 
 @dataclass(frozen=True, slots=True)
+class ChecksumRunView:
+    """A run of the checksum that has ended; `records` is by what became of them, `status` the exit status."""
+
+    run: str
+    begun_at: float
+    ended_at: float
+    status: int
+    coverage: float
+    source_records: int
+    target_records: int
+    records: Mapping[str, int]
+    findings: int
+    expected: int  # duplicates and the like of a mirror that delivers at least once
+    not_told_apart: int  # blocks of offsets that differ
+    topics: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksumView:
+    """The checksums of a flow: the newest run, and earlier ones that found something, newest first."""
+
+    newest: ChecksumRunView
+    earlier: tuple[ChecksumRunView, ...] = ()
+    more_earlier: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class FlowView:
     """One flow with its verdict and what stands behind it."""
 
@@ -89,6 +116,7 @@ class FlowView:
     losses: tuple[LossView, ...]  # newest first, at most 20
     heartbeat_age_s: float | None = None  # of MirrorMaker's newest that was read, by the wall clock
     unreached: tuple[UnreachedView, ...] = ()  # brokers that the canary says nothing about
+    checksum: ChecksumView | None = None  # where a run has ended
 
 
 @dataclass(frozen=True, slots=True)

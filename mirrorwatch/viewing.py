@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from canary.watch import Instant
 from fleet.evidence import Control
+from mirrorwatch.checksum_shown import checksum_view
 from mirrorwatch.unreached import unreached_of
 from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
 from runtime.supervision import Phase
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from canary.prober import Prober
     from canary.site import Site
     from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.view import ChecksumView
     from runtime.clock import Clock
     from runtime.complaints import Complaint
     from runtime.supervision import State
@@ -36,14 +39,24 @@ def service_view(
     states: Mapping[str, tuple[State, float]],
     complaints: Iterable[Complaint],
     lag_s: Mapping[str, float] | None = None,
+    checksums: Mapping[str, FlowStanding] | None = None,
 ) -> ServiceView:
     """Return everything at this instant, flows worst first.
 
-    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known.
+    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known, and
+    `checksums` how a flow stands by its checksums, where a run has ended.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
-        _flow_view(prober, held, verdicts[name], config, now, lag_s=(lag_s or {}).get(name))
+        _flow_view(
+            prober,
+            held,
+            verdicts[name],
+            config,
+            now,
+            lag_s=(lag_s or {}).get(name),
+            checksum=checksum_view((checksums or {}).get(name)),
+        )
         for name, held in prober.flows.items()
         if name in verdicts
     ]
@@ -119,6 +132,7 @@ def _flow_view(
     now: Instant,
     *,
     lag_s: float | None,
+    checksum: ChecksumView | None,
 ) -> FlowView:
     flow, watch = held.flow, held.watch
     state, sentence = prober.state(flow.name)
@@ -161,4 +175,5 @@ def _flow_view(
             )
             for one in watch.found.losses
         ),
+        checksum=checksum,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 from base64 import b64encode
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIMEOUT_S = 10.0
+POST_TIMEOUT_S = 40.0  # some megabytes, over an ocean
 MOST_BYTES = 32 * 10**6
 
 
@@ -47,13 +49,26 @@ async def get(
     Raises UnavailableError where nothing answers within TIMEOUT_S, and MalformedError where what answers does
     not speak HTTP, or sends more than MOST_BYTES.
     """
-    timeout = aiohttp.ClientTimeout(total=TIMEOUT_S, sock_connect=TIMEOUT_S / 2)
-    headers = {"Accept": "application/json"} | ({} if user is None else user.header())
     pairs = [(name, value) for name, values in (parameters or {}).items() for value in values]
+    return await _asked("GET", url, {} if user is None else user.header(), TIMEOUT_S, params=pairs)
+
+
+async def post(url: str, body: bytes, *, token: str) -> Answer:
+    """Return the answer to a POST of this JSON with a bearer token, whatever its status; as `get` otherwise.
+
+    It may take POST_TIMEOUT_S.
+    """
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    return await _asked("POST", url, headers, POST_TIMEOUT_S, data=io.BytesIO(body))
+
+
+async def _asked(method: str, url: str, headers: Mapping[str, str], timeout_s: float, **more: Any) -> Answer:
+    timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=TIMEOUT_S / 2)
+    headers = {"Accept": "application/json", **headers}
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
-            session.get(url, params=pairs, allow_redirects=False) as answer,
+            session.request(method, url, allow_redirects=False, **more) as answer,
         ):
             body = await _bounded(answer)
             return Answer(answer.status, body, answer.headers.get("Location", ""))
@@ -71,7 +86,7 @@ async def get(
             f"{url} cannot be reached ({reason}): is it running, and reached from here?"
         ) from error
     except TimeoutError as error:
-        raise UnavailableError(f"{url} did not answer within {TIMEOUT_S:g} s: try again") from error
+        raise UnavailableError(f"{url} did not answer within {timeout_s:g} s: try again") from error
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
         raise UnavailableError(f"{url} ended the connection without an answer: try again") from error
     except (aiohttp.ClientError, ValueError, OSError) as error:

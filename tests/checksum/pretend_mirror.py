@@ -56,6 +56,7 @@ class Mirrored:
         self.copies = {}  # by number: how often it was copied
         self.foreign = set()
         self.dropped = set()
+        self.repeated = set()  # by a producer, behind the mirror's back
         self.committed = 0
         self._begin()
 
@@ -90,6 +91,7 @@ class Mirrored:
         if self.target.end > self.target.start and self.target.records[-1] is not MARKER:
             record = self.target.records[-1]
             self.copies[record.number] = self.copies.get(record.number, 0) + 1
+            self.repeated.add(record.number)
             self.target.records.append(record)
 
     def intrude(self):

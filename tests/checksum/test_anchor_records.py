@@ -135,6 +135,11 @@ def test_runs_never_overlap_and_the_longest_stay():
     assert runs_within(runs, first=2, until=31, most=2) == (Run(2, 10, 0), Run(10, 20, 3))
 
 
+def test_no_record_of_the_target_is_in_two_runs():
+    runs = [Run(0, 10, 5), Run(10, 20, 3), Run(20, 21, -9)]
+    assert runs_within(runs, first=0, until=31, most=9) == (Run(0, 10, 5), Run(12, 20, 3))
+
+
 def test_equal_pairs_reach_from_the_first_to_the_last_offset_in_common():
     pairs = equal_pairs(Logs(10, 1000, 20, 900))
     assert (pairs[0], pairs[-1]) == (Pair(20, 20), Pair(899, 899))

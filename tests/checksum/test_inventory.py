@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from checksum import cuts
 from checksum.anchors import Pair
 from checksum.plan_building import PlanRules
 from checksum.plan_document import canonical, from_document, to_document
@@ -71,6 +72,13 @@ def test_headers_are_read_where_a_record_has_any_and_sizes_are_those_of_a_sample
     assert min(size) <= plain.record_bytes <= max(size)
     assert not plain.headers
     mirrored.target.records[50] = replace(mirrored.target.records[50], headers=(("added", b"x"),))
+    assert only(Clusters({("orders", 0): mirrored}).plan())[0].headers
+
+
+def test_headers_that_a_producer_has_just_begun_to_send_are_read():
+    # A digest by this plan would end at once otherwise, and at two sites nobody makes another plan.
+    mirrored = healthy(1000)
+    mirrored.source.records[930] = replace(mirrored.source.records[930], headers=(("new", b"x"),))
     assert only(Clusters({("orders", 0): mirrored}).plan())[0].headers
 
 
@@ -179,8 +187,52 @@ def test_without_syncs_equal_neighbours_at_equal_times_are_the_anchors():
     _, partition = only(plan)
     assert (partition.source, partition.target) == (OffsetRange(60, 300), OffsetRange(60, 300))
     assert partition.anchored is Anchored.TIMESTAMPS
-    assert partition.runs == ()  # nothing tells that no record was left out and another added
+    assert partition.runs == (Run(60, 300, 0),)
     assert [(one.records, one.later) for one in plan.left_out] == [(40, False)]
+
+
+@pytest.mark.parametrize("offset", [3, 120, 155, 290, 900])
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_offset_of_a_record_that_went_into_another_partition_spoils_no_other(offset, count):
+    # The mirror tells it as if it were one of this partition: below all others, in line with them, or above.
+    mirrored = healthy(150)
+    for at in range(count):
+        mirrored.write(1)
+        mirrored.copy(1, drop=True)
+        mirrored.pairs.append(Pair(150 + at, offset + at, 0))
+    lone = Clusters({("orders", 0): mirrored}).plan()
+    mirrored.write(150)
+    mirrored.copy()
+    mirrored.flush()
+    plan = Clusters({("orders", 0): mirrored}).plan()
+    _, partition = only(plan)
+    assert (partition.source, partition.target) == (OffsetRange(0, 300 + count), OffsetRange(0, 300))
+    assert partition.runs == (Run(0, 150, 0), Run(150 + count, 300 + count, -count))
+    assert plan.left_out == ()
+    assert only(lone)[1].source == OffsetRange(0, 150)
+
+
+def test_without_syncs_cuts_are_found_by_time_as_well(monkeypatch):
+    monkeypatch.setattr(cuts, "FAR", 100)
+    mirrored = Mirrored()
+    mirrored.write(150)
+    mirrored.copy(100)
+    mirrored.copy(1, drop=True)
+    mirrored.write(250)
+    mirrored.copy()
+    _, partition = only(Clusters({("orders", 0): mirrored}).plan(pairs=without_syncs))
+    assert (partition.source, partition.target) == (OffsetRange(0, 400), OffsetRange(0, 399))
+    # The first pair at or behind offsets 99, 199 and 299 of which the next ones agree as well.
+    assert partition.segments == ((0, 0), (101, 100), (199, 198), (299, 298), (399, 398))
+    assert partition.runs == (Run(101, 400, -1),)
+
+
+def test_cuts_are_looked_for_where_known_ones_stand_far_apart():
+    assert cuts.looked_for(0, 100_000, []) == []
+    assert cuts.looked_for(0, 300_000, [99_000, 100_000]) == [200_000]
+    assert cuts.looked_for(500_000, 700_001, [100]) == [566_667, 633_334]
+    assert len(cuts.looked_for(0, 10**9, [5])) == cuts.MOST_BY_TIME - 1
+    assert cuts.looked_for(7, 7, []) == []
 
 
 def test_without_syncs_a_mirror_that_is_behind_is_compared_as_far_as_it_came():
@@ -296,3 +348,11 @@ def test_topics_are_chosen_by_patterns():
     assert [one.topic for one in clusters.plan(["orders.*"]).topics] == ["orders", "orders-eu"]
     with pytest.raises(ConfigurationError, match="no topic on A matches 'other'"):
         clusters.plan(["other"])
+
+
+def test_a_source_that_shows_no_topic_of_the_flow_proves_nothing():
+    clusters = Clusters({("orders", 0): healthy()})
+    clusters.a.topics.clear()
+    told = "cluster A: of the 0 topics that our principal may see there, A->B mirrors none: nothing can be"
+    with pytest.raises(UnavailableError, match=told):
+        clusters.plan()

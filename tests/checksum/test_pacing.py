@@ -10,12 +10,13 @@ from checksum.pacing import (
     FREE,
     LEAST_SHARE_BYTES,
     UNKNOWN_RECORD_BYTES,
+    Dues,
     Measure,
     Stretch,
     corrected,
     estimate,
+    expected_bytes,
     measure,
-    pause_s,
     take,
 )
 
@@ -85,7 +86,7 @@ def test_a_place_that_is_read_whole_is_not_divided_and_waits_for_its_turn():
 def test_without_a_rate_slices_are_large():
     assert measure(None, slice_s=10) == FREE
     assert measure(None, slice_s=10, most_places=3).places == 3
-    assert pause_s(1e9, took_s=1.0, max_rate=None) == 0.0
+    assert Dues(None, now_s=0.0).wait_s(1e9, now_s=0.0) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -97,17 +98,20 @@ def test_a_low_rate_reads_few_places_at_a_time(rate, places):
 
 
 class Reader:
-    """Reads slices as Spark does, in time made up here: at its own speed, then the pause."""
+    """Reads slices as Spark does, in time made up here: it waits until they are due, then at its own speed."""
 
-    def __init__(self, speeds):
-        self.now_s = 0.0
+    def __init__(self, speeds, max_rate):
+        self.now_s = 5.0
         self.read = []  # (from, until, bytes)
         self._speeds = speeds
+        self._dues = Dues(max_rate, now_s=self.now_s)
 
-    def take(self, size_bytes, max_rate):
+    def take(self, size_bytes, expected):
+        self.now_s += self._dues.wait_s(expected, now_s=self.now_s)
         took_s = size_bytes / self._speeds[len(self.read) % len(self._speeds)]
         self.read.append((self.now_s, self.now_s + took_s, size_bytes))
-        self.now_s += took_s + pause_s(size_bytes, took_s=took_s, max_rate=max_rate)
+        self.now_s += took_s
+        self._dues.pay(size_bytes)
 
     def between(self, first_s, last_s):
         """Return the bytes counted from one moment to another."""
@@ -126,19 +130,39 @@ class Reader:
 )
 def test_the_rate_is_kept_over_any_time(spans, sizes_of_records, rate, speeds, window):
     truly, guessed = zip(*sizes_of_records, strict=True)
-    reader, left, sizes = Reader(speeds), stretches(spans), dict(enumerate(guessed))
+    reader, left, sizes = Reader(speeds, rate), stretches(spans), dict(enumerate(guessed))
     most = measure(rate, slice_s=1.0)
     while left:
         taken, left = take(left, sizes, most)
-        reader.take(sum(piece.span * truly[piece.place] for piece in taken), rate)
+        reader.take(sum(piece.span * truly[piece.place] for piece in taken), expected_bytes(taken, sizes))
         for piece in taken:
             size = piece.span * truly[piece.place]
             sizes[piece.place] = corrected(sizes[piece.place], records=piece.span, size_bytes=size)
     first_s, last_s = sorted(share * reader.now_s for share in window)
     at_the_ends = 2 * max(size for _, _, size in reader.read)
     assert reader.between(first_s, last_s) <= (rate * (last_s - first_s) + at_the_ends) * (1 + 1e-6)
-    total = sum(span * truly[number] for number, span in enumerate(spans))
-    assert reader.now_s >= total / rate * (1 - 1e-6)
+
+
+@given(SPANS, SIZES, st.floats(1000, 1e7), st.lists(st.floats(1e3, 1e9), min_size=1, max_size=4))
+def test_what_is_expected_rightly_is_never_ahead_of_the_rate(spans, sizes_of_records, rate, speeds):
+    reader, left, sizes = Reader(speeds, rate), stretches(spans), dict(enumerate(sizes_of_records))
+    begun_s = reader.now_s
+    while left:
+        taken, left = take(left, sizes, measure(rate, slice_s=1.0))
+        reader.take(expected_bytes(taken, sizes), expected_bytes(taken, sizes))
+        read = sum(size for _, _, size in reader.read)
+        assert read <= rate * (reader.now_s - begun_s) * (1 + 1e-6)
+
+
+def test_time_that_passes_unused_is_saved_up_for_one_slice_only():
+    dues = Dues(100.0, now_s=0.0)
+    assert dues.wait_s(1000, now_s=0.0) == 10
+    dues.pay(3000)  # three times what was expected
+    assert dues.wait_s(1000, now_s=10.0) == 30
+    dues.pay(1000)
+    assert dues.wait_s(1000, now_s=500.0) == 0
+    dues.pay(1000)
+    assert dues.wait_s(1000, now_s=500.0) == 10
 
 
 def test_an_estimate_rises_at_once_and_falls_by_half():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from dataclasses import replace
 
 import pytest
@@ -22,6 +24,7 @@ from checksum.plan_shape import (
 )
 from fleet.errors import ConfigurationError
 
+DEADLINE_S = 10
 PARTITION = PartitionPlan(
     partition=3,
     source=OffsetRange(100, 200),
@@ -60,6 +63,29 @@ def test_a_plan_is_read_as_it_was_written(tmp_path):
     assert read_plan(path) == (PLAN, told)
     assert told == plan_id(PLAN)
     assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_what_is_no_file_is_written_to_and_never_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    written = []
+    reader = threading.Thread(target=lambda: written.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_plan(pipe, PLAN)
+    reader.join(DEADLINE_S)
+    assert pipe.is_fifo()
+    (tmp_path / "plan.json").write_bytes(written[0])
+    assert read_plan(tmp_path / "plan.json")[0] == PLAN
+
+
+def test_a_link_goes_on_leading_where_it_leads(tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "plan.json"
+    link.symlink_to("there/plan.json")
+    write_plan(link, PLAN)
+    assert link.is_symlink()
+    assert read_plan(tmp_path / "there" / "plan.json")[0] == PLAN
+    assert [one.name for one in (tmp_path / "there").iterdir()] == ["plan.json"]
 
 
 @pytest.mark.parametrize(
@@ -194,6 +220,7 @@ ONE = ("topics", 0, "partitions", 0)
         ((*ONE, "runs"), [[100, 201, -10]], "runs: do not lie"),
         ((*ONE, "runs"), [[100, 150, -10], [149, 160, -10]], "runs: do not lie"),
         ((*ONE, "runs"), [[150, 150, -10]], "runs: do not lie"),
+        ((*ONE, "runs"), [[100, 150, -8], [150, 160, -10]], "runs: do not lie"),  # both have the target's 140
         ((*ONE, "segments"), [[160, 152], [150, 153]], "segments: do not rise within both ranges"),
         ((*ONE, "segments"), [[200, 152]], "segments: do not rise"),
         ((*ONE, "anchored"), "hope", "anchored: is 'hope' where one of offset syncs"),

@@ -9,6 +9,7 @@ import pytest
 
 from checksum.anchor_search import Anchors, search_anchors
 from checksum.anchors import Logs, Pair, Usable, equal_pairs
+from checksum.cuts import MOST, equal_cuts
 from checksum.plan_shape import Anchored, OffsetRange, Run
 from checksum.ranges import (
     PartitionFacts,
@@ -159,6 +160,68 @@ def test_retention_that_took_what_was_never_compared_is_told_with_numbers():
     assert "its log begins at 180" in gone.why
     assert plan.source.first - 180 == before.records
     assert plan.source.until == 500
+
+
+OVERTAKEN = (
+    "deleted on the source before they were copied: the mirror went from offset 249 to 300 at once, where the"
+    " source's log begins"
+)
+
+
+def overtaken_by(count):
+    """A mirror that had copied 250 records, and of whose next ones so many were deleted."""
+    mirrored = healthy()
+    mirrored.write(100)
+    mirrored.source.start = 250 + count
+    mirrored.copy()
+    mirrored.flush()
+    return mirrored
+
+
+def test_what_was_deleted_before_it_was_copied_is_told_by_the_pairs_on_both_sides_of_it():
+    plan, left, _ = overtaken_by(50).plan()
+    assert (plan.source, plan.target.until) == (OffsetRange(300, 350), 300)
+    assert whys(left) == [(50, False, OVERTAKEN)]
+
+
+def test_what_was_deleted_before_it_was_compared_is_told_apart_from_what_was_never_copied():
+    mirrored = overtaken_by(50)
+    _, left, _ = mirrored.plan(verified=Verified(200, 200, mirrored.source_id, mirrored.target_id))
+    assert [(one.records, one.why == OVERTAKEN) for one in left] == [(50, True), (50, False)]
+    _, left, _ = mirrored.plan(verified=Verified(260, 250, mirrored.source_id, mirrored.target_id))
+    assert whys(left) == [(40, False, OVERTAKEN)]
+
+
+@pytest.mark.parametrize("change", ["a marker", "retention went on", "something else was written"])
+def test_a_jump_that_says_less_is_no_proof_that_records_were_deleted(change):
+    mirrored = overtaken_by(1 if change == "a marker" else 50)
+    if change == "retention went on":
+        mirrored.expire(source=5)
+    if change == "something else was written":
+        mirrored.pairs = [
+            pair if pair.upstream < 300 else pair._replace(downstream=pair.downstream + 1)
+            for pair in mirrored.pairs
+        ]
+        mirrored.target.records.insert(250, mirrored.target.records[0])
+    _, left, _ = mirrored.plan()
+    assert not any("before they were copied" in one.why for one in left)
+
+
+@pytest.mark.parametrize(("moved", "behind"), [(60, 61), (60, 130), (3, 7)])
+def test_order_is_compared_where_a_mirror_tells_that_it_went_back(moved, behind):
+    # The pairs of a record that changed places end the chains on both sides of it.
+    mirrored = Mirrored()
+    mirrored.write(300)
+    order = [at for at in range(300) if at != moved]
+    order.insert(behind, moved)
+    for at in order:
+        mirrored.position = at
+        mirrored.copy(1)
+    mirrored.flush()
+    plan, left, _ = mirrored.plan()
+    assert (plan.source, plan.target, left) == (OffsetRange(0, 300), OffsetRange(0, 300), ())
+    (run,) = [run for run in plan.runs if run.first <= moved < run.until]
+    assert run.delta == 0
 
 
 def test_a_topic_that_was_made_anew_is_not_continued():
@@ -336,7 +399,26 @@ def test_anchors_take_the_place_of_times_where_the_target_stamps():
         log.records = [replace(record, at_ms=1) for record in log.records]
     plan, _, _ = mirrored.plan(timestamps=False)
     assert plan.segments == ((0, 0), (101, 101), (202, 202), (303, 303), (349, 349))
-    assert mirrored.plan()[0].segments == ()
+
+
+def test_both_sides_are_cut_where_the_mirror_tells_pairs():
+    # What differs is read again between two cuts: without any, that would be the whole partition.
+    plan, _, _ = healthy(350).plan()
+    assert plan.segments == ((0, 0), (101, 101), (202, 202), (303, 303), (349, 349))
+
+
+def test_no_cut_parts_a_copy_from_its_original():
+    mirrored = Mirrored(lag_max=10)
+    mirrored.write(60)
+    mirrored.copy(20)
+    mirrored.flush()
+    mirrored.copy(30)  # syncs at 31 and 42
+    mirrored.crash()  # back to 20
+    mirrored.copy()
+    mirrored.flush()
+    plan, _, _ = mirrored.plan()
+    # From 20 to 49 the target holds everything twice; where it goes on alone is not known before 53.
+    assert plan.segments == ((0, 0), (11, 11), (19, 19), (53, 83), (59, 89))
 
 
 def test_a_mirror_that_alters_every_record_has_anchors_all_the_same():
@@ -401,11 +483,20 @@ def test_equal_offsets_are_compared_where_both_logs_hold_them():
     plan, left = equal(Logs(10, 500, 30, 450))
     assert plan.source == plan.target == OffsetRange(30, 450)
     assert plan.runs == (Run(30, 450, 0),)
+    assert plan.segments == ()
     assert plan.anchored is Anchored.EQUAL_OFFSETS
     assert whys(left) == [
         (20, False, "the target's log begins at 30"),
         (50, True, "not mirrored when the plan was made: the target's log ended at 450"),
     ]
+
+
+def test_a_mirror_that_keeps_offsets_is_cut_anywhere_but_not_too_often():
+    plan, _ = equal(Logs(0, 2_500, 0, 2_400))
+    assert plan.segments == ((1000, 1000), (2000, 2000))
+    found = equal_cuts(OffsetRange(0, 10**7), OffsetRange(5, 10**7))
+    assert [pair.upstream for pair in found[:2]] == [20_005, 40_005]
+    assert len(equal_cuts(OffsetRange(0, 10**9), OffsetRange(0, 10**9))) < MOST
 
 
 def test_equal_offsets_go_on_where_the_last_run_ended_and_tell_what_the_target_has_beyond():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checksum.plan_document import canonical, from_document, to_document
@@ -80,9 +81,23 @@ def check(mirrored, plan, left, since):
         here = mirrored.source.numbers(run.first, run.until)
         there = mirrored.target.numbers(run.first + run.delta, run.until + run.delta)
         assert Counter(here) != Counter(there) or here == there
+    check_cuts(mirrored, plan)
+
+
+def check_cuts(mirrored, plan):
+    """See that between two cuts stand the copies of what stands there on the source, and of no other block."""
+    compared = set(mirrored.source.numbers(plan.source.first, plan.source.until)) - mirrored.repeated
+    start, end = (plan.source.first, plan.target.first), (plan.source.until, plan.target.until)
+    for (up, down), (next_up, next_down) in pairwise([start, *plan.segments, end]):
+        copies = set(mirrored.target.numbers(down, next_down))
+        assert copies & compared <= set(mirrored.source.numbers(up, next_up))
+
+
+WENT_BACK = [("write", 12), ("copy", 8), ("repeat", 1), ("write", 1), ("drop", 3), ("flush", 1), ("write", 2)]
 
 
 @given(STORIES, st.sampled_from([3, 100]), st.booleans())
+@example([*WENT_BACK, ("copy", 3), ("crash", 1), ("drop", 1), ("copy", 1)], 3, False)
 @settings(max_examples=200, deadline=None)
 def test_a_first_run_sees_no_difference_that_is_none(story, lag_max, ids):
     mirrored = play(Mirrored(lag_max=lag_max), story)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checksum.plan_shape import OffsetRange
-from checksum.retention import LogStarts, without_expired
+from checksum.retention import LogStarts, never_read, without_expired
 from tests.checksum.auditing import audited
 from tests.checksum.pretend_logs import Partition
 from tests.checksum.test_naming import content, partition, told
@@ -72,3 +72,22 @@ def test_what_expired_between_two_reads_is_never_told_as_different(source, targe
     assert told(known) == []
     assert known.read_again == ()
     assert bool(gone) == (source != target)
+
+
+@pytest.mark.parametrize(
+    ("starts", "first_read", "unverified"),
+    [
+        ({}, {}, []),  # nothing was taken: a log of markers only has no record either
+        ({("t", 0): LogStarts(0, 500)}, {}, []),
+        ({("t", 0): LogStarts(60, 560)}, {}, [(0, 60)]),  # both sides went before either was read
+        ({("t", 0): LogStarts(60, 560)}, {("t", 0): 0}, []),  # read, and taken then
+        ({("t", 0): LogStarts(40, 540)}, {("t", 0): 40}, [(0, 40)]),
+        ({("t", 0): LogStarts(900, 1400)}, {}, [(0, 60)]),
+    ],
+)
+def test_what_was_taken_before_it_was_read_is_unverified_though_nothing_differs(
+    starts, first_read, unverified
+):
+    plan = audited({"t": [partition()]}, bucket_ms=1, cells=1).plan
+    gone = never_read(plan, starts, first_read)
+    assert [(one.source.first, one.source.until) for one in gone] == unverified

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from checksum import second_look
 from checksum.cell_rows import Side
 from checksum.comparison import compared
-from checksum.findings import Proof, RecordVerdict
+from checksum.findings import Proof, ReadAgain, RecordVerdict
+from checksum.plan_shape import OffsetRange
 from checksum.record_hash import Content
 from checksum.second_look import PAUSE_S, Readers, log_starts, looked_twice
 from fleet.errors import MalformedError
@@ -86,6 +89,57 @@ def test_blocks_that_are_too_large_stay_as_the_digests_tell_them(monkeypatch):
     assert [one.picked for one in logs.readers] == [0, 0]
     monkeypatch.setattr(second_look, "MOST_OFFSETS", 100)
     assert len(logs.looked()[0].findings) == 3
+
+
+@pytest.mark.parametrize("at", [50, 0])
+def test_what_the_digests_alone_name_counts_only_as_long_as_it_is_so(monkeypatch, at):
+    monkeypatch.setattr(second_look, "MOST_OFFSETS", 10)
+    logs = Logs(lost=(at,))
+    assert logs.found == [(RecordVerdict.LOST, 0, Proof.DIGESTS)]
+    copy = logs.source.records[at]
+    # Its copy was on its way, or was not given when the digest read.
+    known, _ = logs.looked(lambda: logs.target.records.insert(60, copy))
+    assert known.findings == ()
+
+
+def test_what_cannot_be_looked_for_stays(monkeypatch):
+    monkeypatch.setattr(second_look, "MOST_OFFSETS", 10)
+    logs = Logs(lost=(50,))
+    logs.source.records[50] = MARKER  # it is not there any more
+    assert logs.found == [(RecordVerdict.LOST, 0, Proof.DIGESTS)]
+
+
+def test_blocks_that_are_near_or_of_different_partitions_are_read_at_once_and_never_too_much(monkeypatch):
+    monkeypatch.setattr(second_look, "MOST_OFFSETS", 50)
+    monkeypatch.setattr(second_look, "NEAR", 7)
+
+    def block(partition, first, span):
+        held = OffsetRange(first, first + span)
+        return ReadAgain("t", partition, held, held, "")
+
+    one, near, far, nearer = block(0, 0, 5), block(0, 12, 5), block(0, 25, 5), block(0, 32, 5)
+    other, small, large = block(1, 0, 30), block(2, 0, 1), block(3, 0, 50)
+    # The last one of partition 0 is near one that was left for later.
+    assert second_look.side_by_side([one, near, far, nearer, other, small, large]) == [
+        [one, near, other, small],
+        [far, nearer],
+        [large],
+    ]
+    assert second_look.side_by_side([]) == []
+
+
+def test_blocks_that_are_read_at_once_are_compared_one_by_one():
+    logs = Logs(lost=(50, 52, 154, 156), count=200)
+    (known,) = logs.comparison.known.read_again
+    first = replace(known, source=OffsetRange(0, 100), target=OffsetRange(0, 98))
+    second = replace(known, source=OffsetRange(150, 200), target=OffsetRange(148, 196))
+    comparison = replace(logs.comparison, known=replace(logs.comparison.known, read_again=(first, second)))
+    found, _ = looked_twice(
+        comparison, Readers(*logs.readers, logs.readers[0], logs.readers[0]), pause=lambda _: None
+    )
+    assert [one.source.first for one in found.findings] == [50, 52, 154, 156]
+    # Both sides whole, and each twice: two questions of each side.
+    assert [one.picked for one in logs.readers] == [400, 392]
 
 
 def test_a_look_reads_no_more_than_so_much(monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.spark_failures import launch_failure, reading_failure
+from checksum.spark_failures import folder_failure, java_cause, launch_failure, reading_failure
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
@@ -32,9 +32,28 @@ Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: o
 HALF = 'Exception in thread "main" java.lang.RuntimeException: [download failed: org.slf4j#slf4j-api;2.0.16!slf4j-api.jar]\n\tat x\n'
 
 
+# As Spark 4.0.0 wrote them.
+NO_MASTER = (
+    "26/11/22 15:48:43 ERROR SparkContext: Error initializing SparkContext.\n"
+    "org.apache.spark.SparkException: Could not parse Master URL: 'local[x]'\n\tat org.apache.spark.SparkContext"
+)
+NO_NAME = (
+    'Exception in thread "main" java.lang.IllegalArgumentException: basedir must be absolute: ?/.ivy2.5.2/local\n'
+    "\tat org.apache.ivy.util.Checks.checkAbsolute(Checks.java:48)\n"
+)
+SILENT_MASTER = (
+    "26/11/22 15:49:41 WARN StandaloneAppClient$ClientEndpoint: Failed to connect to master 127.0.0.1:1\n"
+    "Caused by: java.net.ConnectException: Connection refused\n"
+    "26/11/22 15:50:01 ERROR StandaloneSchedulerBackend: Application has been killed. Reason: All masters are "
+    "unresponsive! Giving up.\n\n(No active SparkContext.)"
+)
+
+
 @pytest.mark.parametrize(
     ("said", "told"),
     [
+        (NO_NAME, "Spark needs a user that has a name, and the number that this runs as has none: give it"),
+        (SILENT_MASTER, "no Spark answers where --master says: see that it runs there, and that"),
         (
             NO_JAVA,
             "Spark needs Java and there is none here: install Java 17 or 21 (on Debian: apt-get install",
@@ -63,6 +82,12 @@ def test_a_spark_that_does_not_start_says_why(said, told):
     assert isinstance(error, UnavailableError)
     assert told in str(error)
     assert "\n" not in str(error)
+
+
+def test_a_master_that_there_cannot_be_is_a_mistake_on_the_command_line():
+    error = launch_failure(NO_MASTER, java="/x/java", packages=None)
+    assert isinstance(error, ConfigurationError)
+    assert str(error).startswith("the command line: --master: 'local[x]' is no master that this Spark knows;")
 
 
 def test_a_connector_that_was_not_to_be_fetched_is_not_blamed():
@@ -128,3 +153,74 @@ def test_a_property_that_java_refuses_is_the_operator_s_and_its_value_stays_hidd
 
 def test_a_longer_secret_is_hidden_before_one_inside_it():
     assert str(failed("x abcdef y", secrets=["abc", "abcdef", ""])).endswith("x [hidden] y")
+
+
+# As Spark 4.0.0 wrote them, cut short.
+A_FILE = (
+    "An error occurred while calling o73.parquet.\n: org.apache.hadoop.fs.ParentNotDirectoryException: Parent path "
+    "is not a directory: file:/x/afile\n\tat org.apache\n\tSuppressed: org.apache.spark.util.Utils$Original: Full\n"
+    "\t\tat org.apache\n\t\t... 20 more\n"
+)
+NO_SYSTEM = (
+    "An error occurred while calling o89.parquet.\n: org.apache.hadoop.fs.UnsupportedFileSystemException: No "
+    'FileSystem for scheme "s4"\n\tat org.apache\n'
+)
+NO_S3 = (
+    "An error occurred while calling o152.parquet.\n: java.lang.RuntimeException: java.lang.ClassNotFoundException: "
+    "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found\n"
+)
+REFUSED = (
+    "An error occurred while calling o127.parquet.\n: java.net.ConnectException: Call From vm/127.0.0.1 to "
+    "localhost:1 failed on connection exception: java.net.ConnectException: Connection refused; For more details see\n"
+)
+MKDIRS = (
+    "Job aborted.\nCaused by: java.io.IOException: Mkdirs failed to create file:/proc/nope/x (exists=false)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "told"),
+    [
+        (A_FILE, ConfigurationError, "/x: is a file, or below one: name a folder"),
+        (
+            NO_SYSTEM,
+            ConfigurationError,
+            "/x: Spark lacks the jars for this kind of file system: put them into",
+        ),
+        (NO_S3, ConfigurationError, "/x: Spark lacks the jars for this kind of file system: put them into"),
+        (
+            "java.net.URISyntaxException: Relative path in absolute URI: a b:c",
+            ConfigurationError,
+            "/x: is no folder",
+        ),
+        (
+            "Wrong FS: file://host/x, expected: file:///",
+            ConfigurationError,
+            "/x: is no folder that Spark can write",
+        ),
+        (MKDIRS, RefusedError, "/x cannot be written: see that Spark's user may write there"),
+        (
+            "java.net.UnknownHostException: nowhere.invalid",
+            UnavailableError,
+            "/x cannot be reached: the name nowhere.invalid is not known here",
+        ),
+        (REFUSED, UnavailableError, "/x cannot be reached: Call From vm/127.0.0.1 to localhost:1 failed on"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_told_by_its_name(said, kind, told):
+    error = folder_failure(said, path="/x")
+    assert type(error) is kind
+    assert str(error).startswith(told)
+    assert "\n" not in str(error)
+
+
+def test_what_is_not_about_the_folder_is_not_blamed_on_it():
+    assert folder_failure("org.apache.kafka.common.errors.TimeoutException: Timed out", path="/x") is None
+
+
+def test_java_s_own_words_are_found_behind_what_python_says_of_it():
+    assert java_cause(A_FILE).startswith(
+        "org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not"
+    )
+    assert java_cause("x\nCaused by: one\n\tat y\nCaused by: two\n\t... 1 more") == "two"
+    assert java_cause("\tat x\n\t... 1 more") == "it gave no reason"

@@ -100,9 +100,15 @@ def bulk(monkeypatch):
     return made
 
 
-def read():
+def read(**more):
     return read_sync_topic(
-        ClientSettings({}), cluster="A", topic="syncs", clock=Ticking(), wanted=lambda _: True, longest_s=5
+        ClientSettings({}),
+        cluster="A",
+        topic="syncs",
+        clock=Ticking(),
+        wanted=lambda _: True,
+        longest_s=5,
+        **more,
     )
 
 
@@ -116,6 +122,12 @@ def test_the_topic_is_read_to_its_end(bulk):
     assert read().of("t", 0) == [Pair(1, 1, 7), Pair(2, 2, 7)]
     assert bulk.made.asked == ("A", "syncs", True)
     assert bulk.made.closed
+
+
+def test_what_was_read_before_is_passed_over(bulk):
+    bulk.batches[:] = [batch(sync(1, 1), sync(2, 2), sync(3, 3), ends={0: 9})]
+    bulk.batches[0].offsets[:] = [4, 5, 8]
+    assert read(since=5).of("t", 0) == [Pair(2, 2, 7), Pair(3, 3, 7)]
 
 
 def test_a_topic_that_may_not_be_read_is_refused(bulk):

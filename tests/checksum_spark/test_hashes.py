@@ -31,7 +31,7 @@ CONTENTS = st.builds(
     key=BYTES,
     value=BYTES,
     timestamp_ms=st.integers(OLDEST_MS, NEWEST_MS) | st.sampled_from([-1, 0, 1, 999, -999, -1000]),
-    headers=st.none() | st.lists(st.tuples(NAMES, BYTES), max_size=5),
+    headers=st.none() | st.lists(st.tuples(NAMES, BYTES), max_size=9),
 )
 
 

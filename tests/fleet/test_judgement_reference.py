@@ -8,9 +8,10 @@ from pathlib import Path
 from fleet.vocabulary import Cause, Verdict
 from tests.fleet.test_judgement import LATER
 from tests.fleet.test_judgement import ROWS as CANARY_ROWS
+from tests.fleet.test_judgement_checksum import ROWS as CHECKSUM_ROWS
 from tests.fleet.test_judgement_offsets import ROWS as OFFSET_ROWS
 
-ROWS = CANARY_ROWS + OFFSET_ROWS
+ROWS = CANARY_ROWS + OFFSET_ROWS + CHECKSUM_ROWS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-from fleet import series, series_lag
+from fleet import series, series_checksum, series_lag
 from fleet.series import CATALOGUE, Group, Kind, Label, Series, Unit
 from fleet.series_page import metrics_page
 from fleet.vocabulary import Cause, Verdict
@@ -137,9 +137,8 @@ def test_each_name_stands_once_and_no_name_is_that_of_a_histograms_part():
 
 
 def test_every_series_bound_in_the_catalogue_is_in_it_under_its_own_name():
-    bound = {
-        name: value for name, value in (vars(series) | vars(series_lag)).items() if isinstance(value, Series)
-    }
+    catalogues = vars(series) | vars(series_lag) | vars(series_checksum)
+    bound = {name: value for name, value in catalogues.items() if isinstance(value, Series)}
     assert set(bound.values()) == set(CATALOGUE)
     assert len(bound) == len(CATALOGUE)
     assert all(name == one.name.upper() for name, one in bound.items())
@@ -148,7 +147,7 @@ def test_every_series_bound_in_the_catalogue_is_in_it_under_its_own_name():
 def test_what_tells_about_a_flow_carries_its_three_labels_and_what_tells_about_a_cluster_its_one():
     for one in CATALOGUE:
         match one.group:
-            case Group.FLOW | Group.CANARY | Group.REPLICATION:
+            case Group.FLOW | Group.CANARY | Group.REPLICATION | Group.CHECKSUM:
                 assert one.label_names[:3] == ("flow", "source_cluster", "target_cluster")
             case Group.CLUSTER | Group.GROUPS:
                 assert one.label_names[:1] == ("kafka_cluster",)
@@ -157,11 +156,11 @@ def test_what_tells_about_a_flow_carries_its_three_labels_and_what_tells_about_a
 
 
 def test_a_label_means_the_same_wherever_it_stands():
-    # `outcome` is the one exception: its values differ with what ends.
+    # But for two, whose values differ with what ends and with what is judged: a probe, a flow, a record.
     meanings = {}
     for one in CATALOGUE:
         for label in one.labels:
-            if label.name != "outcome":
+            if label.name not in {"outcome", "verdict"}:
                 assert meanings.setdefault(label.name, label) == label
 
 
@@ -169,6 +168,7 @@ def test_the_closed_lists_are_those_of_the_vocabulary():
     by_name = {one.name: {label.name: label.values for label in one.labels} for one in CATALOGUE}
     assert by_name["flow_verdict"]["verdict"] == tuple(Verdict)
     assert by_name["flow_cause"]["cause"] == tuple(Cause)
+    assert by_name["checksum_records"]["verdict"] == series_checksum.RECORD_VERDICTS
     assert by_name["store_errors_total"]["operation"] == series.STORE_OPERATIONS
     for name in ("collector_errors_total", "collector_last_success_timestamp_seconds"):
         assert by_name[name]["collector"] == series.COLLECTORS

@@ -1,6 +1,6 @@
 """The part of the Kubernetes API that our manifests use, as keys that an object may have and must have.
 
-From the API reference of apps/v1, v1 and networking.k8s.io/v1. The API server drops a misspelled key without
+From the API reference of apps/v1, batch/v1, v1 and networking.k8s.io/v1. The API server drops a misspelled key without
 a word, and a hardening that was dropped looks like one that is there: so any key that is not here is wrong.
 """
 
@@ -44,6 +44,14 @@ POD = {
     "automountServiceAccountToken": bool,
     "enableServiceLinks": bool,
     "terminationGracePeriodSeconds": int,
+    "restartPolicy": ("Always", "OnFailure", "Never"),
+    "affinity": {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey!": str, "labelSelector": {"matchLabels": MAP}}
+            ]
+        }
+    },
     "securityContext": {
         "runAsNonRoot": bool,
         "runAsUser": int,
@@ -62,6 +70,7 @@ POD = {
         }
     ],
 }
+TEMPLATE = {"metadata!": {"labels!": MAP, "annotations": MAP}, "spec!": POD}
 KINDS = {
     ("v1", "ConfigMap"): {"data!": MAP},
     ("apps/v1", "Deployment"): {
@@ -69,7 +78,35 @@ KINDS = {
             "replicas": int,
             "strategy": {"type!": ("Recreate", "RollingUpdate")},
             "selector!": LABELS,
-            "template!": {"metadata!": {"labels!": MAP, "annotations": MAP}, "spec!": POD},
+            "template!": TEMPLATE,
+        }
+    },
+    ("batch/v1", "CronJob"): {
+        "spec!": {
+            "schedule!": str,
+            "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
+            "startingDeadlineSeconds": int,
+            "successfulJobsHistoryLimit": int,
+            "failedJobsHistoryLimit": int,
+            "jobTemplate!": {
+                "spec!": {
+                    "activeDeadlineSeconds": int,
+                    "backoffLimit": int,
+                    "podFailurePolicy": {
+                        "rules!": [
+                            {
+                                "action!": ("FailJob", "FailIndex", "Ignore", "Count"),
+                                "onExitCodes": {
+                                    "containerName": str,
+                                    "operator!": ("In", "NotIn"),
+                                    "values!": [int],
+                                },
+                            }
+                        ]
+                    },
+                    "template!": TEMPLATE,
+                }
+            },
         }
     },
     ("v1", "Service"): {

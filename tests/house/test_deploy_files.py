@@ -222,7 +222,7 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path, question):
 
 # --- the manifests
 
-MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+MANIFESTS = sorted((DEPLOY / "kubernetes").rglob("*.yaml"))
 
 
 def loaded(path):

@@ -17,6 +17,8 @@ from fleet import series
 from fleet.series import CATALOGUE, Kind
 from fleet.series_lag import LAG_CATALOGUE
 from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.checksum_series import ChecksumSeries
+from mirrorwatch.checksum_standing import TopicStanding
 from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.metrics import render
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
@@ -26,7 +28,7 @@ HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
 TOLD = [one for one in CATALOGUE if not one.opt_in and one not in LAG_CATALOGUE]
 
 
-def numbers() -> ServiceNumbers:
+def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
     """Return the numbers of a service with one flow that has just begun."""
     counted = [*Outcome, *Mark, "expected", "settled", "concluded", "delivered", "in_flight"]
     flow = FlowNumbers(
@@ -57,13 +59,19 @@ def numbers() -> ServiceNumbers:
     )
     errors = dict.fromkeys(series.STORE_OPERATIONS, 0)
     return ServiceNumbers(
-        "0.1.0", loop_delay=Histogram(5.0), store_errors=errors, clusters=clusters, flows=(flow,)
+        "0.1.0",
+        loop_delay=Histogram(5.0),
+        store_errors=errors,
+        clusters=clusters,
+        flows=(flow,),
+        checksums=checksums,
     )
 
 
 @pytest.fixture(scope="module")
 def body() -> bytes:
-    return render(numbers(), "text/plain")[0]
+    topic = TopicStanding(at=1.0, coverage=1.0, records={}, verified_at=1.0)
+    return render(numbers(ChecksumSeries([(("A->B", "A", "B"), {"orders": topic})])), "text/plain")[0]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ import pytest
 from canary.books import Mark, Outcome
 from canary.events import Stage
 from canary.report import CollectorCounts
-from fleet import series
+from checksum.findings import RecordVerdict
+from fleet import series, series_checksum
 from fleet.series import CATALOGUE
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch.lag_collected import CollectedCounts
@@ -17,7 +18,7 @@ from runtime.kafka.round_trip import RoundTripOutcome
 from tests.house.import_rules import LAYERS
 from tests.house.product_files import ROOT, product_files, relative
 
-CATALOGUE_FILES = {"fleet/series.py", "fleet/series_lag.py"}
+CATALOGUE_FILES = {"fleet/series.py", "fleet/series_checksum.py", "fleet/series_lag.py"}
 NAMES = {name for one in CATALOGUE for name in (one.name, one.full_name)}
 
 
@@ -28,6 +29,7 @@ def test_each_part_calls_how_things_end_what_the_catalogue_calls_it():
     assert tuple(RoundTripOutcome) == series.CONTROL_OUTCOMES
     assert tuple(CollectorCounts().errors) == series.CANARY_COLLECTORS
     assert tuple(CollectedCounts().document("A")["errors"]) == series.LAG_COLLECTORS
+    assert tuple(RecordVerdict) == series_checksum.RECORD_VERDICTS
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ class Progress:
     records: int
     size_bytes: int = 0
     silent: tuple = ()
+    partitions: int = 0
+    of_partitions: int = 0
 
 
 class PretendDigests:
@@ -144,8 +146,11 @@ class Stage:
         self.started += 1
         return self.digests_made
 
-    def folder_of(self, _plan, side):
-        return f"kept/{side}"
+    def folder_of(self, _plan, side, *, beside=None):
+        return f"{beside or 'kept'}/{side}"
+
+    def stages(self):
+        return []
 
     @property
     def said(self):

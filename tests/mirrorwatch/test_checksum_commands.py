@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -189,3 +190,62 @@ def test_digests_of_a_run_are_kept_by_plan_and_side_where_a_folder_is_named(tmp_
         assert spark.folder_of(plan, Side.TARGET) == f"s3a://there/{plan_id(plan)[:12]}/target"
     with checksum_spark.spark_for(stage.desk, master="local", folder=None) as spark:
         assert spark.folder_of(plan, Side.SOURCE).endswith(f"/digests/{plan_id(plan)[:12]}/source")
+
+
+def test_counts_only_and_page_are_passed_on(typed, config, monkeypatch, installed, tmp_path):
+    asked = []
+    monkeypatch.setattr(
+        "mirrorwatch.checksum_counts.count_all",
+        lambda desk, _chosen, **more: asked.append((len(desk.outlets), more["json_file"])) or 3,
+    )
+    page = tmp_path / "page.html"
+    # Counts are written to no folder, so that none is asked for.
+    status, said = typed("run", config, "--all", "--counts-only", "--page", page, "--master", "yarn")
+    assert (status, asked) == (3, [(1, None)]), said
+
+
+@pytest.mark.parametrize("arguments", [("--page", "/no/such/folder/x.html"), ("--tell", "http://here:9699")])
+def test_an_outlet_that_can_never_be_used_is_status_2(typed, config, installed, monkeypatch, arguments):
+    monkeypatch.delenv("MIRRORWATCH_TOKEN", raising=False)
+    status, said = typed("run", config, "--all", *arguments)
+    assert (status, arguments[0] in said) == (2, True), said
+
+
+def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch):
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setattr("checksum.submit_line.find_spec", lambda _name: None)
+    status, said = typed(
+        "run", "my mirror.yaml", "--print-submit", "--topic", "-a b", "--topic", "c", "--counts-only",
+        "--master", "spark://m:7077", "--page", "p.html",
+    )  # fmt: skip
+    assert (status, said.count("\n")) == (0, 1)
+    words = shlex.split(said)
+    assert words[:7] == [
+        "spark-submit", "--master", "spark://m:7077", "--driver-memory", "1g",
+        "--packages", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
+    ]  # fmt: skip
+    script = words.index("checksum") - 1
+    assert Path(words[script]).is_file()
+    expected = [
+        "checksum", "run", "my mirror.yaml", "--topic=-a b", "--topic=c", "--counts-only",
+        "--master=spark://m:7077", "--page=p.html",
+    ]  # fmt: skip
+    assert sorted(words[script + 1 :]) == sorted(expected)
+    # The words mean the same when they are typed again.
+    again = [*words[script + 2 :], "--print-submit"]
+    assert shlex.split(typed(*again)[1]) == words
+
+
+def test_print_submit_says_what_another_master_needs(typed):
+    status, said = typed("run", "m.yaml", "--all", "--print-submit", "--master", "yarn")
+    assert (status, "--folder: is missing" in said) == (2, True)
+
+
+def test_a_submitted_command_is_not_misled_by_the_names_of_our_modules(tmp_path):
+    script = Path(checksum_spark.__file__).with_name("submitted.py")
+    ended = subprocess.run(
+        [sys.executable, script, "checksum", "plan", "nothing.yaml", "--all"],
+        check=False, timeout=60, capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr.startswith("nothing.yaml: cannot be read (no such file or directory)")

@@ -137,6 +137,23 @@ def test_retention_during_the_run_is_no_difference(stage):
     )
 
 
+@pytest.mark.parametrize("taken", [40, 200])
+def test_what_retention_took_of_both_sides_before_it_was_read_is_not_verified(stage, taken):
+    one = mirrored()
+    found = stage({("orders", 0): one})
+    digest = found.digests_made.digest
+
+    def late(plan, side, folder):
+        if not found.digests_made.asked:  # planned, and not read yet
+            one.expire(source=taken, target=taken)
+        return digest(plan, side, folder)
+
+    found.digests_made.digest = late
+    status, told = findings(found)
+    assert (status, told) == (3, []), found.said
+    assert f"the log on A begins at {taken} now, the one on B at {taken}" in found.said
+
+
 def test_what_the_target_lacks_makes_it_incomplete(stage):
     found = stage({("orders", 0): mirrored(), ("new", 0): mirrored()})
     del found.clusters.b.topics["A.new"]
@@ -183,14 +200,14 @@ def test_a_cluster_that_is_away_ends_it(stage):
 
 def test_headers_that_the_plan_does_not_know_of_begin_it_anew_with_headers(stage):
     one = mirrored(1000)  # more than a plan reads of it
-    one.source.records[903].headers = (("trace", b"1"),)  # the very object stands on the target, too
+    one.source.records[803].headers = (("trace", b"1"),)  # the very object stands on the target, too
     found = stage({("orders", 0): one})
     found.digests_made.failing = [
         OutdatedPlanError("cluster A: 1 of the newest records of orders have headers")
     ]
-    one.target.records[903] = altered_headers(one.target.records[903])
+    one.target.records[803] = altered_headers(one.target.records[803])
     status, told = findings(found)
-    assert (status, [each[:4] for each in told]) == (1, [("altered", "orders", 0, [903, 904])])
+    assert (status, [each[:4] for each in told]) == (1, [("altered", "orders", 0, [803, 804])])
     assert "have headers. Begun anew, with headers." in found.said
     assert found.digests_made.headers == [[False], [True], [True]]
 

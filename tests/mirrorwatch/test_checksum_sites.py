@@ -82,3 +82,18 @@ def test_a_cluster_that_is_away_when_it_is_compared_is_told(stage):
     found.connects.away = {"A"}
     with pytest.raises(UnavailableError, match="cluster A"):
         compare_digests(found.desk, plan, "here", "there", spark=found, json_file=None)
+
+
+def test_the_same_comparison_is_one_run_however_often_it_is_told(stage):
+    found = stage({("orders", 0): mirrored(drop_at=17)})
+    plan = planned(found)
+    for side, folder in (("source", "here"), ("target", "there")):
+        digest_side(found.desk, plan, side, folder, spark=found)
+    path, runs = found.folder / "result.json", []
+    for _ in range(2):
+        assert compare_digests(found.desk, plan, "here", "there", spark=found, json_file=path) == 1
+        runs += found.read_json(path)["runs"]
+    assert runs[0]["run"] == runs[1]["run"]
+    assert len(runs[0]["run"]) == 32
+    assert runs[0]["begun_at"] <= runs[0]["ended_at"] <= runs[1]["begun_at"]
+    assert sum(one["source_records"] for one in runs[0]["counts"]["shown"]) == 200

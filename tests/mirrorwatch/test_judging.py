@@ -16,6 +16,7 @@ from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.judging import Judging
 from mirrorwatch.lagging import Lagging
 from mirrorwatch.viewing import recovery_point_age_s
+from tests.fleet.checksums import audited, found
 from tests.fleet.offsets import SAYS, deleted, lag
 from tests.fleet.test_judgement import ALL_STAND, NOW, flow
 from tests.mirrorwatch.answered import CANARY, Answered
@@ -44,8 +45,13 @@ class Judged:
     def __init__(self, offsets, *partitions, **more):
         self.prober = PlayedProber(flow(*partitions, **more))
         self.offsets = offsets
+        self.checksum = None
         self.lines = []
-        self.judging = Judging(lag_of=lambda _flow: self.offsets, tell=self.lines.append)
+        self.judging = Judging(
+            lag_of=lambda _flow: self.offsets,
+            checksum_of=lambda _flow: self.checksum,
+            tell=self.lines.append,
+        )
 
     def judge(self, now_at=NOW):
         self.judging.judge(self.prober, now_at=now_at)
@@ -61,6 +67,24 @@ def test_a_flow_that_is_plainly_well_is_told_by_the_short_way_and_just_the_same(
     assert judged.judge() == short
     assert judged.prober.asked == 1
     assert dict(short.parts).get("lag") == (None if offsets is None else offsets.sentence)
+
+
+def test_a_run_that_found_nothing_leaves_the_short_way_and_is_told():
+    judged = Judged(lag())
+    judged.checksum = audited()
+    short = judged.judge()
+    assert judged.prober.asked == 0
+    assert "no finding" in dict(short.parts)["checksum"]
+    judged.prober.is_calm = False
+    assert judged.judge() == short
+
+
+def test_what_a_run_found_takes_the_long_way_however_calm_the_canary_is():
+    judged = Judged(lag())
+    judged.checksum = audited(found())
+    told = judged.judge()
+    assert (told.verdict, [one.part for one in told.evidence]) == (Verdict.LOSING, ["checksum"])
+    assert [(line.level, line.facts["verdict"]) for line in judged.lines] == [("error", "losing")]
 
 
 def test_what_offsets_show_takes_the_long_way_however_calm_the_canary_is():

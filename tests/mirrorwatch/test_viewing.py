@@ -13,10 +13,13 @@ from canary.report import CollectorCounts
 from canary.watch import FlowWatch
 from fleet.evidence import CanaryState, Control
 from fleet.vocabulary import FlowVerdict, Verdict
+from mirrorwatch.checksum_standing import gist_of, standing_of
+from mirrorwatch.checksum_told import read_run
 from mirrorwatch.view import UnreachedView
 from mirrorwatch.viewing import STALE_S, cluster_state, service_view
 from runtime.supervision import Phase, State
 from tests.canary.pretend_link import TOPIC, policy
+from tests.mirrorwatch.told_runs import run
 from tests.runtime.fake_clock import FakeClock
 
 NOW_AT = 1000.0
@@ -81,8 +84,10 @@ def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
         verdicts={"A->B": FlowVerdict("A->B", Verdict.LOSING, None, "it loses", (), (), 0.0)},
         states={},
         complaints=(),
+        checksums={"A->B": standing_of([gist_of(read_run(run("r1")), ended_at=900.0, exactly_once=False)])},
     )
     (shown,) = view.flows
+    assert (shown.checksum.newest.run, shown.checksum.newest.ended_at) == ("r1", 900.0)
     assert [(one.at, one.sequence, one.source_offset, one.count) for one in shown.losses] == [
         (990.0, 7, 107, 50),
         (980.0, 2, None, 1),

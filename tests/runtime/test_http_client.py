@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from fleet.errors import MalformedError, UnavailableError
 from runtime import http_client
-from runtime.http_client import User, get
+from runtime.http_client import User, get, post
 
 
 async def told(handler, path="/", **more):
@@ -54,6 +54,21 @@ async def test_a_user_is_sent():
 
     assert (await told(handler, user=User("mw", "päss"))).status == 200
     assert "päss" not in repr(User("mw", "päss"))
+
+
+async def test_a_post_brings_its_token_and_some_megabytes():
+    came = []
+
+    async def handler(request):
+        came.append((request.headers["Authorization"], request.content_type, len(await request.read())))
+        return web.Response(status=201, text="kept")
+
+    application = web.Application(client_max_size=2**23)
+    application.router.add_post("/told", handler)
+    async with TestServer(application) as server:
+        answer = await post(str(server.make_url("/told")), b" " * 2**22, token="t0ken")
+    assert (answer.status, answer.body) == (201, b"kept")
+    assert came == [("Bearer t0ken", "application/json", 2**22)]
 
 
 async def test_a_redirection_is_not_followed():

@@ -1,0 +1,59 @@
+"""The checksum on two real brokers and two cores: its bars, one part after the other.
+
+Both sides hold equal records at equal offsets (bench/checksum_records.py), so that nothing but the checksum
+works while it is measured: no mirror runs.
+
+- speed: counts and digests of each side in turn, in one session of Spark, with the same reader's options.
+- bare: the same for a topic without headers, on one side.
+- again: in a new session, digests into folders that hold all already.
+- compare: in a new session, both sides' digests from their files to the verdict.
+- command: the whole command in a process of its own, for a tenth of the records and for all; its memory.
+- second: the whole command once more.
+- plain: a comparer without Spark (bench/checksum_plain.py) on a tenth of the records; its digest is held
+  against Spark's.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bench.processes import machine_s
+
+PARTS: Final = ("speed", "bare", "again", "compare", "command", "second", "plain")
+RECORDS: Final = 10_000_000
+LEAST_RECORDS: Final = 1_000
+
+
+@dataclass(slots=True)
+class _Found:
+    figures: dict[str, Any] = field(default_factory=dict)
+    began_s: tuple[float, float] = field(default_factory=machine_s)
+
+    def keep(self, part: str, figures: dict[str, Any]) -> None:
+        """Take a part's figures, and how busy all cores were meanwhile."""
+        busy_s, all_s = (now - began for now, began in zip(machine_s(), self.began_s, strict=True))
+        self.figures[part] = figures | {"machine_busy_share": round(busy_s / max(all_s, 0.01), 3)}
+        self.began_s = machine_s()
+        print(f"{part}: {json.dumps(self.figures[part])}", flush=True)
+
+
+def measure(*, parts: tuple[str, ...] = PARTS, records: int = RECORDS) -> dict[str, Any]:
+    """Return the figures of these parts, each printed as soon as it is there.
+
+    Raises ValueError for a part that there is not, and for fewer than 1,000 records.
+    """
+    if unknown := set(parts) - set(PARTS):
+        raise ValueError(f"no part is called {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
+    if records < LEAST_RECORDS:
+        raise ValueError(f"{records} records are too few to measure anything: give {LEAST_RECORDS} or more")
+    from bench.checksum_stage import stage_of  # noqa: PLC0415 - the other benchmarks need no PySpark
+
+    found = _Found()
+    with stage_of(records) as stage:
+        found.keep("preparing", stage.prepared)
+        for part in PARTS:
+            if part in parts:
+                found.keep(part, getattr(stage, part)())
+    return found.figures

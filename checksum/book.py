@@ -1,0 +1,177 @@
+"""The book of checksums in the store: which run is on, what was found, and up to where all is verified.
+
+A run writes what it found once, at its end and in one transaction: whatever ends it before, the next one
+begins where the last finished one ended. A run that is on gives a sign of life (`beat`); one that gives none
+for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from checksum import book_rows
+from checksum.book_documents import packed, row_of, unpacked
+from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
+from checksum.finding_words import time_text
+from fleet.errors import UnavailableError
+from runtime.process_identity import is_gone, this_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from checksum.book_entries import Place
+    from runtime.store import Store
+
+__all__ = ["ChecksumBook", "Counted", "OpenRun", "RunRow", "VerifiedTo"]
+
+LEASE_S = 60.0
+MOST_COUNTED = 100_000  # buckets that one run writes: of more the newest
+MOST_ASKED = 100_000  # rows of one answer
+
+
+class ChecksumBook:
+    """Reads and writes what the store keeps of checksums; each method is one short transaction.
+
+    Every method raises UnavailableError where the store fails.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def begin(
+        self, flow: str, *, plan: str, who: str, now_ms: int, counts_only: bool, process: str | None = None
+    ) -> str:
+        """Note that a run of a flow begins, and return its id; `plan` is "" where it is not made yet.
+
+        `who` says for people on which machine, in which process. Raises UnavailableError, with a sentence,
+        while another run of the flow is on.
+        """
+        told = this_process().text() if process is None else process
+        run = OpenRun(uuid.uuid4().hex, flow, plan, who[:300], told, now_ms, now_ms, counts_only)
+        on = await self._store.write(
+            partial(book_rows.begin, run=run, is_on=lambda other: is_on(other, now_ms))
+        )
+        if on is not None:
+            raise UnavailableError(_refusal(on))
+        return run.run
+
+    async def beat(self, run: str, now_ms: int, *, plan: str | None = None) -> bool:
+        """Give a sign of life, and tell the plan where it is made; False where another run took its place."""
+        return await self._store.write(partial(book_rows.beat_open, run=run, now_ms=now_ms, plan=plan))
+
+    async def give_up(self, run: str) -> None:
+        """Note that a run ended with nothing to tell."""
+        await self._store.write(partial(book_rows.close_open, run=run))
+
+    async def under_way(self, now_ms: int, flow: str | None = None) -> list[OpenRun]:
+        """Return the runs that are on."""
+        found = await self._store.read(partial(book_rows.open_runs, flow=flow))
+        return [one for one in found if is_on(one, now_ms)]
+
+    async def verified(self, flow: str) -> dict[Place, VerifiedTo]:
+        """Return up to where each partition of a flow is verified, by the source's topic and partition."""
+        return await self._store.read(partial(book_rows.verified_of, flow=flow))
+
+    async def finish(
+        self,
+        run: str,
+        *,
+        now_ms: int,
+        status: int,
+        document: Mapping[str, Any],
+        verified: Mapping[Place, VerifiedTo],
+        counts: Iterable[Counted],
+    ) -> None:
+        """Write all that a run comes to, at once: its document, how far is verified, what was counted.
+
+        Raises UnavailableError, and writes nothing, where the store fails or another run took its place, and
+        MalformedError for a document that no run makes.
+        """
+        row = replace(row_of(document), status=status)
+        content = await asyncio.to_thread(packed, document)
+        newest = sorted(counts, key=lambda one: one.bucket_at_ms)[-MOST_COUNTED:]
+        done = await self._store.write(
+            partial(
+                book_rows.finish,
+                row=row,
+                content=content,
+                open_as=run,
+                counts=newest,
+                verified=verified,
+                now_ms=now_ms,
+            )
+        )
+        if not done:
+            raise UnavailableError(
+                f"flow {row.flow}: this run was taken for gone, and another has begun since: what it found is"
+                " not kept"
+            )
+
+    async def take(self, document: Mapping[str, Any], *, now_ms: int) -> bool:
+        """Take a run that ended elsewhere; False where it is known. MalformedError where it is no run's.
+
+        What it verified stays where it ran: only what it found is taken.
+        """
+        row = row_of(document)
+        # A clock that is ahead elsewhere must not make a run the newest for good.
+        row = replace(row, begun_ms=min(row.begun_ms, now_ms), ended_ms=min(row.ended_ms, now_ms))
+        content = await asyncio.to_thread(packed, document)
+        return await self._store.write(partial(book_rows.write_run, row=row, content=content))
+
+    async def newest(self, flow: str | None = None, *, counts_only: bool = False) -> list[RunRow]:
+        """Return the newest finished run of each flow, or of this one, with its document."""
+        found = await self._store.read(partial(book_rows.newest_of, flow=flow, counts_only=counts_only))
+        return [replace(row, document=await asyncio.to_thread(unpacked, content)) for row, content in found]
+
+    async def runs(self, flow: str, *, limit: int, before_ms: int | None = None) -> list[RunRow]:
+        """Return finished runs of a flow, newest first, without their documents."""
+        most = min(limit, MOST_ASKED)
+        return await self._store.read(partial(book_rows.runs_of, flow=flow, limit=most, before_ms=before_ms))
+
+    async def run(self, run: str) -> RunRow | None:
+        """Return a finished run with its document; None where there is none of this id."""
+        found = await self._store.read(partial(book_rows.run_of, run=run))
+        if found is None:
+            return None
+        return replace(found[0], document=await asyncio.to_thread(unpacked, found[1]))
+
+    async def counts(
+        self, flow: str, topic: str | None, *, since_ms: int, until_ms: int, limit: int
+    ) -> list[Counted]:
+        """Return what was counted in buckets that begin in [since_ms, until_ms), oldest first.
+
+        `topic` is the source's name; None: of all topics.
+        """
+        asked = partial(
+            book_rows.counts_of,
+            flow=flow,
+            topic=topic,
+            since_ms=since_ms,
+            until_ms=until_ms,
+            limit=min(limit, MOST_ASKED),
+        )
+        return await self._store.read(asked)
+
+    async def forget(self, before_ms: int) -> None:
+        """Delete runs and counts that were written before this; what is verified stays."""
+        while await self._store.write(partial(book_rows.forget_some, before_ms=before_ms)):
+            pass
+
+
+def is_on(one: OpenRun, now_ms: int) -> bool:
+    """Tell whether a run is on: its process is seen to run, or gave a sign of life not long ago."""
+    gone = is_gone(one.process)
+    return now_ms - one.beaten_ms < LEASE_S * 1000 if gone is None else not gone
+
+
+def _refusal(other: OpenRun) -> str:
+    plan = f", plan {other.plan[:12]}" if other.plan else ""
+    return (
+        f"flow {other.flow}: another run of the checksum is on, since {time_text(other.begun_ms)}, on"
+        f" {other.who} (run {other.run[:12]}{plan}). Wait until it has ended, or end it there; one that gives"
+        f" no sign for {LEASE_S:g} s counts as ended"
+    )

@@ -1,0 +1,224 @@
+"""Rows of the checksums' tables, written and read within a transaction that somebody else opened."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
+from checksum.book_tables import COUNTS, OPEN, RUNS, VERIFIED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from checksum.book_entries import Place
+
+_FORGOTTEN_AT_ONCE = 200  # runs: a document may have some megabytes
+_PLAIN = ("run", "flow", "plan", "who", "begun_ms", "ended_ms", "status", "counts_only", "coverage")
+_SUMS = ("findings", "source_records", "target_records")
+
+
+def begin(connection: sa.Connection, run: OpenRun, is_on: Callable[[OpenRun], bool]) -> OpenRun | None:
+    """Write the row of a run, in the place of those that are not on; return the one that is, if there is."""
+    _exclude_others(connection)
+    for other in open_runs(connection, run.flow):
+        if is_on(other):
+            return other
+    connection.execute(sa.delete(OPEN).where(OPEN.c.flow == run.flow))
+    connection.execute(
+        sa.insert(OPEN).values(**{name: getattr(run, name) for name in run.__dataclass_fields__})
+    )
+    return None
+
+
+def finish(
+    connection: sa.Connection,
+    row: RunRow,
+    content: bytes,
+    *,
+    open_as: str,
+    counts: Sequence[Counted],
+    verified: Mapping[Place, VerifiedTo],
+    now_ms: int,
+) -> bool:
+    """Write all that a run comes to; False, with nothing written, where another run took its place."""
+    _exclude_others(connection)
+    if not close_open(connection, open_as):
+        return False
+    write_run(connection, row, content)
+    _write_counts(connection, row.flow, counts, now_ms=now_ms)
+    _write_verified(connection, row.flow, verified)
+    return True
+
+
+def open_runs(connection: sa.Connection, flow: str | None = None) -> list[OpenRun]:
+    """Return the runs that are on or were left, of one flow or of all."""
+    columns = [OPEN.c[name] for name in OpenRun.__dataclass_fields__]
+    wanted = sa.select(*columns).order_by(OPEN.c.begun_ms)
+    if flow is not None:
+        wanted = wanted.where(OPEN.c.flow == flow)
+    return [OpenRun(*row) for row in connection.execute(wanted)]
+
+
+def beat_open(connection: sa.Connection, run: str, *, now_ms: int, plan: str | None) -> bool:
+    """Renew the row of a run; False where another run has taken its place."""
+    values = {"beaten_ms": now_ms} | ({} if plan is None else {"plan": plan})
+    return connection.execute(sa.update(OPEN).where(OPEN.c.run == run).values(**values)).rowcount == 1
+
+
+def close_open(connection: sa.Connection, run: str) -> bool:
+    """Delete the row of a run; False where there is none."""
+    return connection.execute(sa.delete(OPEN).where(OPEN.c.run == run)).rowcount == 1
+
+
+def write_run(connection: sa.Connection, row: RunRow, content: bytes) -> bool:
+    """Write a finished run with its packed document; False where it is written already."""
+    _exclude_others(connection)
+    known = sa.select(sa.literal(1)).where(RUNS.c.run == row.run)
+    if connection.execute(known).first() is not None:
+        return False
+    values = {name: getattr(row, name) for name in (*_PLAIN, *_SUMS)}
+    connection.execute(sa.insert(RUNS).values(**values, document=content))
+    return True
+
+
+def runs_of(
+    connection: sa.Connection, flow: str, *, limit: int, before_ms: int | None = None
+) -> list[RunRow]:
+    """Return finished runs of a flow without their documents, newest first."""
+    wanted = sa.select(*_columns()).where(RUNS.c.flow == flow)
+    if before_ms is not None:
+        wanted = wanted.where(RUNS.c.ended_ms < before_ms)
+    found = wanted.order_by(RUNS.c.ended_ms.desc(), RUNS.c.run.desc()).limit(limit)
+    return [RunRow(*row) for row in connection.execute(found)]
+
+
+def run_of(connection: sa.Connection, run: str) -> tuple[RunRow, bytes] | None:
+    """Return a finished run and its packed document."""
+    row = connection.execute(sa.select(*_columns(), RUNS.c.document).where(RUNS.c.run == run)).first()
+    return None if row is None else (RunRow(*row[:-1]), bytes(row[-1]))
+
+
+def newest_of(
+    connection: sa.Connection, flow: str | None, *, counts_only: bool
+) -> list[tuple[RunRow, bytes]]:
+    """Return the newest finished run of each flow, or of this one, and its packed document."""
+    rank = (
+        sa.func.row_number()
+        .over(partition_by=RUNS.c.flow, order_by=(RUNS.c.ended_ms.desc(), RUNS.c.run.desc()))
+        .label("rank")
+    )
+    ranked = sa.select(RUNS.c.run, rank).where(RUNS.c.counts_only == counts_only)
+    if flow is not None:
+        ranked = ranked.where(RUNS.c.flow == flow)
+    first = ranked.subquery()
+    ours = sa.select(first.c.run).where(first.c.rank == 1)
+    wanted = sa.select(*_columns(), RUNS.c.document).where(RUNS.c.run.in_(ours)).order_by(RUNS.c.flow)
+    return [(RunRow(*row[:-1]), bytes(row[-1])) for row in connection.execute(wanted)]
+
+
+def verified_of(connection: sa.Connection, flow: str) -> dict[Place, VerifiedTo]:
+    """Return up to where each partition of a flow was compared."""
+    columns = [VERIFIED.c[name] for name in VerifiedTo.__dataclass_fields__]
+    wanted = sa.select(VERIFIED.c.topic, VERIFIED.c.partition, *columns).where(VERIFIED.c.flow == flow)
+    return {(row[0], row[1]): VerifiedTo(*row[2:]) for row in connection.execute(wanted)}
+
+
+def counts_of(
+    connection: sa.Connection, flow: str, topic: str | None, *, since_ms: int, until_ms: int, limit: int
+) -> list[Counted]:
+    """Return what was counted in buckets that begin in [since_ms, until_ms), oldest first."""
+    within = [COUNTS.c.flow == flow, COUNTS.c.bucket_at_ms >= since_ms, COUNTS.c.bucket_at_ms < until_ms]
+    if topic is not None:
+        within.append(COUNTS.c.topic == topic)
+    place = (COUNTS.c.bucket_at_ms, COUNTS.c.topic, COUNTS.c.partition)
+    sums = (sa.func.sum(COUNTS.c.source_records), sa.func.sum(COUNTS.c.target_records))
+    wanted = sa.select(*place, *sums).where(*within).group_by(*place).order_by(*place).limit(limit)
+    return [
+        Counted(name, partition, bucket_at_ms, int(source), int(target))
+        for bucket_at_ms, name, partition, source, target in connection.execute(wanted)
+    ]
+
+
+def forget_some(connection: sa.Connection, before_ms: int) -> bool:
+    """Delete some runs, and the counts of one, that were written before this; False where none are left."""
+    old = sa.select(RUNS.c.run).where(RUNS.c.ended_ms < before_ms).limit(_FORGOTTEN_AT_ONCE)
+    runs: Sequence[str] = list(connection.execute(old).scalars())
+    if runs:
+        connection.execute(sa.delete(RUNS).where(RUNS.c.run.in_(runs)))
+    oldest = sa.select(sa.func.min(COUNTS.c.written_ms)).where(COUNTS.c.written_ms < before_ms)
+    written_ms = connection.execute(oldest).scalar()
+    if written_ms is not None:
+        connection.execute(sa.delete(COUNTS).where(COUNTS.c.written_ms == written_ms))
+    return bool(runs) or written_ms is not None
+
+
+def _write_verified(connection: sa.Connection, flow: str, marks: Mapping[Place, VerifiedTo]) -> None:
+    """Write these in the place of what there is of the same partitions."""
+    rows = [
+        {
+            "flow": flow,
+            "topic": topic,
+            "partition": partition,
+            **{name: getattr(one, name) for name in one.__dataclass_fields__},
+        }
+        for (topic, partition), one in marks.items()
+    ]
+    if not rows:
+        return
+    here = [VERIFIED.c[name] == sa.bindparam(f"key_{name}") for name in ("flow", "topic", "partition")]
+    keys = [{f"key_{name}": row[name] for name in ("flow", "topic", "partition")} for row in rows]
+    connection.execute(sa.delete(VERIFIED).where(*here), keys)
+    connection.execute(sa.insert(VERIFIED), rows)
+
+
+def _write_counts(connection: sa.Connection, flow: str, counts: Sequence[Counted], *, now_ms: int) -> None:
+    """Write counts; what was counted of the same records before goes, what is older than these stays.
+
+    The same are those behind what was verified when the run began, so this comes before `_write_verified`.
+    """
+    by_place: dict[tuple[str, int, str], list[Counted]] = defaultdict(list)
+    for one in counts:
+        by_place[one.topic, one.partition, one.source_topic_id or ""].append(one)
+    if not by_place:
+        return
+    marks = verified_of(connection, flow)
+    names = ("topic", "partition", "source_topic_id")
+    keys = []
+    for place, held in by_place.items():
+        mark = marks.get(place[:2])
+        floor = 0 if mark is None or (mark.source_topic_id or "") != place[2] else mark.source_offset
+        keys.append(
+            {f"key_{name}": value for name, value in zip(names, place, strict=True)}
+            | {"floor": min(floor, *(one.since_offset for one in held))}
+            | {"first": min(one.bucket_at_ms for one in held)}
+        )
+    again = (
+        COUNTS.c.flow == flow,
+        *(COUNTS.c[name] == sa.bindparam(f"key_{name}") for name in names),
+        COUNTS.c.since_offset >= sa.bindparam("floor"),
+        COUNTS.c.bucket_at_ms >= sa.bindparam("first"),
+    )
+    connection.execute(sa.delete(COUNTS).where(*again), keys)
+    connection.execute(
+        sa.insert(COUNTS),
+        [
+            {name: getattr(one, name) for name in one.__dataclass_fields__}
+            | {"flow": flow, "source_topic_id": topic_id, "written_ms": now_ms}
+            for (_, _, topic_id), held in by_place.items()
+            for one in held
+        ],
+    )
+
+
+def _exclude_others(connection: sa.Connection) -> None:
+    """Have two processes write after one another; SQLite's immediate transactions do so by themselves."""
+    if connection.dialect.name == "postgresql":
+        # Any number, the same everywhere.
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7290461355323)"))
+
+
+def _columns() -> list[sa.Column[Any]]:
+    return [RUNS.c[name] for name in (*_PLAIN, *_SUMS)]

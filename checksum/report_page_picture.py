@@ -1,0 +1,199 @@
+"""The picture of a run's page: what is known of each partition at each time, as rows and columns. Pure.
+
+A row is a partition, or many of which none has anything to tell; a column is a stretch of record time. What
+is drawn is bounded, however large the run: rows and columns stand for more where there are more, and show
+the worst of what they stand for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MOST_ROWS = 60
+MOST_TOPIC_ROWS = 40
+MOST_COLUMNS = 120
+_TAIL = 0.005  # of all records may stand apart at either end of the axis
+_SQUEEZED = 4  # times wider than where nearly all records are: then what is apart gets one column
+_STEPS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 96, 4 * 96, 7 * 96, 28 * 96)
+
+Place = tuple[str, int | None]
+"""A topic and a partition; None: all of them."""
+
+
+class Kind(IntEnum):
+    """What is known of a cell of the picture, the worst last."""
+
+    NOTHING = 0  # no record was there
+    EQUAL = 1
+    EXPECTED = 2  # duplicates and aborted records that at-least-once allows
+    LEFT_OUT = 3
+    NOT_VERIFIED = 4
+    DIFFERENCE = 5
+
+
+class Cell(NamedTuple):
+    """What is known of one partition in the bucket that begins at `at_ms`, and how many records it held."""
+
+    place: Place
+    at_ms: int
+    kind: Kind
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The columns: `columns` of `column_ms` from `begin_ms` on, and one on a side for what is outside."""
+
+    begin_ms: int
+    column_ms: int
+    columns: int
+    earlier: bool
+    later: bool
+
+    @property
+    def all_columns(self) -> int:
+        """Return how many columns there are, those for what is outside included."""
+        return self.columns + self.earlier + self.later
+
+    def column(self, at_ms: int) -> int:
+        """Return the column of an instant."""
+        inside = (at_ms - self.begin_ms) // self.column_ms
+        if inside < 0:
+            return 0
+        return min(inside, self.columns - (not self.later)) + self.earlier
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: the place, how many more it stands for, of how many topics, and what each column shows."""
+
+    place: Place
+    more: int
+    topics: int
+    kinds: tuple[Kind, ...]
+    left_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Rows, worst first within what is told one by one, and their columns."""
+
+    axis: Axis
+    rows: tuple[Row, ...]
+
+    @property
+    def summed(self) -> int:
+        """Return how many partitions have no row of their own."""
+        return sum(row.more + 1 for row in self.rows if row.more)
+
+
+def laid_out(
+    cells: Sequence[Cell], *, whole: Mapping[Place, Kind], left_out: Iterable[Place], bucket_ms: int
+) -> Picture | None:
+    """Lay out what is known; None where no cell has a time.
+
+    `whole` is what is known of a partition at every time, `left_out` are places of which a part was not
+    compared.
+    """
+    if not cells:
+        return None
+    axis = axis_of([(cell.at_ms, cell.records) for cell in cells], bucket_ms)
+    absent = set(left_out)
+    columns: dict[Place, dict[int, Kind]] = defaultdict(dict)
+    for cell in cells:
+        kinds, column = columns[cell.place], axis.column(cell.at_ms)
+        kinds[column] = max(kinds.get(column, Kind.NOTHING), cell.kind, whole.get(cell.place, Kind.NOTHING))
+    for place, kind in whole.items():
+        columns.setdefault(place, dict.fromkeys(range(axis.all_columns), kind))
+    for place in absent:
+        columns.setdefault(place, {})
+    worst = {
+        place: max([*kinds.values(), Kind.LEFT_OUT if place in absent else Kind.NOTHING])
+        for place, kinds in columns.items()
+    }
+    order = sorted(columns, key=lambda place: (-worst[place], *_spelled(place)))
+    single, rest = order, []
+    if len(order) > MOST_ROWS:
+        single = [place for place in order if worst[place] > Kind.EQUAL][: MOST_ROWS - 1]
+        known = set(single)
+        rest = [place for place in order if place not in known]
+    if len(order) <= MOST_ROWS:
+        single = sorted(single, key=_spelled)
+    rows = [_row([place], columns, absent, axis) for place in single]
+    return Picture(axis, tuple(rows + [_row(some, columns, absent, axis) for some in _by_topic(rest)]))
+
+
+def axis_of(found: Sequence[tuple[int, int]], bucket_ms: int) -> Axis:
+    """Return the axis for buckets that begin at these instants and hold so many records each.
+
+    Where a few records are of another age than all others, as those without a time are, they share a column
+    at the end instead of squeezing the rest into one.
+    """
+    instants = sorted(found)
+    low, high = instants[0][0], instants[-1][0]
+    near = _near(instants)
+    if high - low > _SQUEEZED * (near[1] - near[0] + bucket_ms):
+        low, high = near
+    buckets = (high - low) // bucket_ms + 1
+    step = next((one for one in _STEPS if buckets <= one * (MOST_COLUMNS - 3)), None)
+    if step is None:
+        step = -(-buckets // (MOST_COLUMNS - 3))
+    column_ms = step * bucket_ms
+    begin_ms = low - low % column_ms
+    columns = (high - begin_ms) // column_ms + 1
+    return Axis(
+        begin_ms,
+        column_ms,
+        columns,
+        instants[0][0] < begin_ms,
+        instants[-1][0] >= begin_ms + columns * column_ms,
+    )
+
+
+def _near(instants: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return between which instants nearly all records are."""
+    tail = sum(records for _, records in instants) * _TAIL
+    ends = []
+    for some in (instants, list(reversed(instants))):
+        seen = 0
+        for at_ms, records in some:
+            seen += records
+            if seen > tail:
+                ends.append(at_ms)
+                break
+        else:
+            ends.append(some[0][0])
+    return ends[0], max(ends)
+
+
+def _row(
+    places: Sequence[Place], columns: Mapping[Place, Mapping[int, Kind]], absent: set[Place], axis: Axis
+) -> Row:
+    kinds = [Kind.NOTHING] * axis.all_columns
+    for place in places:
+        for column, kind in columns[place].items():
+            kinds[column] = max(kinds[column], kind)
+    first = places[0]
+    topics = len({topic for topic, _ in places})
+    return Row(first, len(places) - 1, topics, tuple(kinds), any(place in absent for place in places))
+
+
+def _by_topic(places: Sequence[Place]) -> list[list[Place]]:
+    """Return the places of a topic together; of more topics than have room, those after share a row."""
+    topics: dict[str, list[Place]] = defaultdict(list)
+    for place in sorted(places, key=_spelled):
+        topics[place[0]].append(place)
+    groups = list(topics.values())
+    if len(groups) <= MOST_TOPIC_ROWS:
+        return groups
+    return [*groups[: MOST_TOPIC_ROWS - 1], [one for group in groups[MOST_TOPIC_ROWS - 1 :] for one in group]]
+
+
+def _spelled(place: Place) -> tuple[str, int]:
+    return place[0], -1 if place[1] is None else place[1]

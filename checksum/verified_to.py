@@ -1,0 +1,69 @@
+"""Up to where a partition is verified after a run: where the next one begins. Pure.
+
+The mark of a partition moves to the end of the plan's range when all of it was read on both sides, which a
+comparison takes for granted, and each record in it was told of: it matches, or is in a finding, or is in the
+document as `unverified`, with the reason. What a finding told is not told again by the next run.
+
+What stays untold apart behind a mark is only what no later run could tell either: what retention took, a
+block that is larger than any look reads, an extra record whose original may have expired. Where another look
+could still tell, as this one merely had read as much as it may before it came to a block, the mark stays at
+the beginning of the range and counts that (`held`); the next run compares the range again, with what it has
+found once more. After MOST_HELD runs in a row it moves nonetheless: a range that only grows would be refused
+for its size one day, and take every other topic with it.
+
+Where a topic was left out of the plan, or a partition, there is no range, and the mark stays where it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from checksum.book_entries import VerifiedTo
+from checksum.cell_rows import planned_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from checksum.book_entries import Place
+    from checksum.cell_rows import Planned
+    from checksum.plan_shape import Plan
+    from checksum.verdicts import Result
+
+MOST_HELD = 3
+
+
+def verified_to(
+    plan: Plan, found: Result, before: Mapping[Place, VerifiedTo], *, at_ms: int, most_offsets: int
+) -> dict[Place, VerifiedTo]:
+    """Return the marks after a run; `before` are those that its plan was made with.
+
+    `most_offsets` is how many a look reads of one block and side.
+    """
+    unread = {
+        (block.topic, block.partition)
+        for block in found.open_blocks
+        if max(block.source.span, block.target.span) <= most_offsets
+    }
+    marks = {}
+    for place, planned in planned_partitions(plan).items():
+        held = _held(before.get(place), planned) + 1 if place in unread else 0
+        range_of = planned.partition
+        moves = held == 0 or held > MOST_HELD
+        marks[place] = VerifiedTo(
+            planned.topic.source_topic_id,
+            planned.topic.target_topic_id,
+            range_of.source.until if moves else range_of.source.first,
+            range_of.target.until if moves else range_of.target.first,
+            at_ms,
+            0 if moves else held,
+        )
+    return marks
+
+
+def _held(before: VerifiedTo | None, planned: Planned) -> int:
+    """Return how often this very range's beginning was held."""
+    topic, first = planned.topic, planned.partition.source.first
+    if before is None or before.source_offset > first:
+        return 0
+    ids = (before.source_topic_id, before.target_topic_id)
+    return before.held if ids == (topic.source_topic_id, topic.target_topic_id) else 0

@@ -1,0 +1,64 @@
+"""Leave soon after Ctrl-C, whatever is under way.
+
+What a command had begun is put in order: Spark is stopped, clients are closed, the run is given up in the
+store. That waits for what threads read meanwhile, which may take minutes; after `GRACE_S` the process ends as
+it is. Nothing is lost by that: a run that is killed leaves nothing half-recorded, and Spark's Java ends when
+its parent is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GRACE_S = 1.5
+INTERRUPTED = 130
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+@contextmanager
+def leaving_soon(scratch: Path, *, grace_s: float = GRACE_S) -> Iterator[None]:
+    """Have the process end so long after the first Ctrl-C at the latest, without the folder `scratch`."""
+    if threading.current_thread() is not threading.main_thread():  # signals are none of another's
+        yield
+        return
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    over = threading.Event()
+    # Python's handlers run between two of its own instructions; this one is told by the signal itself.
+    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=_wait, args=(heard, over, scratch, grace_s), name="leaving", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        told.close()  # at this the thread ends
+        thread.join()
+        heard.close()
+
+
+def _wait(heard: socket.socket, over: threading.Event, scratch: Path, grace_s: float) -> None:
+    while numbers := heard.recv(64):
+        if signal.SIGINT in numbers:
+            if not over.wait(grace_s):
+                _leave(scratch)
+            return
+
+
+def _leave(scratch: Path) -> None:
+    shutil.rmtree(scratch, ignore_errors=True)
+    if sys.stdout.isatty():
+        os.write(sys.stdout.fileno(), _SHOW_CURSOR)
+    os._exit(INTERRUPTED)

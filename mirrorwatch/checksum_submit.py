@@ -1,0 +1,51 @@
+"""`checksum run --print-submit`: the spark-submit line that does what was typed, on any master."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from checksum.submit_line import packages_to_submit, submit_line
+from mirrorwatch.checksum_desk import FINE, check_master
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SCRIPT = Path(__file__).with_name("submitted.py")
+
+
+def print_submit_line(context: click.Context, master: str) -> int:
+    """Print the line and nothing else; ConfigurationError where that master needs more than was typed."""
+    if not context.params["counts_only"]:
+        check_master(master, context.params["folder"])
+    line = submit_line(
+        ["checksum", str(context.info_name), *typed(context)],
+        python=sys.executable,
+        script=str(_SCRIPT),
+        master=master,
+        packages=packages_to_submit(os.environ, master),
+    )
+    click.echo(line)
+    return FINE
+
+
+def typed(context: click.Context) -> Iterator[str]:
+    """Give the words of a command as they were typed, but for --print-submit."""
+    for parameter in context.command.get_params(context):
+        name = str(parameter.name)
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if not given or name == "print_submit":
+            continue
+        value = context.params[name]
+        if isinstance(parameter, click.Argument):
+            yield str(value)
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            yield parameter.opts[0]
+        else:
+            for one in value if parameter.multiple else (value,):
+                # Together, since a value may look like an option.
+                yield f"{parameter.opts[0]}={one}"

@@ -1,0 +1,201 @@
+"""The document of a finished run as the service reads it: foreign data, checked as a whole. Pure.
+
+`checksum/result_document.py` writes it. Whoever tells a service may be another version than the service: keys
+that are not known are left alone, what is known has to be as it should, and every problem is told at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from checksum.findings import RecordVerdict
+from checksum.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_PARTITIONS, VERSION
+from fleet.errors import MalformedError
+from fleet.vocabulary import Cause
+from mirrorwatch.told_values import ToldValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_BYTES = 16 * 2**20
+"""Of a document as JSON, as it is told."""
+
+MOST_PROBLEMS = 50
+RUN_ID = r"[A-Za-z0-9._-]{1,64}"
+
+_SHOWN = 60
+_CAUSES = frozenset(cause.value for cause in Cause)
+_VERDICTS = frozenset(verdict.value for verdict in RecordVerdict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFinding:
+    """One finding; offsets are the first that it may be at, None on a side where there is none."""
+
+    verdict: RecordVerdict
+    cause: Cause
+    sentence: str
+    topic: str
+    partition: int
+    records: int
+    source_offset: int | None
+    target_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldBlock:
+    """Offsets that differ and were not told apart; `certain`: something is wrong in there for sure."""
+
+    sentence: str
+    topic: str
+    partition: int
+    certain: bool
+    lacking: int
+    surplus: int
+    source_offset: int | None
+    target_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldPartition:
+    """What became of one partition: offsets that were to be compared, those verified, records by verdict."""
+
+    topic: str
+    offsets: int
+    verified: int
+    records: Mapping[RecordVerdict, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLeftOut:
+    """What was not compared of a topic; `later`: it is merely new."""
+
+    topic: str
+    records: int
+    later: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRun:
+    """A finished run. Instants are epoch seconds; lists may be shorter than the numbers beside them say."""
+
+    run: str
+    flow: str
+    plan: str
+    begun_at: float
+    ended_at: float
+    status: int
+    counts_only: bool
+    coverage: float
+    records: Mapping[RecordVerdict, int]
+    source_records: int
+    target_records: int
+    findings: tuple[ToldFinding, ...]
+    findings_count: int
+    expected_count: int
+    blocks: tuple[ToldBlock, ...]
+    blocks_count: int
+    partitions: tuple[ToldPartition, ...]
+    partitions_count: int
+    left_out: tuple[ToldLeftOut, ...]
+    nothing_new: tuple[str, ...]  # topics that were asked for, and of which all was verified before
+
+
+class NoRunError(MalformedError):
+    """A document that no run makes; `problems` has a sentence for each thing that is wrong with it."""
+
+    def __init__(self, problems: list[str]) -> None:
+        shown, more = problems[:MOST_PROBLEMS], len(problems) - MOST_PROBLEMS
+        super().__init__("; ".join(shown[:3]))
+        self.problems = [*shown, f"and {more} more"] if more > 0 else shown
+
+
+def read_run(document: object) -> ToldRun:
+    """Return what a document says; raises NoRunError with everything that is wrong with it."""
+    problems: list[str] = []
+    top = ToldValue(document, "", problems)
+    if not top.is_object:
+        raise NoRunError(["the document is no JSON object"])
+    version = top["version"].held
+    if version != VERSION or isinstance(version, bool):
+        told = version if isinstance(version, int) and not isinstance(version, bool) else "none"
+        raise NoRunError(
+            [f"version is {str(told)[:_SHOWN]}, and this service reads {VERSION}: use one release for both"]
+        )
+    counts_only = top.get("counts_only").flag()
+    run = _run(top, counts_only=counts_only)
+    if problems:
+        raise NoRunError(problems)
+    return run
+
+
+def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
+    begun_at, ended_at = top["begun_at"].moment(), top["ended_at"].moment()
+    if ended_at and begun_at > ended_at:
+        top["begun_at"].wrong("is later than ended_at")
+    findings_count, findings = (0, ()) if counts_only else top["findings"].some(MOST_FINDINGS)
+    blocks_count, blocks = (0, ()) if counts_only else top["not_read_again"].some(MOST_FINDINGS)
+    partitions_count, partitions = (0, ()) if counts_only else top["partitions"].some(MOST_PARTITIONS)
+    return ToldRun(
+        run=top["run"].matching(RUN_ID, "letters, digits, '.', '_' and '-', at most 64"),
+        flow=top["flow"].text(300),
+        plan=top["plan"].text(64),
+        begun_at=begun_at,
+        ended_at=ended_at,
+        status=top["status"].whole(most=4),
+        counts_only=counts_only,
+        coverage=1.0 if counts_only else top["coverage"].share(),
+        records={} if counts_only else _by_verdict(top["records"]),
+        source_records=top["source_records"].whole(),
+        target_records=top["target_records"].whole(),
+        findings=tuple(_finding(one) for one in findings),
+        findings_count=findings_count,
+        expected_count=0 if counts_only else top["expected"].some(MOST_FINDINGS)[0],
+        blocks=tuple(_block(one) for one in blocks),
+        blocks_count=blocks_count,
+        partitions=tuple(_partition(one) for one in partitions),
+        partitions_count=partitions_count,
+        left_out=tuple(_left_out(one) for one in top.get("left_out").some(MOST_LEFT_OUT)[1]),
+        nothing_new=tuple(one.topic() for one in top.get("nothing_new").items(MOST_PARTITIONS)),
+    )
+
+
+def _finding(one: ToldValue) -> ToldFinding:
+    return ToldFinding(
+        RecordVerdict(one["verdict"].one_of(_VERDICTS, RecordVerdict.UNVERIFIABLE)),
+        Cause(one["cause"].one_of(_CAUSES, Cause.UNEXPLAINED)),
+        one["sentence"].text(4000),
+        one["topic"].topic(),
+        one["partition"].whole(),
+        one["records"].whole(),
+        one["source_offsets"].first_offset(),
+        one["target_offsets"].first_offset(),
+    )
+
+
+def _block(one: ToldValue) -> ToldBlock:
+    return ToldBlock(
+        one["sentence"].text(4000),
+        one["topic"].topic(),
+        one["partition"].whole(),
+        one["certain"].flag(),
+        one["lacking"].whole(),
+        one["surplus"].whole(),
+        one["source_offsets"].first_offset(),
+        one["target_offsets"].first_offset(),
+    )
+
+
+def _partition(one: ToldValue) -> ToldPartition:
+    one["partition"].whole()
+    records = _by_verdict(one["records"])
+    return ToldPartition(one["topic"].topic(), one["offsets"].whole(), one["verified"].whole(), records)
+
+
+def _left_out(one: ToldValue) -> ToldLeftOut:
+    return ToldLeftOut(one["topic"].topic(), one["records"].whole(), one["later"].flag())
+
+
+def _by_verdict(value: ToldValue) -> dict[RecordVerdict, int]:
+    return {RecordVerdict(name): count for name, count in value.counts(_VERDICTS).items()}

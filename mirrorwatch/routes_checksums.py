@@ -1,0 +1,216 @@
+"""What the service takes and tells of checksums: POST of a run, each run as JSON, and its page.
+
+Only who has `http.tokens.audit` may tell of a run. A document is looked at as a whole before anything of it
+is kept, and everything that is wrong with it is said at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import math
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Protocol
+
+from aiohttp import hdrs, web
+
+from fleet.errors import MalformedError, UnavailableError
+from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_run
+from mirrorwatch.routes import SECURITY_HEADERS, json_answer
+from runtime import logs
+from runtime.allowance import Allowance
+from runtime.http_users import require_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mirrorwatch.checksum_told import ToldRun
+    from runtime.clock import Clock
+    from runtime.config import HttpConfig
+
+TOLD_PER_MINUTE = 120
+
+_STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
+
+
+class Runs(Protocol):
+    """Who keeps them; see `ChecksumFollowing`."""
+
+    def knows(self, flow: str) -> bool:
+        """Tell whether there is such a flow."""
+        ...
+
+    async def take(self, told: ToldRun, document: Mapping[str, Any]) -> bool:
+        """Keep a run; False where it was known. Raises UnavailableError."""
+        ...
+
+    async def document(self, run: str) -> dict[str, Any] | None:
+        """Return a run's document; None where there is none. Raises UnavailableError and MalformedError."""
+        ...
+
+
+def checksum_routes(
+    runs: Runs,
+    http: Callable[[], HttpConfig],
+    *,
+    render: Callable[[Mapping[str, Any]], str],
+    clock: Clock,
+) -> list[web.RouteDef]:
+    """Return the routes; each request looks at http.tokens.audit as it is, `render` draws a run's page."""
+    desk = _Desk(runs, http, render, clock)
+    return [
+        web.post("/api/v1/checksums", desk.take),
+        web.get(f"/api/v1/checksums/{{run:{RUN_ID}}}", desk.show_document),
+        web.get(f"/checksums/{{run:{RUN_ID}}}", desk.show_page),
+    ]
+
+
+class _Desk:
+    """Looks at who tells, how much and how often, before anything is read."""
+
+    def __init__(
+        self,
+        runs: Runs,
+        http: Callable[[], HttpConfig],
+        render: Callable[[Mapping[str, Any]], str],
+        clock: Clock,
+    ) -> None:
+        self._runs = runs
+        self._http = http
+        self._render = render
+        self._clock = clock
+        self._log = logs.get("checksums")
+        self._told = Allowance(TOLD_PER_MINUTE, per_s=60.0)
+        self._turn = asyncio.Lock()
+
+    async def take(self, request: web.Request) -> web.Response:
+        require_token(request, self._http().tokens.audit, name="audit")
+        wait_s = self._told.take(self._clock.monotonic_ns())
+        if wait_s:
+            raise web.HTTPTooManyRequests(
+                text=f"Runs are told too often: try again in {math.ceil(wait_s)} s.",
+                headers={hdrs.RETRY_AFTER: str(math.ceil(wait_s))},
+            )
+        body = await _body(request)
+        try:
+            document, told = await asyncio.to_thread(_read, body, self._render)
+        except NoRunError as error:
+            return _no_run(error, error.problems)
+        if not self._runs.knows(told.flow):
+            return json_answer({"error": f"there is no flow '{told.flow}' here"}, status=404)
+        try:
+            new = await self._runs.take(told, document)
+        except UnavailableError as error:
+            return json_answer({"error": f"nothing was kept: {error}"}, status=503)
+        except MalformedError as error:
+            return _no_run(error, [str(error)])
+        page = f"/checksums/{told.run}"
+        if new:
+            self._log.info("a run of the checksum was told", flow=told.flow, run=told.run, by=request.remote)
+        sentence = f"the run is kept, and stands at {page}" if new else f"the run was known: see {page}"
+        answer = {"run": told.run, "flow": told.flow, "new": new, "page": page, "sentence": sentence}
+        return json_answer(answer, status=HTTPStatus.CREATED if new else HTTPStatus.OK)
+
+    async def show_document(self, request: web.Request) -> web.Response:
+        document = await self._document(request)
+        return await asyncio.to_thread(json_answer, document)
+
+    async def show_page(self, request: web.Request) -> web.Response:
+        async with self._turn:  # the page of a large run takes a second, and nobody needs two at once
+            document = await self._document(request)
+            text = await asyncio.to_thread(self._render, document)
+        policy = {"Content-Security-Policy": _policy(text), "Cache-Control": "no-store"}
+        response = web.Response(
+            text=text,
+            content_type="text/html",
+            headers={**SECURITY_HEADERS, **policy},
+        )
+        response.enable_compression()
+        return response
+
+    async def _document(self, request: web.Request) -> dict[str, Any]:
+        run = request.match_info["run"]
+        try:
+            document = await self._runs.document(run)
+        except UnavailableError as error:
+            raise web.HTTPServiceUnavailable(text=f"The run cannot be had: {error}.") from error
+        except MalformedError as error:
+            raise web.HTTPServiceUnavailable(text=str(error)) from error
+        if document is None:
+            raise web.HTTPNotFound(text=f"There is no run '{run}' of a checksum; old ones are forgotten.")
+        return document
+
+
+def _no_run(error: MalformedError, problems: list[str]) -> web.Response:
+    sentence = f"this is no run of a checksum: {error}"
+    return json_answer({"error": sentence, "problems": problems}, status=400)
+
+
+async def _body(request: web.Request) -> bytes:
+    """Return a body of bounded size; raises HTTPRequestEntityTooLarge, and 415 where it is packed."""
+    if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
+        raise web.HTTPUnsupportedMediaType(text="Send the run as plain JSON, not packed.")
+    body = bytearray()
+    size = request.content_length or 0
+    if size <= MOST_BYTES:
+        async for piece in request.content.iter_chunked(2**16):
+            body += piece
+            size = len(body)
+            if size > MOST_BYTES:
+                break
+    if size > MOST_BYTES:
+        raise web.HTTPRequestEntityTooLarge(
+            MOST_BYTES,
+            size,
+            text=f"A run's document has at most {MOST_BYTES // 2**20} MiB: send fewer findings.",
+        )
+    return bytes(body)
+
+
+def _read(body: bytes, render: Callable[[Mapping[str, Any]], str]) -> tuple[dict[str, Any], ToldRun]:
+    """Return the document and what it says; raises NoRunError, also for one of which no page can be drawn."""
+    try:
+        # By a function of ours for each object: one call for all would hold up every thread meanwhile.
+        document = json.loads(body, object_pairs_hook=_object, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        told = error.args[0] if isinstance(error, _TwiceError) else "it is no JSON"
+        raise NoRunError([str(told)]) from error
+    run = read_run(document)
+    try:
+        render(document)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # What the page shows besides is looked at by drawing it: nobody shall find out when opening it.
+        raise NoRunError(
+            [f"its page cannot be drawn: a part of it is not what it should be ({error!r:.200})"]
+        ) from error
+    return document, run
+
+
+class _TwiceError(ValueError):
+    """A key that stands twice in one object."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _TwiceError("a key of an object stands in it twice")
+    return found
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _policy(page: str) -> str:
+    """Return the content policy of a page that carries its own style: by its hash, and nothing else."""
+    hashes = [
+        base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in _STYLE.findall(page)
+    ]
+    styles = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+    return (
+        f"default-src 'none'; style-src {styles}; img-src data:; frame-ancestors 'none'; base-uri 'none';"
+        " form-action 'none'"
+    )

@@ -1,0 +1,163 @@
+"""Values of a JSON document that others made: each read within bounds, every problem noted. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_MOST = 2**62
+_SHOWN = 60
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ToldValue:
+    """One value and its place. What is wrong with it is noted once, and something harmless read instead.
+
+    `absent`: it is not there, which may be or has been noted already.
+    """
+
+    __slots__ = ("_absent", "_key", "_problems", "held")
+
+    def __init__(self, held: object, key: str, problems: list[str], *, absent: bool = False) -> None:
+        self.held: Any = held
+        self._key = key
+        self._problems = problems
+        self._absent = absent
+
+    @property
+    def is_object(self) -> bool:
+        """Tell whether it has keys."""
+        return isinstance(self.held, dict)
+
+    def wrong(self, sentence: str) -> None:
+        """Note what is wrong with it."""
+        self._problems.append(f"{self._key or 'the document'} {sentence}")
+
+    def __getitem__(self, name: str) -> ToldValue:
+        """Return a value that has to be there."""
+        found = self.get(name)
+        if found._absent and not self._absent and self.is_object:  # noqa: SLF001 - of its own class
+            found.wrong("is missing")
+        return found
+
+    def get(self, name: str) -> ToldValue:
+        """Return a value that may be missing."""
+        key = f"{self._key}.{name}" if self._key else name
+        if self._absent:
+            return ToldValue(None, key, self._problems, absent=True)
+        if not self.is_object:
+            self.wrong("is no object")
+            self._absent = True
+            return ToldValue(None, key, self._problems, absent=True)
+        return ToldValue(self.held.get(name), key, self._problems, absent=name not in self.held)
+
+    def whole(self, most: int = _MOST) -> int:
+        """Return a whole number from 0 on."""
+        if type(self.held) is int and 0 <= self.held <= most:
+            return self.held
+        if not self._absent:
+            self.wrong(f"is no whole number from 0 to {most}")
+        return 0
+
+    def share(self) -> float:
+        """Return a number from 0 to 1."""
+        if isinstance(self.held, int | float) and not isinstance(self.held, bool) and 0 <= self.held <= 1:
+            return float(self.held)
+        if not self._absent:
+            self.wrong("is no number from 0 to 1")
+        return 0.0
+
+    def flag(self) -> bool:
+        """Return true or false."""
+        if isinstance(self.held, bool):
+            return self.held
+        if not self._absent:
+            self.wrong("is neither true nor false")
+        return False
+
+    def text(self, longest: int) -> str:
+        """Return a printable text that is not empty."""
+        if isinstance(self.held, str) and 0 < len(self.held) <= longest and self.held.isprintable():
+            return self.held
+        if not self._absent:
+            self.wrong(f"is no text of 1 to {longest} characters that can be printed")
+        return ""
+
+    def matching(self, pattern: str, told: str) -> str:
+        """Return a text of this form; `told` says it in words."""
+        if isinstance(self.held, str) and re.fullmatch(pattern, self.held):
+            return self.held
+        if not self._absent:
+            self.wrong(f"is not made of {told}")
+        return ""
+
+    def topic(self) -> str:
+        """Return the name of one of Kafka's topics."""
+        if isinstance(self.held, str) and _TOPIC.fullmatch(self.held):
+            return self.held
+        if not self._absent:
+            self.wrong("is no name of a topic")
+        return ""
+
+    def one_of(self, names: Collection[str], otherwise: str) -> str:
+        """Return one of these names, and `otherwise` where it is none."""
+        if isinstance(self.held, str) and self.held in names:
+            return self.held
+        if not self._absent:
+            shown = f"'{self.held[:_SHOWN]}'" if isinstance(self.held, str) else "no text"
+            self.wrong(f"is {shown} where one of {', '.join(sorted(names))} belongs")
+        return otherwise
+
+    def moment(self) -> float:
+        """Return epoch seconds of an ISO 8601 text with its zone."""
+        try:
+            moment = datetime.fromisoformat(self.held) if isinstance(self.held, str) else None
+        except ValueError:
+            moment = None
+        if moment is not None and moment.tzinfo is not None:
+            return (moment - _EPOCH) / timedelta(seconds=1)
+        if not self._absent:
+            self.wrong("is no moment such as 2026-01-31T23:00:00.000Z")
+        return 0.0
+
+    def first_offset(self) -> int | None:
+        """Return the first of [first, until), None for null."""
+        if self.held is None:
+            return None
+        offsets = self.items(2)
+        if len(offsets) != 2:
+            self.wrong("is no pair of offsets")
+            return None
+        return offsets[0].whole()
+
+    def counts(self, names: Collection[str]) -> dict[str, int]:
+        """Return a number by name; names that are not among these are left out."""
+        if not self.is_object:
+            if not self._absent:
+                self.wrong("is no object")
+            return {}
+        return {name: self[name].whole() for name in self.held if name in names}
+
+    def items(self, most: int) -> list[ToldValue]:
+        """Return the values of a list of bounded length."""
+        if isinstance(self.held, list) and len(self.held) <= most:
+            return list(self._each())
+        if not self._absent:
+            self.wrong(f"is no list of at most {most} entries")
+        return []
+
+    def some(self, most: int) -> tuple[int, list[ToldValue]]:
+        """Return how many there are, and those that are shown."""
+        count, shown = self["count"].whole(), self["shown"].items(most)
+        if count < len(shown):
+            self.wrong(f"counts {count} and shows {len(shown)}")
+        return count, shown
+
+    def _each(self) -> Iterator[ToldValue]:
+        for number, one in enumerate(self.held):
+            yield ToldValue(one, f"{self._key}[{number}]", self._problems)

@@ -1,0 +1,230 @@
+"""The book of checksums over a real SQLite file: one run at a time, all at its end or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from checksum.book import LEASE_S, ChecksumBook, Counted, VerifiedTo
+from checksum.book_tables import MIGRATIONS
+from fleet.errors import MalformedError, UnavailableError
+from runtime.process_identity import this_process
+from runtime.store import Store
+from tests.checksum.pretend_runs import BEGUN_MS, document
+
+ELSEWHERE = '{"boot":"b","namespace":"n","pid":1,"began":"1"}'  # on another machine: not seen from here
+MARK = VerifiedTo("id-a", "id-b", 100, 90, BEGUN_MS)
+
+
+@pytest.fixture
+async def store(tmp_path):
+    found = Store(f"sqlite:///{tmp_path / 'mw.db'}", migrations=MIGRATIONS)
+    await found.open()
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+def book(store):
+    return ChecksumBook(store)
+
+
+def an_ended_process():
+    said = "from runtime.process_identity import this_process; print(this_process().text())"
+    ended = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    return ended.stdout.strip()
+
+
+async def begun(book, *, flow="A->B", now_ms=BEGUN_MS, process=ELSEWHERE, plan="5ca1ab1e5ca1ab1e"):
+    return await book.begin(
+        flow, plan=plan, who="host-1, process 7", now_ms=now_ms, counts_only=False, process=process
+    )
+
+
+async def finished(book, run, *, counts=(), verified=None, **details):
+    told = document(run, **details)
+    ended_ms = BEGUN_MS + 60_000
+    await book.finish(
+        run,
+        now_ms=ended_ms,
+        status=told["status"],
+        document=told,
+        verified={} if verified is None else verified,
+        counts=counts,
+    )
+
+
+async def test_a_second_run_of_a_flow_is_refused_with_who_is_on_and_since_when(book):
+    run = await begun(book)
+    with pytest.raises(UnavailableError) as refused:
+        await begun(book, now_ms=BEGUN_MS + 30_000)
+    assert str(refused.value) == (
+        "flow A->B: another run of the checksum is on, since 2026-09-21T14:13:20.000Z, on host-1, process 7"
+        f" (run {run[:12]}, plan 5ca1ab1e5ca1). Wait until it has ended, or end it there; one that gives no"
+        " sign for 60 s counts as ended"
+    )
+    await begun(book, flow="B->A")  # another flow is none of its business
+    assert [one.run for one in await book.under_way(BEGUN_MS, "A->B")] == [run]
+
+
+@pytest.mark.parametrize(
+    ("beaten_at_s", "asked_at_s", "on"),
+    [(0, LEASE_S - 0.001, True), (0, LEASE_S, False), (50, LEASE_S + 49, True), (50, LEASE_S + 50, False)],
+)
+async def test_a_run_elsewhere_is_on_for_as_long_as_it_gives_signs(book, beaten_at_s, asked_at_s, on):
+    run = await begun(book)
+    assert await book.beat(run, BEGUN_MS + beaten_at_s * 1000)
+    now_ms = BEGUN_MS + round(asked_at_s * 1000)
+    assert bool(await book.under_way(now_ms)) is on
+    if on:
+        with pytest.raises(UnavailableError):
+            await begun(book, now_ms=now_ms)
+        return
+    taken = await begun(book, now_ms=now_ms)
+    assert not await book.beat(run, now_ms)  # the first one is told so
+    with pytest.raises(UnavailableError, match="taken for gone, and another has begun since"):
+        await finished(book, run, verified={("t", 0): MARK})
+    assert (await book.runs("A->B", limit=9), await book.verified("A->B")) == ([], {})
+    await finished(book, taken)
+
+
+async def test_a_run_here_is_on_while_its_process_is_and_gone_with_it(book):
+    await begun(book, process=this_process().text())
+    with pytest.raises(UnavailableError):  # it may be stopped, and go on
+        await begun(book, now_ms=BEGUN_MS + 3_600_000)
+    await begun(book, flow="B->A", process=an_ended_process())
+    await begun(book, flow="B->A", now_ms=BEGUN_MS + 1)  # no need to wait: it is seen to be gone
+
+
+async def test_of_two_that_begin_at_once_one_does(tmp_path, book):
+    other = Store(f"sqlite:///{tmp_path / 'mw.db'}", migrations=MIGRATIONS)
+    await other.open()
+    books = [book, ChecksumBook(other)]
+    for number in range(20):
+        answers = await asyncio.gather(
+            *(begun(one, flow=f"A->{number}") for one in books), return_exceptions=True
+        )
+        assert sorted(isinstance(one, UnavailableError) for one in answers) == [False, True]
+    await other.close()
+
+
+async def test_a_run_that_ends_with_nothing_to_tell_lets_others_begin(book):
+    run = await begun(book)
+    await book.give_up(run)
+    assert await book.under_way(BEGUN_MS) == []
+    await begun(book)
+
+
+async def test_all_that_a_run_comes_to_is_there_after_it(book):
+    run = await begun(book, plan="")
+    assert await book.beat(run, BEGUN_MS + 1, plan="5ca1ab1e")
+    assert (await book.under_way(BEGUN_MS))[0].plan == "5ca1ab1e"
+    told = document(run, status=1, findings={"count": 2, "shown": []}, coverage=0.75, who="host-1")
+    await book.finish(
+        run,
+        now_ms=BEGUN_MS + 60_000,
+        status=1,
+        document=told,
+        verified={("t", 0): MARK, ("t", 1): replace(MARK, source_topic_id=None, held=2)},
+        counts=[Counted("t", 0, 900_000, 6, 5)],
+    )
+    assert await book.under_way(BEGUN_MS) == []
+    (row,) = await book.newest()
+    assert (row.document, row.status, row.findings, row.coverage) == (told, 1, 2, 0.75)
+    assert (row.begun_ms, row.ended_ms, row.who) == (BEGUN_MS, BEGUN_MS + 60_000, "host-1")
+    assert await book.run(run) == row
+    assert await book.runs("A->B", limit=9) == [replace(row, document=None)]
+    assert await book.verified("A->B") == {
+        ("t", 0): MARK,
+        ("t", 1): replace(MARK, source_topic_id=None, held=2),
+    }
+    assert await book.verified("B->A") == {}
+    assert await book.counts("A->B", "t", since_ms=0, until_ms=10**9, limit=9) == [
+        Counted("t", 0, 900_000, 6, 5)
+    ]
+    assert await book.run("another") is None
+
+
+async def test_a_run_that_fails_at_its_end_leaves_its_open_row_alone(book):
+    run = await begun(book)
+    broken = replace(MARK, source_offset=None)
+    with pytest.raises(Exception, match="NOT NULL"):
+        await finished(book, run, verified={("t", 0): broken}, counts=[Counted("t", 0, 0, 1, 1)])
+    assert (await book.runs("A->B", limit=9), await book.verified("A->B")) == ([], {})
+    assert await book.counts("A->B", None, since_ms=0, until_ms=10, limit=9) == []
+    assert [one.run for one in await book.under_way(BEGUN_MS)] == [run]
+    await finished(book, run)
+    assert [one.run for one in await book.runs("A->B", limit=9)] == [run]
+
+
+async def test_the_newest_is_of_each_flow_and_a_cheap_pass_takes_no_runs_place(book):
+    for number, (flow, cheap) in enumerate(
+        [("A->B", False), ("A->B", False), ("B->A", False), ("A->B", True)]
+    ):
+        ended_ms = BEGUN_MS + 1000 * (number + 1)
+        told = document(f"r{number}", flow=flow, ended_ms=ended_ms, counts_only=cheap)
+        assert await book.take(told, now_ms=ended_ms)
+    assert [one.run for one in await book.newest()] == ["r1", "r2"]
+    assert [one.run for one in await book.newest(counts_only=True)] == ["r3"]
+    assert [one.run for one in await book.newest("B->A")] == ["r2"]
+    assert [one.run for one in await book.runs("A->B", limit=2)] == ["r3", "r1"]
+    assert [one.run for one in await book.runs("A->B", limit=2, before_ms=BEGUN_MS + 2000)] == ["r0"]
+
+
+async def test_what_is_told_twice_is_taken_once(book):
+    assert await book.take(document("r1"), now_ms=BEGUN_MS + 60_000)
+    assert not await book.take(document("r1", status=1), now_ms=BEGUN_MS + 60_000)
+    assert [one.status for one in await book.runs("A->B", limit=9)] == [0]
+
+
+async def test_a_clock_that_is_ahead_elsewhere_makes_no_run_the_newest_for_good(book):
+    ahead = document("ahead", begun_ms=BEGUN_MS + 10**9, ended_ms=BEGUN_MS + 2 * 10**9)
+    assert await book.take(ahead, now_ms=BEGUN_MS)
+    assert await book.take(document("later", ended_ms=BEGUN_MS + 1), now_ms=BEGUN_MS + 1)
+    assert [one.run for one in await book.newest()] == ["later"]
+
+
+async def test_old_runs_and_counts_go_and_what_is_verified_stays(book):
+    run = await begun(book)
+    await finished(book, run, verified={("t", 0): MARK}, counts=[Counted("t", 0, 0, 1, 1)])
+    await book.take(document("new", ended_ms=BEGUN_MS + 60_001), now_ms=BEGUN_MS + 60_001)
+    await book.forget(BEGUN_MS + 60_000)
+    assert len(await book.runs("A->B", limit=9)) == 2
+    await book.forget(BEGUN_MS + 60_001)
+    assert [one.run for one in await book.runs("A->B", limit=9)] == ["new"]
+    assert await book.counts("A->B", None, since_ms=0, until_ms=10, limit=9) == []
+    assert await book.verified("A->B") == {("t", 0): MARK}
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"run": ""}, "A run's run is a text of 1 to 64 characters."),
+        ({"run": "r" * 65}, "A run's run is a text of 1 to 64 characters."),
+        ({"flow": 7}, "A run's flow is a text of 1 to 300 characters."),
+        ({"flow": "A\n->B"}, "A run's flow is a text of 1 to 300 characters."),
+        ({"plan": None}, "A run's plan is a text of 1 to 64 characters."),
+        ({"status": 5}, "A run's status is a whole number from 0 to 4."),
+        ({"status": True}, "A run's status is a whole number from 0 to 4."),
+        ({"begun_at": "yesterday"}, "A run's begun_at is a moment such as 2026-01-31T23:00:00.000Z."),
+        (
+            {"ended_at": "2026-09-21T14:13:20"},
+            "A run's ended_at is a moment such as 2026-01-31T23:00:00.000Z.",
+        ),
+        ({"ended_at": "2020-09-21T14:13:20Z"}, "A run ends after it began."),
+        ({"coverage": "all"}, "A run's coverage is a number from 0 to 1."),
+        ({"coverage": float("nan")}, "A run's coverage is a number from 0 to 1."),
+        ({"anything": float("inf")}, "A run's document holds a number that JSON does not have."),
+        ({"findings": {"count": -1}}, f"A run's findings is a whole number from 0 to {1 << 62}."),
+        ({"source_records": 1.5}, f"A run's source_records is a whole number from 0 to {1 << 62}."),
+    ],
+)
+async def test_what_no_run_tells_is_refused_with_a_sentence(book, changed, sentence):
+    with pytest.raises(MalformedError) as refused:
+        await book.take(document() | changed, now_ms=BEGUN_MS)
+    assert str(refused.value) == sentence
+    assert await book.runs("A->B", limit=9) == []

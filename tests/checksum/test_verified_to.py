@@ -1,0 +1,87 @@
+"""Where the next run begins: behind all that was told, but before what another look could still tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from checksum.book_entries import VerifiedTo
+from checksum.findings import ReadAgain
+from checksum.plan_shape import LeftOut, OffsetRange, PartitionPlan, Plan, TopicPlan
+from checksum.retention import Unverified
+from checksum.verdicts import PartitionResult, Result
+from checksum.verified_to import MOST_HELD, verified_to
+
+AT_MS = 1_790_000_000_000
+MOST = 1000  # offsets of one look at a block
+HERE = ("orders", 0)
+
+
+def plan(first=100, until=500, *, delta=-10):
+    held = PartitionPlan(
+        0, OffsetRange(first, until), OffsetRange(first + delta, until + delta), (), (), "offset syncs"
+    )
+    topic = TopicPlan(
+        "orders", "A.orders", "S1", "T1", headers=False, timestamps=True, compacted=False, partitions=(held,)
+    )
+    return Plan(
+        "A->B", "A", "B", AT_MS - 1, 4, 1000, "read_uncommitted", "read_uncommitted", (), (topic,), ()
+    )
+
+
+def found(*blocks, unverified=()):
+    one = PartitionResult("orders", 0, {}, 400, 400, 400, 400, tuple(unverified))
+    return Result((), (), (), tuple(blocks), (), (one,), (LeftOut("orders", 1, 7, "gone"),))
+
+
+def block(span, *, target_span=None, partition=0):
+    here, there = OffsetRange(200, 200 + span), OffsetRange(190, 190 + (target_span or span))
+    return ReadAgain("orders", partition, here, there, "not read")
+
+
+def mark(offset, *, held=0, ids=("S1", "T1")):
+    return VerifiedTo(*ids, offset, offset - 10, AT_MS - 5, held)
+
+
+def moved(result, before=None, **of):
+    return verified_to(plan(**of), result, {HERE: before} if before else {}, at_ms=AT_MS, most_offsets=MOST)
+
+
+END = {HERE: VerifiedTo("S1", "T1", 500, 490, AT_MS)}
+
+
+def stays(held):
+    return {HERE: VerifiedTo("S1", "T1", 100, 90, AT_MS, held)}
+
+
+@pytest.mark.parametrize(
+    ("result", "before", "expected"),
+    [
+        (found(), None, END),
+        (found(), mark(100, held=2), END),
+        (found(unverified=[Unverified("orders", 0, OffsetRange(100, 200), "retention took it")]), None, END),
+        (found(block(MOST + 1)), None, END),  # no look reads that much: no later run would tell either
+        (found(block(10, target_span=MOST + 1)), None, END),
+        (found(block(MOST)), None, stays(1)),
+        (found(block(MOST, partition=1)), None, END),
+        (found(block(5), block(MOST + 1)), None, stays(1)),
+        (found(block(5)), mark(100), stays(1)),
+        (found(block(5)), mark(100, held=1), stays(2)),
+        (found(block(5)), mark(60, held=2), stays(3)),  # the beginning expired meanwhile
+        (found(block(5)), mark(100, held=MOST_HELD), END),
+        (found(block(5)), mark(300, held=2), stays(1)),  # the log was cut, and is compared anew
+        (found(block(5)), mark(100, held=2, ids=("S0", "T1")), stays(1)),
+        (found(block(5)), mark(100, held=2, ids=("S1", None)), stays(1)),
+    ],
+)
+def test_where_the_next_run_begins(result, before, expected):
+    assert moved(result, before) == expected
+
+
+def test_a_range_is_held_so_often_and_no_more():
+    before, seen = None, []
+    for _ in range(2 * (MOST_HELD + 1)):
+        (before,) = moved(found(block(5)), before).values()
+        seen.append((before.source_offset, before.held))
+        if before.source_offset == 500:
+            break
+    assert seen == [(100, 1), (100, 2), (100, 3), (500, 0)]

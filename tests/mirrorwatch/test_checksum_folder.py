@@ -1,0 +1,107 @@
+"""Plans of unfinished runs in their folders: whole, of the right flow and question, and gone in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+import pytest
+
+from checksum.plan_document import plan_id
+from checksum.plan_shape import Plan
+from fleet.errors import UnavailableError
+from mirrorwatch import checksum_folder
+from mirrorwatch.checksum_folder import PlanFolder
+
+PLAN = Plan("A->B", "A", "B", 1_790_000_000_000, 4, 1000, "read_uncommitted", "read_uncommitted", (), (), ())
+ASKED = {"flow": "A->B", "topics": ["orders"]}
+
+
+@pytest.fixture
+def plans(tmp_path):
+    return PlanFolder(tmp_path / "checksum")
+
+
+def names(tmp_path):
+    return sorted(path.name for path in (tmp_path / "checksum").iterdir())
+
+
+def test_a_plan_is_found_again_by_the_same_question_alone(plans, tmp_path):
+    folder = plans.keep(PLAN, ASKED, basis="b")
+    assert folder == tmp_path / "checksum" / plan_id(PLAN) == plans.of(PLAN)
+    assert plans.kept("A->B", dict(reversed(ASKED.items()))) == [(PLAN, "b")]
+    assert plans.kept("A->B", ASKED | {"topics": None}) == []
+    assert plans.kept("B->A", ASKED) == []
+    assert PlanFolder(tmp_path / "nowhere").kept("A->B", ASKED) == []
+
+
+def test_the_newest_comes_first_and_what_is_forgotten_is_gone(plans, tmp_path):
+    later = replace(PLAN, made_at_ms=PLAN.made_at_ms + 1)
+    for plan in (PLAN, later):
+        (plans.keep(plan, ASKED, basis="b") / "source").mkdir()
+        (plans.of(plan) / "source" / "part").write_text("x")
+    assert [plan for plan, _ in plans.kept("A->B", ASKED)] == [later, PLAN]
+    plans.forget(later)
+    assert names(tmp_path) == [plan_id(PLAN)]
+    plans.forget(later)  # twice does no harm
+
+
+def test_what_was_killed_half_way_is_no_plan_and_is_taken_away(plans, tmp_path):
+    for spoiled in (
+        lambda folder: (folder / "plan.json").unlink(),
+        lambda folder: (folder / "plan.json").write_text("{"),
+        lambda folder: (folder / "plan.json").write_text(
+            (folder / "plan.json").read_text().replace('"A"', '"C"')
+        ),
+    ):
+        spoiled(plans.keep(PLAN, ASKED, basis="b"))
+        assert plans.kept("A->B", ASKED) == []
+        assert names(tmp_path) == []
+
+
+def test_a_kill_while_it_is_taken_away_leaves_what_the_next_one_takes(plans, tmp_path, monkeypatch):
+    folder = plans.keep(PLAN, ASKED, basis="b")
+    (folder / "source").mkdir()
+
+    def killed(*_given, **_named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checksum_folder.shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        plans.forget(PLAN)
+    monkeypatch.undo()
+    assert names(tmp_path) == [plan_id(PLAN)]
+    assert plans.kept("A->B", ASKED) == []
+    assert names(tmp_path) == []
+
+
+def test_what_others_keep_there_is_left_alone(plans, tmp_path):
+    plans.keep(PLAN, ASKED, basis="b")
+    other = tmp_path / "checksum" / "mine"
+    other.mkdir()
+    (other / "asked.json").write_text(json.dumps({"flow": "A->B", "asked": ASKED}))
+    strange = tmp_path / "checksum" / ("f" * 64)
+    strange.mkdir()
+    (strange / "asked.json").write_text("[1]")
+    assert len(plans.kept("A->B", ASKED)) == 1
+    plans.forget_older("A->B", 1 << 60)
+    assert names(tmp_path) == ["f" * 64, "mine"]
+
+
+def test_what_nobody_goes_on_with_goes_after_a_while(plans, tmp_path):
+    old = plans.keep(PLAN, ASKED, basis="b")
+    os.utime(old / "asked.json", (1000, 1000))
+    other = plans.keep(replace(PLAN, flow="B->A"), {**ASKED, "flow": "B->A"}, basis="b")
+    os.utime(other / "asked.json", (1000, 1000))
+    young = plans.keep(replace(PLAN, made_at_ms=1), ASKED, basis="b")
+    plans.forget_older("A->B", 1_000_001)
+    assert names(tmp_path) == sorted([other.name, young.name])
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "checksum").write_text("a file")
+    with pytest.raises(
+        UnavailableError, match=r"cannot be written: not a directory\. Digests are kept there: make room"
+    ):
+        PlanFolder(tmp_path / "checksum").keep(PLAN, ASKED, basis="b")

@@ -1,0 +1,233 @@
+"""What the service knows of runs, over a real store: told or not, restarted or not, readable or not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from checksum.book import ChecksumBook, Counted
+from fleet.errors import UnavailableError
+from fleet.flow import Flow
+from fleet.vocabulary import Verdict
+from mirrorwatch import checksum_following
+from mirrorwatch.checksum_following import (
+    KEPT_RUNS,
+    LOOK_S,
+    WHERE,
+    WHERE_RUNS,
+    WHERE_SERIES,
+    ChecksumFollowing,
+)
+from mirrorwatch.checksum_told import read_run
+from mirrorwatch.store_parts import MIGRATIONS
+from runtime.store import Store
+from tests.mirrorwatch.told_runs import ENDED_AT, counted, finding, partition, run
+from tests.runtime.fake_clock import FakeClock
+
+NOW_AT = ENDED_AT + 60
+FLOWS = (Flow("A", "B"), Flow("B", "A"))
+
+
+class StoppedError(Exception):
+    """What ends a loop that would go on for ever."""
+
+
+class Scene:
+    def __init__(self, store):
+        self.book = ChecksumBook(store)
+        self.store = store
+        self.clock = FakeClock(wall_s=NOW_AT)
+        self.said = {}
+        self.following = self.made()
+
+    def made(self, flows=FLOWS, keep_s=400 * 86_400.0):
+        reporter = SimpleNamespace(
+            problem=self.said.__setitem__, settled=lambda where: self.said.pop(where, None)
+        )
+        return ChecksumFollowing(self.book, flows, keep_s=keep_s, clock=self.clock, reporter=reporter)
+
+    async def keep(self, *documents):
+        """Write runs as another process on the same store does."""
+        for document in documents:
+            await self.book.take(document, now_ms=int(self.clock.wall_s() * 1000))
+
+    async def tell(self, document):
+        return await self.following.take(read_run(document), document)
+
+    def runs(self, flow="A->B"):
+        return [one.run for one in self.following.standings[flow].runs]
+
+
+@pytest.fixture
+async def scene(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'mw.db'}", migrations=MIGRATIONS)
+    await store.open()
+    yield Scene(store)
+    await store.close()
+
+
+async def test_without_a_run_nothing_is_known_and_nothing_told(scene):
+    await scene.following.look()
+    assert scene.following.standings == {}
+    assert scene.following.series is None
+    assert scene.following.evidence("A->B") is None
+    assert scene.said == {}
+
+
+async def test_a_run_on_the_same_store_needs_to_tell_nothing(scene):
+    await scene.keep(run("r1", findings=[finding()]))
+    await scene.following.look()
+    assert scene.runs() == ["r1"]
+    assert [one.verdict for one in scene.following.evidence("A->B").found] == [Verdict.LOSING]
+    assert scene.following.evidence("B->A") is None
+    assert scene.following.series is not None
+
+
+async def test_a_run_that_is_told_is_known_at_once_and_counted_once(scene):
+    assert await scene.tell(run("r1", findings=[finding()])) is True
+    assert scene.runs() == ["r1"]
+    before = scene.following.standings["A->B"]
+    assert await scene.tell(run("r1", findings=[finding()])) is False
+    assert scene.following.standings["A->B"] is before
+    await scene.following.look()
+    assert scene.following.standings["A->B"] == before
+
+
+async def test_a_run_of_the_same_store_that_is_told_as_well_is_one(scene):
+    document = run("r1")
+    await scene.keep(document)
+    assert await scene.tell(document) is False
+    await scene.following.look()
+    assert scene.runs() == ["r1"]
+
+
+async def test_another_start_knows_the_same(scene):
+    for number in range(3):
+        await scene.tell(run(f"r{number}", ended_at=ENDED_AT + number, findings=[finding()]))
+    before = scene.following.standings
+    scene.following = scene.made()
+    await scene.following.look()
+    assert scene.following.standings == before
+
+
+async def test_a_run_from_a_clock_that_is_ahead_ended_now(scene):
+    await scene.tell(run("r1", ended_at=NOW_AT + 86_400))
+    assert scene.following.standings["A->B"].newest.ended_at == NOW_AT
+    scene.following = scene.made()
+    await scene.following.look()
+    assert scene.following.standings["A->B"].newest.ended_at == NOW_AT
+
+
+async def test_no_more_runs_are_kept_than_the_newest_and_others_are_not_read(scene):
+    scene.clock.began_wall_s += 1000
+    documents = [run(f"r{number:02}", ended_at=ENDED_AT + number) for number in range(KEPT_RUNS + 5)]
+    await scene.keep(*documents[:-1])
+    await scene.following.look()
+    await scene.tell(documents[-1])
+    told = scene.runs()
+    assert (told[0], len(told)) == (f"r{KEPT_RUNS + 4:02}", KEPT_RUNS)
+    await scene.following.look()
+    assert scene.runs() == told
+
+
+async def test_a_pass_over_counts_proves_nothing(scene):
+    await scene.keep(counted())
+    await scene.tell(counted("c2"))
+    assert scene.following.standings == {}
+    await scene.following.look()
+    assert scene.following.standings == {}
+    assert await scene.following.document("c2") == counted("c2")
+
+
+async def test_a_run_that_cannot_be_read_is_told_and_leaves_the_others(scene):
+    await scene.keep(run("r1"), run("odd", ended_at=ENDED_AT + 1, partitions=[partition()]) | {"records": 7})
+    await scene.following.look()
+    assert scene.runs() == ["r1"]
+    assert scene.said[WHERE_RUNS] == "one run in the store cannot be read, odd for one: records is no object"
+    reads = []
+    scene.book.run = reads.append
+    await scene.following.look()
+    assert reads == []
+    assert WHERE_RUNS in scene.said
+
+
+async def test_what_the_store_forgot_is_gone(scene):
+    await scene.keep(run("r1", findings=[finding()]), run("r2", ended_at=ENDED_AT + 50))
+    await scene.following.look()
+    await scene.book.forget(int((ENDED_AT + 10) * 1000))
+    await scene.following.look()
+    assert scene.runs() == ["r2"]
+    await scene.book.forget(int((ENDED_AT + 100) * 1000))
+    await scene.following.look()
+    assert scene.following.standings == {}
+
+
+async def test_a_store_that_does_not_answer_takes_nothing_away(scene):
+    await scene.tell(run("r1"))
+    before = scene.following.standings["A->B"]
+    await scene.store.close()
+    await scene.following.look()
+    assert "is closed" in scene.said[WHERE]
+    assert scene.following.standings == {"A->B": before}
+    with pytest.raises(UnavailableError):
+        await scene.tell(run("r2"))
+    assert scene.runs() == ["r1"]
+
+
+async def test_it_looks_every_half_minute_and_has_the_store_forget_each_hour(scene, monkeypatch):
+    await scene.keep(run("r1"))
+    scene.following = scene.made(keep_s=600.0)
+    looks = []
+
+    async def wait(_event, *, timeout_s):
+        looks.append((scene.clock.monotonic_ns() / 1e9, list(scene.following.standings)))
+        scene.clock.advance(timeout_s)
+        if len(looks) == 122:
+            raise StoppedError
+
+    monkeypatch.setattr(scene.clock, "wait", wait)
+    with pytest.raises(StoppedError):
+        await scene.following.keep()
+    assert [at for at, _ in looks[:3]] == [0, LOOK_S, 2 * LOOK_S]
+    assert looks[0][1] == looks[120][1] == ["A->B"]  # forgotten behind the look of one hour after
+    assert looks[121][1] == []
+
+
+async def test_flows_that_go_are_forgotten_and_those_that_change_are_read_anew(scene):
+    await scene.keep(run("r1"))
+    await scene.following.look()
+    assert scene.following.knows("A->B")
+    before = scene.following.standings["A->B"]
+    scene.following.use(FLOWS)
+    assert scene.following.standings["A->B"] is before
+    scene.following.use([Flow("A", "B", exactly_once=True)])
+    assert scene.following.standings == {}
+    await scene.following.look()
+    assert scene.runs() == ["r1"]
+    scene.following.use([Flow("B", "A")])
+    await scene.following.look()
+    assert scene.following.standings == {}
+    assert not scene.following.knows("A->B")
+    assert await scene.following.document("r1") is None
+
+
+async def test_counts_are_those_of_the_store(scene):
+    begun = await scene.book.begin("A->B", plan="", who="", now_ms=1, counts_only=False)
+    rows = [Counted("orders", 0, at_ms, 5, 4) for at_ms in (0, 900_000)]
+    document = run(begun)
+    await scene.book.finish(begun, now_ms=2, status=0, document=document, verified={}, counts=rows)
+    found = await scene.following.counts("A->B", "orders", since_ms=1, until_ms=900_001, limit=9)
+    assert [(one.bucket_at_ms, one.source_records, one.target_records) for one in found] == [(900_000, 5, 4)]
+
+
+async def test_too_many_topics_for_metrics_are_told(scene, monkeypatch):
+    monkeypatch.setattr(checksum_following, "MOST_SERIES", 8)
+    made = checksum_following.ChecksumSeries
+    monkeypatch.setattr(
+        checksum_following,
+        "ChecksumSeries",
+        lambda flows: made(flows, max_series=checksum_following.MOST_SERIES),
+    )
+    await scene.tell(run("r1", partitions=[partition("a"), partition("b"), partition("c")]))
+    assert scene.said[WHERE_SERIES].startswith("/metrics leaves out the checksums of 2 topics")

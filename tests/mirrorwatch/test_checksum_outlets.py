@@ -1,0 +1,105 @@
+"""A page and a service take what was found; an outlet that fails hides no finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fleet.errors import ConfigurationError, UnavailableError
+from mirrorwatch import checksum_outlets
+from mirrorwatch.checksum_desk import write_json
+from mirrorwatch.checksum_outlets import outlets
+from mirrorwatch.checksum_run import run_all
+from tests.mirrorwatch.checksum_stage import Stage
+from tests.mirrorwatch.markup import Markup
+from tests.mirrorwatch.test_checksum_run import mirrored
+
+URL = "http://127.0.0.1:9699"
+TOKEN = {"MIRRORWATCH_TOKEN": "sesame"}
+
+
+@pytest.fixture
+def stage(tmp_path, monkeypatch):
+    def made(*, page=None, url=None, drop_at=None):
+        found = Stage(tmp_path, {("orders", 0): mirrored(drop_at=drop_at)}, monkeypatch)
+        object.__setattr__(found.desk, "outlets", outlets(page, url, TOKEN))
+        return found
+
+    return made
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What the service was told, and the error with which it answers."""
+    heard, errors = [], []
+
+    async def tell(url, document, environ):
+        heard.append((url, document, dict(environ)))
+        if errors:
+            raise errors[0]
+
+    monkeypatch.setattr(checksum_outlets, "tell", tell)
+    return heard, errors
+
+
+def run(stage):
+    return run_all(stage.desk, stage.chosen(), spark=stage, json_file=None)
+
+
+def test_the_page_shows_what_was_found(stage, tmp_path):
+    path = tmp_path / "page.html"
+    found = stage(page=path, drop_at=10)
+    assert run(found) == 1
+    page = Markup(path.read_text())
+    assert "Not fine: A → B, 1 lost in 200 records" in page.text
+    assert "is not on B" in page.text
+
+
+@pytest.mark.parametrize(("drop_at", "status"), [(None, 4), (10, 1)])
+def test_a_page_that_cannot_be_written_hides_nothing(stage, tmp_path, drop_at, status):
+    path = tmp_path / "page.html"
+    found = stage(page=path, drop_at=drop_at)
+    path.mkdir()
+    assert run(found) == status
+    assert found.said.endswith(
+        "page.html could not be written: is a directory. What was found stands above. "
+    )
+
+
+def test_the_service_is_told_of_each_run(stage, told):
+    found = stage(url=URL, drop_at=10)
+    assert run(found) == 1
+    ((url, document, environ),) = told[0]
+    assert (url, environ) == (URL, TOKEN)
+    assert (document["flow"], document["status"], document["findings"]["count"]) == ("A->B", 1, 1)
+    assert len(document["run"]) == 32
+
+
+@pytest.mark.parametrize(("drop_at", "status"), [(None, 4), (10, 1)])
+def test_a_service_that_cannot_be_told_is_the_last_line_and_hides_nothing(stage, told, drop_at, status):
+    told[1].append(UnavailableError("the run was not told: nothing listens there"))
+    found = stage(url=URL, drop_at=drop_at)
+    assert run(found) == status
+    last = "A->B: the run was not told: nothing listens there. What was found stands above. "
+    assert found.said.endswith(last)
+
+
+def test_a_flow_that_was_not_compared_is_none_to_tell_of(stage, told):
+    found = stage(url=URL)
+    document = {"version": 1, "status": 4, "runs": [{"flow": "A->C", "status": 4, "failure": "away"}]}
+    assert write_json(found.desk, None, document, 4) == 4
+    assert told[0] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "url", "environ", "sentence"),
+    [
+        ("/no/such/folder/page.html", None, TOKEN, "--page: there is no folder /no/such/folder"),
+        (None, "no address", TOKEN, "--tell: "),
+        (None, URL, {}, "MIRRORWATCH_TOKEN in the environment is not set"),
+    ],
+)
+def test_what_could_never_be_used_is_refused_before_any_work(tmp_path, page, url, environ, sentence):
+    with pytest.raises(ConfigurationError, match=sentence):
+        outlets(Path(page) if page else None, url, environ)

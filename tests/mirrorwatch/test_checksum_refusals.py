@@ -1,0 +1,110 @@
+"""What a stranger types wrongly at `mirrorwatch checksum` ends at once, in sentences that name the mistake."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from mirrorwatch.checksum_commands import checksum
+
+STARTED_S = 30.0
+CONFIG = """\
+clusters:
+  A: {bootstrap.servers: "127.0.0.1:1"}
+  B: {bootstrap.servers: "127.0.0.1:2"}
+flows:
+  A->B: {}
+"""
+
+
+@pytest.fixture
+def typed(tmp_path):
+    """Give a function that types words, CONFIG's path for the second, and returns status and output."""
+    (tmp_path / "mirrorwatch.yaml").write_text(CONFIG)
+
+    def run(command, *words, config="mirrorwatch.yaml"):
+        place = {word: str(tmp_path / word) for word in words if word.endswith(".json")}
+        arguments = [command, str(tmp_path / config), *(place.get(word, word) for word in words)]
+        ended = CliRunner().invoke(checksum, arguments, standalone_mode=False)
+        return ended.return_value, ended.output.replace(f"{tmp_path}/", "")
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("plan",),
+            "the command line: --topic: is missing: name topics here or in checksum.topics, or write",
+        ),
+        (
+            ("plan", "--all", "--topic", "x"),
+            "the command line: --all: stands beside --topic: keep one of the",
+        ),
+        (
+            ("plan", "--all", "--flow", "A:C"),
+            "the command line: --flow: there is no flow 'A:C'; there are A:B",
+        ),
+        (
+            ("plan", "--all", "--json", "no/x.json"),
+            "the command line: --json: there is no folder no: make it",
+        ),
+        (("plan", "--all", "--out", "no/x.json"), "the command line: --out: there is no folder no: make it"),
+        (
+            ("digest", "--plan", "gone.json", "--side", "source", "--out", ""),
+            "the command line: --out: is empty: name the folder of the digest",
+        ),
+        (
+            ("digest", "--plan", "gone.json", "--side", "source", "--out", "d"),
+            "gone.json: cannot be read: no such file or directory",
+        ),
+    ],
+)
+def test_the_mistake_is_named_before_any_cluster_is_asked_and_the_configuration_is_not_blamed(
+    typed, words, said
+):
+    status, output = typed(*words)
+    assert status == 2
+    first, last = output.splitlines()
+    assert first.startswith(said)
+    assert last == "No checksum was made: 1 problem."
+
+
+def test_a_configuration_that_cannot_be_used_is_blamed(typed, tmp_path):
+    (tmp_path / "wrong.yaml").write_text(CONFIG + "checksum: {max_bytes: 1 kB}\n")
+    status, output = typed("plan", "--all", config="wrong.yaml")
+    assert status == 2
+    assert "checksum.max_bytes: '1 kB' is no size" in output
+    assert output.splitlines()[-1] == "wrong.yaml cannot be used: 1 problem."
+
+
+def test_a_folder_that_takes_no_files_is_told_before_hours_of_work(typed, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)  # root may write everywhere
+    status, output = typed("plan", "--all", "--out", "x.json")
+    assert status == 2
+    assert output.startswith("the command line: --out: nothing can be written to the folder ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_plan_with_130_and_without_a_word(tmp_path, number):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections and says nothing
+        silent.settimeout(STARTED_S)
+        config = tmp_path / "mirrorwatch.yaml"
+        config.write_text(CONFIG.replace("127.0.0.1:1", f"127.0.0.1:{silent.getsockname()[1]}"))
+        with subprocess.Popen(
+            [sys.executable, "-m", "mirrorwatch", "checksum", "plan", str(config), "--all"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            silent.accept()[0].close()
+            process.send_signal(number)
+            said = process.communicate(timeout=60)[0]
+        assert (process.returncode, said.strip()) == (130, "")

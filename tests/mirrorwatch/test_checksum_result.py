@@ -1,0 +1,81 @@
+"""What is printed ends with a row for each topic, so that it is what somebody sees who comes back."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from checksum.audit import Audit
+from checksum.findings import RecordVerdict
+from checksum.plan_shape import LeftOut
+from checksum.verdicts import PartitionResult, Result
+from mirrorwatch.check_sheet import FIRST, Sheet
+from mirrorwatch.checksum_desk import Desk
+from mirrorwatch.checksum_result import print_result
+from runtime.logs import Redactor
+from tests.checksum.pretend_logs import plan_of
+
+
+def part(topic, number, records=100, *, lost=0, verified=None):
+    counts = {RecordVerdict.MATCH: records - lost, RecordVerdict.LOST: lost}
+    return PartitionResult(
+        topic, number, counts, records, records - lost, records, records if verified is None else verified
+    )
+
+
+@pytest.fixture
+def said():
+    def write(*parts, left_out=()):
+        file = io.StringIO()
+        desk = Desk(None, None, Sheet(Console(file=file, width=100), Redactor()), None, None, None)
+        found = Result((), (), (), (), (), parts, tuple(left_out))
+        print_result(desk, Audit(plan_of({}), found))
+        lines = file.getvalue().splitlines()
+        begin = lines.index("By topic") if "By topic" in lines else len(lines)
+        return [re.split(r"  +", line.strip()) for line in lines[begin + 1 :]]
+
+    return write
+
+
+def test_a_row_for_each_topic_and_one_for_all(said):
+    rows = said(part("audit", 0), part("orders", 0), part("orders", 1, lost=2))
+    assert rows == [
+        ["topic", "partitions", "source", "target", "match", "lost", "verified"],
+        ["orders", "2", "200", "198", "198", "2", "100 %"],
+        ["audit", "1", "100", "100", "100", "0", "100 %"],
+        ["all topics", "3", "300", "298", "298", "2", "100 %"],
+    ]
+
+
+def test_one_topic_needs_no_sum_and_no_verdict_that_nothing_has(said):
+    assert said(part("orders", 0)) == [
+        ["topic", "partitions", "source", "target", "match", "verified"],
+        ["orders", "1", "100", "100", "100", "100 %"],
+    ]
+
+
+def test_what_was_left_out_lessens_what_is_verified_of_its_topic(said):
+    gone = [LeftOut("orders", 1, 100, "no offset sync"), LeftOut("gone", None, 50, "B has no such topic")]
+    rows = said(part("audit", 0), part("orders", 0, verified=75), left_out=gone)
+    assert [(row[0], row[-1]) for row in rows[1:]] == [
+        ("orders", "37.5 %"),
+        ("gone", "0 %"),
+        ("audit", "100 %"),
+        ("all topics", "50 %"),
+    ]
+
+
+def test_of_many_topics_those_with_something_to_tell_are_shown(said):
+    parts = [part(f"t{number:02d}", 0, lost=number == 33) for number in range(40)]
+    rows = said(*parts)
+    assert rows[1][0] == "t33"
+    assert len(rows) == 1 + FIRST + 1 + 1
+    assert rows[-2][0] == "all topics"
+    assert rows[-1] == ["and 20 more; --json FILE has more of them"]
+
+
+def test_nothing_to_compare_has_no_table(said):
+    assert said() == []

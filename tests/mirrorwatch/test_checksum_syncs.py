@@ -1,0 +1,113 @@
+"""Offset syncs out of the store: with the ids of the topics that they were written for, then the topic's own."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+
+from checksum import planning
+from checksum.anchors import Pair
+from checksum.planning import Before, plan_flow
+from lagmon.sync_id_tables import SeenId, write_ids
+from lagmon.sync_queue import WaitingSync
+from lagmon.sync_tables import cursor_of, write_syncs
+from mirrorwatch.checksum_syncs import StoredSyncs
+from mirrorwatch.checksum_threads import AskingThread
+from mirrorwatch.store_parts import MIGRATIONS
+from runtime.store import Store
+from tests.checksum.pretend_mirror import Mirrored
+from tests.mirrorwatch.checksum_stage import SYNCS, Stage
+
+FLOW = "A->B"
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Give the syncs of a store that holds these, asked from another thread as in a command."""
+    thread = AskingThread()
+    thread.start()
+    store = Store(f"sqlite:///{tmp_path / 'syncs.db'}", migrations=MIGRATIONS)
+    thread.do(store.open())
+
+    def syncs_of(syncs=(), ids=(), *, topic_id="X"):
+        if syncs:
+            details = {"topic_id": topic_id, "next_number": syncs[-1].number + 1, "known": {}}
+            thread.do(store.write(partial(write_syncs, flow=FLOW, syncs=syncs, **details)))
+            thread.do(store.write(partial(write_ids, flow=FLOW, seen=ids)))
+        cursor = thread.do(store.read(partial(cursor_of, flow=FLOW)))
+        return StoredSyncs(FLOW, cursor, lambda function: thread.do(store.read(function)))
+
+    yield syncs_of
+    thread.do(store.close())
+    thread.end()
+
+
+def test_each_pair_has_the_ids_that_were_seen_around_its_time(stored):
+    syncs = [WaitingSync(number, "t", 0, at, at + 5, at) for number, at in enumerate([10, 20, 30, 40])]
+    ids = [
+        SeenId("t", "source", "S1", 5, 20),
+        SeenId("t", "source", "S2", 35, 90),
+        SeenId("t", "target", "T1", 5, 90),
+        SeenId("u", "target", "T9", 5, 90),
+    ]
+    kept = stored(syncs, ids)
+    assert (kept.topic_id, kept.next_number) == ("X", 4)
+    assert kept.of("t", 0) == [
+        Pair(10, 15, 10, "S1", "T1"),
+        Pair(20, 25, 20, "S1", "T1"),
+        Pair(30, 35, 30, None, "T1"),  # between the last look at one topic and the first at the next
+        Pair(40, 45, 40, "S2", "T1"),
+    ]
+    assert (kept.of("t", 1), kept.of("v", 0)) == ([], [])
+
+
+def test_without_any_the_topic_is_read_from_its_start(stored):
+    kept = stored()
+    assert (kept.topic_id, kept.next_number, kept.of("t", 0)) == ("", 0, [])
+
+
+@pytest.mark.parametrize("case", [("X", True, 3), ("Y", True, 0), ("X", False, None)])
+def test_the_topic_of_syncs_is_read_behind_what_is_kept(stored, tmp_path, monkeypatch, case):
+    of_topic, there, since = case
+    one = Mirrored(lag_max=10)
+    one.write(100)
+    one.copy()
+    one.flush()
+    pairs = one.pairs
+    syncs = [
+        WaitingSync(at, "orders", 0, pair.upstream, pair.downstream, pair.at_ms)
+        for at, pair in enumerate(pairs[:3])
+    ]
+    kept = stored(syncs, topic_id=of_topic)
+    stage = Stage(tmp_path, {("orders", 0): one}, monkeypatch)
+    if not there:
+        del stage.clusters.a.topics[SYNCS]
+    asked = []
+
+    def read_sync_topic(*_where, since, **_how):
+        asked.append(since)
+        return SimpleNamespace(of=lambda *_place: pairs[since:])
+
+    monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
+    (flow,) = stage.config.topology.flows
+    made = asyncio.run(
+        plan_flow(
+            flow,
+            stage.desk.connects,
+            patterns=None,
+            rules=stage.desk.rules,
+            equal_offsets=False,
+            clock=stage.desk.clock,
+            before=Before(syncs=kept),
+        )
+    )
+    assert asked == ([] if since is None else [since])
+    (partition,) = made.plan.topics[0].partitions
+    last = 100 if there else pairs[2].upstream + 1
+    assert (partition.source.first, partition.source.until) == (0, last)
+    assert made.nothing_new == ()
+    if of_topic == "X":  # what was kept alone tells of the beginning
+        assert partition.runs[0].first == pairs[0].upstream == 0

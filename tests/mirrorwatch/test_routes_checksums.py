@@ -1,0 +1,299 @@
+"""Who may tell the service of runs, what it takes, what it says of garbage, and the pages of runs."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checksum.report_page import render
+from fleet.errors import MalformedError, UnavailableError
+from mirrorwatch import routes_checksums
+from mirrorwatch.page import Page
+from mirrorwatch.routes_checksums import TOLD_PER_MINUTE, checksum_routes
+from runtime.config import HttpConfig
+from runtime.http import application
+from tests.mirrorwatch.told_runs import block, counted, finding, partition, run
+from tests.runtime.fake_clock import FakeClock
+
+PATH = "/api/v1/checksums"
+OURS = {"Authorization": "Bearer t0ken"}
+
+
+class Kept:
+    """What keeps runs."""
+
+    def __init__(self):
+        self.documents = {}
+        self.broken = None
+
+    def knows(self, flow):
+        return flow == "A->B"
+
+    async def take(self, told, document):
+        self._fail()
+        return self.documents.setdefault(told.run, document) is document
+
+    async def document(self, name):
+        self._fail()
+        return self.documents.get(name)
+
+    def _fail(self):
+        if self.broken is not None:
+            raise self.broken
+
+
+@pytest.fixture
+async def scene():
+    page = Page()
+    said = SimpleNamespace(
+        kept=Kept(), clock=FakeClock(), http=HttpConfig(tokens={"audit": "t0ken", "operator": "other"})
+    )
+
+    def drawn(document):
+        return render(document, sheet=page.sheet("page.css", "report.css"))
+
+    app = application()
+    app.add_routes(checksum_routes(said.kept, lambda: said.http, render=drawn, clock=said.clock))
+    async with TestClient(TestServer(app)) as client:
+        said.client = client
+        yield said
+
+
+async def tell(scene, document, headers=OURS):
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    answer = await scene.client.post(PATH, data=io.BytesIO(body), headers=headers)
+    return answer.status, await answer.json()
+
+
+async def test_a_run_is_taken_once(scene):
+    document = run("r1", findings=[finding()], blocks=[block(lacking=1)])
+    assert await tell(scene, document) == (
+        201,
+        {
+            "run": "r1",
+            "flow": "A->B",
+            "new": True,
+            "page": "/checksums/r1",
+            "sentence": "the run is kept, and stands at /checksums/r1",
+        },
+    )
+    status, answer = await tell(scene, document)
+    assert (status, answer["new"], answer["sentence"]) == (200, False, "the run was known: see /checksums/r1")
+    assert scene.kept.documents == {"r1": document}
+
+
+async def test_a_pass_over_counts_is_taken(scene):
+    assert (await tell(scene, counted()))[0] == 201
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer t0ke"},
+        {"Authorization": "Bearer other"},
+        {"Authorization": "Basic dDBrZW46"},
+        {"Authorization": "t0ken"},
+    ],
+)
+async def test_who_may_not(scene, headers):
+    answer = await scene.client.post(PATH, data=b"{", headers=headers)
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert "http.tokens.audit" in (await answer.json())["error"]
+    assert scene.kept.documents == {}
+
+
+async def test_without_a_token_in_the_configuration_nobody_may(scene):
+    scene.http = HttpConfig()
+    assert await tell(scene, run()) == (
+        403,
+        {"error": "Nobody may do this: http.tokens.audit is not configured."},
+    )
+
+
+async def test_another_token_of_the_configuration_counts_at_once(scene):
+    scene.http = HttpConfig(tokens={"audit": "new"})
+    assert (await tell(scene, run()))[0] == 401
+    assert (await tell(scene, run(), {"Authorization": "Bearer new"}))[0] == 201
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"", "it is no JSON"),
+        (b"\xff\xfe{", "it is no JSON"),
+        (b"{", "it is no JSON"),
+        (b"[" * 100_000, "it is no JSON"),
+        (b'{"version": NaN}', "it is no JSON"),
+        (b'{"version": ' + b"9" * 10_000 + b"}", "it is no JSON"),
+        (b'{"version": 1, "version": 2}', "a key of an object stands in it twice"),
+        (b"[]", "the document is no JSON object"),
+        (b"{}", "version is none, and this service reads 1: use one release for both"),
+        (b'{"version": 2}', "version is 2, and this service reads 1: use one release for both"),
+    ],
+)
+async def test_garbage_is_refused_in_words(scene, body, sentence):
+    status, answer = await tell(scene, body)
+    assert (status, answer["problems"]) == (400, [sentence])
+    assert answer["error"] == f"this is no run of a checksum: {sentence}"
+    assert scene.kept.documents == {}
+
+
+async def test_everything_that_is_wrong_is_said_at_once(scene):
+    document = run(findings=[finding()]) | {"status": 7, "coverage": "whole"}
+    document["findings"]["shown"][0]["cause"] = "gremlins"
+    status, answer = await tell(scene, document)
+    assert (status, [one.split(" is ")[0] for one in answer["problems"]]) == (
+        400,
+        ["status", "coverage", "findings.shown[0].cause"],
+    )
+    assert scene.kept.documents == {}
+
+
+async def test_what_no_page_can_be_drawn_of_is_refused_before_anybody_opens_it(scene):
+    document = run(partitions=[partition(hidden=5)])
+    document["partitions"]["shown"][0]["unverified"][0]["offsets"] = ["from", "to"]
+    status, answer = await tell(scene, document)
+    assert status == 400
+    assert answer["problems"][0].startswith("its page cannot be drawn: a part of it is not what it should be")
+    assert scene.kept.documents == {}
+
+
+async def test_a_flow_that_is_not_known(scene):
+    status, answer = await tell(scene, run() | {"flow": "A->C"})
+    assert (status, answer) == (404, {"error": "there is no flow 'A->C' here"})
+
+
+async def test_a_store_that_does_not_answer(scene):
+    scene.kept.broken = UnavailableError("the store is away")
+    assert await tell(scene, run()) == (503, {"error": "nothing was kept: the store is away"})
+    for path in (f"{PATH}/r1", "/checksums/r1"):
+        answer = await scene.client.get(path)
+        assert answer.status == 503
+        assert "The run cannot be had: the store is away." in await answer.text()
+    scene.kept.broken = MalformedError("The document of a checksum run in the store is not whole.")
+    answer = await scene.client.get(f"{PATH}/r1")
+    assert (answer.status, "is not whole" in await answer.text()) == (503, True)
+
+
+async def test_what_the_book_does_not_take_is_no_run_either(scene):
+    scene.kept.broken = MalformedError("A run's who is a text of 1 to 300 characters.")
+    status, answer = await tell(scene, run(who=7))
+    assert (status, answer["problems"]) == (400, ["A run's who is a text of 1 to 300 characters."])
+
+
+async def test_too_much_is_refused_whether_it_says_how_much_or_not(scene, monkeypatch):
+    monkeypatch.setattr(routes_checksums, "MOST_BYTES", 2**20)
+    body = b" " * (2**20 + 1)
+    status, answer = await tell(scene, body)
+    assert (status, answer["error"]) == (413, "A run's document has at most 1 MiB: send fewer findings.")
+
+    async def pieces():
+        for _ in range(17):
+            yield b" " * 2**16
+
+    answer = await scene.client.post(PATH, data=pieces(), headers=OURS)
+    assert answer.status == 413
+    # As much as that is taken, more than other addresses do.
+    assert (await tell(scene, json.dumps(run()).encode().ljust(2**20)))[0] == 201
+
+
+@pytest.mark.parametrize(("said", "read"), [(None, 17), (2**20 + 1, 0)])
+async def test_no_more_than_that_is_read(monkeypatch, said, read):
+    monkeypatch.setattr(routes_checksums, "MOST_BYTES", 2**20)
+    came = []
+
+    async def pieces(size):
+        while len(came) < 1000:
+            came.append(size)
+            yield b" " * size
+
+    content = SimpleNamespace(iter_chunked=pieces)
+    request = SimpleNamespace(headers={}, content_length=said, content=content)
+    with pytest.raises(web.HTTPRequestEntityTooLarge):
+        await routes_checksums._body(request)
+    assert len(came) == read
+
+
+async def test_what_is_packed_is_refused(scene):
+    body = gzip.compress(json.dumps(run()).encode())
+    status, answer = await tell(scene, body, OURS | {"Content-Encoding": "gzip"})
+    assert (status, answer["error"]) == (415, "Send the run as plain JSON, not packed.")
+
+
+async def test_not_too_often(scene):
+    for _ in range(TOLD_PER_MINUTE):
+        assert (await tell(scene, b"{"))[0] == 400
+    answer = await scene.client.post(PATH, data=b"{", headers=OURS)
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
+    assert (await tell(scene, b"{", {}))[0] == 401  # a stranger learns nothing of that
+    scene.clock.advance(60)
+    assert (await tell(scene, run()))[0] == 201
+
+
+async def test_a_run_is_shown_as_json_and_as_a_page(scene):
+    document = run("r1", findings=[finding()], who="<script>alert(1)</script>")
+    await tell(scene, document)
+    answer = await scene.client.get(f"{PATH}/r1")
+    assert (answer.status, answer.content_type, await answer.json()) == (200, "application/json", document)
+    answer = await scene.client.get("/checksums/r1")
+    text = await answer.text()
+    assert (answer.status, answer.content_type) == (200, "text/html")
+    assert "orders [0]: the record at offset 41 on A" in text
+    assert "<script>" not in text
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["Cache-Control"] == "no-store"
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}';" in policy
+    assert " style=" not in text.replace(style, "")
+
+
+@pytest.mark.parametrize("path", [f"{PATH}/gone", "/checksums/gone"])
+async def test_a_run_that_is_not_known(scene, path):
+    answer = await scene.client.get(path)
+    assert answer.status == 404
+    assert "There is no run 'gone' of a checksum; old ones are forgotten." in await answer.text()
+
+
+@pytest.mark.parametrize("name", ["..", "a b", "a" * 65, "%2e%2e%2fmetrics", "<b>"])
+async def test_what_is_no_name_of_a_run_is_nothing_at_all(scene, name):
+    assert (await scene.client.get(f"/checksums/{name}")).status == 404
+
+
+async def test_methods(scene):
+    assert (await scene.client.get(PATH)).status == 405
+    assert (await scene.client.post("/checksums/r1", headers=OURS)).status == 405
+
+
+BODIES = st.binary(max_size=200) | st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["version", "run", "flow", "findings", "shown"]), inner)
+    ),
+).map(lambda value: json.dumps(value).encode())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(BODIES)
+async def test_no_body_breaks_it(scene, body):
+    scene.clock.advance(1)
+    status, answer = await tell(scene, body)
+    assert status == 400
+    assert answer["error"].startswith("this is no run of a checksum: ")
