@@ -162,13 +162,12 @@ async def test_everything_that_is_wrong_is_said_at_once(scene):
     assert scene.kept.documents == {}
 
 
-async def test_what_no_page_can_be_drawn_of_is_refused_before_anybody_opens_it(scene):
+async def test_a_page_can_be_drawn_of_what_is_taken_whatever_else_stands_in_it(scene):
     document = run(partitions=[partition(hidden=5)])
     document["partitions"]["shown"][0]["unverified"][0]["offsets"] = ["from", "to"]
     status, answer = await tell(scene, document)
-    assert status == 400
-    assert answer["problems"][0].startswith("its page cannot be drawn: a part of it is not what it should be")
-    assert scene.kept.documents == {}
+    assert status == 201
+    assert (await scene.client.get(answer["page"])).status == 200
 
 
 async def test_a_flow_that_is_not_known(scene):
