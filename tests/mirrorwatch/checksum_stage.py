@@ -147,7 +147,7 @@ class Stage:
         return self.digests_made
 
     def folder_of(self, _plan, side, *, beside=None):
-        return f"{beside or 'kept'}/{side}"
+        return f"{beside or self.folder / 'kept'}/{side}"
 
     def stages(self):
         return []
