@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
+import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -81,11 +83,23 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
     zone = gateway.jvm.java.util.TimeZone
     zone.setDefault(zone.getTimeZone("UTC"))
     try:
-        session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
+        with _own_interrupt():
+            session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
     except (Py4JError, PySparkException, ValueError) as error:
         raise launch_failure(f"{_said(log, 0)}\n{error}", java=_java(), packages=packages) from error
     session.sparkContext.setLogLevel("WARN")
     return session
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Keep what Ctrl-C does: PySpark's way asks Java from within another question, which fails at times."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def _said(log: Path, begun_at: int) -> str:

@@ -118,8 +118,9 @@ class Desk:
 
 def make_desk(config: Configuration, console: Console) -> Desk:
     """Return what a command works with, with real clients."""
-    # What the client logs about connections comes again in the sentences of the errors.
-    logging.getLogger("rdkafka").addHandler(logging.NullHandler())
+    # What clients log about connections comes again in the sentences of the errors. Py4J writes to the root.
+    for client in ("rdkafka", None):
+        logging.getLogger(client).addHandler(logging.NullHandler())
     settings = config.checksum
     clock = SystemClock()
     return Desk(
