@@ -75,9 +75,7 @@ def test_no_more_bytes_come_from_the_broker_than_the_rate_allows(spark, counted,
     print(f"{sent} bytes in {took_s:.1f} s are {sent / took_s:.0f} a second, of {MAX_RATE:.0f} allowed")
     read_so_far = accumulate(size for _, size in counter.sent)
     for (at_s, _), read in zip(counter.sent, read_so_far, strict=True):
-        assert read <= 1.1 * MAX_RATE * (at_s - begun_s) + WHOLE_BATCHES_BYTES, (
-            f"after {at_s - begun_s:.1f} s"
-        )
+        assert read <= AT_THE_SOCKET * MAX_RATE * (at_s - begun_s), f"after {at_s - begun_s:.1f} s"
     assert sent <= AT_THE_SOCKET * MAX_RATE * took_s
     # Nothing is fetched twice, but for the newest records, which are looked at for headers.
     assert RECORDS * RECORD_BYTES <= sent <= AT_THE_SOCKET * (RECORDS + PARTITIONS * LOOKED_AT) * RECORD_BYTES
