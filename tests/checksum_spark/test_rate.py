@@ -24,9 +24,8 @@ from tests.checksum_spark.byte_counter import ByteCounter
 pytestmark = pytest.mark.real
 PARTITIONS, RECORDS, RECORD_BYTES = 4, 30_000, 1000  # 30 MB
 MAX_RATE = 1_200_000.0
-AT_THE_SOCKET = (
-    1.25  # Kafka hands out whole batches, with what stands around records: more than was asked for
-)
+# Kafka hands out whole batches, and of a topic as small as this one they are a large part.
+AT_THE_SOCKET = 1.6
 CLIENT_ID = "mirrorwatch-checksum"
 FLUSH_S = 60.0
 
