@@ -15,28 +15,13 @@ works while it is measured: no mirror runs.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bench.processes import machine_s
+from bench.found import Found
 
 PARTS: Final = ("speed", "bare", "again", "compare", "command", "second", "plain")
 RECORDS: Final = 10_000_000
 LEAST_RECORDS: Final = 1_000
-
-
-@dataclass(slots=True)
-class _Found:
-    figures: dict[str, Any] = field(default_factory=dict)
-    began_s: tuple[float, float] = field(default_factory=machine_s)
-
-    def keep(self, part: str, figures: dict[str, Any]) -> None:
-        """Take a part's figures, and how busy all cores were meanwhile."""
-        busy_s, all_s = (now - began for now, began in zip(machine_s(), self.began_s, strict=True))
-        self.figures[part] = figures | {"machine_busy_share": round(busy_s / max(all_s, 0.01), 3)}
-        self.began_s = machine_s()
-        print(f"{part}: {json.dumps(self.figures[part])}", flush=True)
 
 
 def measure(*, parts: tuple[str, ...] = PARTS, records: int = RECORDS) -> dict[str, Any]:
@@ -50,7 +35,7 @@ def measure(*, parts: tuple[str, ...] = PARTS, records: int = RECORDS) -> dict[s
         raise ValueError(f"{records} records are too few to measure anything: give {LEAST_RECORDS} or more")
     from bench.checksum_stage import stage_of  # noqa: PLC0415 - the other benchmarks need no PySpark
 
-    found = _Found()
+    found = Found()
     with stage_of(records) as stage:
         found.keep("preparing", stage.prepared)
         for part in PARTS:

@@ -14,18 +14,17 @@ Processor time is that of processes with all their threads, user and system, in 
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from bench import exposition, lagmon_admin, lagmon_canary, lagmon_evaluation, lagmon_service
+from bench.found import Found
 from bench.lagmon_commits import PARTITIONS, RECORDS, offset_of, topic_name, write_commits
 from bench.lagmon_ingest import Ingest
 from bench.lagmon_stack import SINGLE, Wide, fill, larger_heap, make_topics, scratch
-from bench.processes import machine_s
 from deploy.local.broker import Broker
 from deploy.local.process import python_process
 
@@ -87,19 +86,6 @@ class Scale:
         )
 
 
-@dataclass(slots=True)
-class _Found:
-    figures: dict[str, Any] = field(default_factory=dict)
-    began_s: tuple[float, float] = field(default_factory=machine_s)
-
-    def keep(self, part: str, figures: dict[str, Any]) -> None:
-        """Take a part's figures, and how busy all cores were meanwhile."""
-        busy_s, all_s = (now - began for now, began in zip(machine_s(), self.began_s, strict=True))
-        self.figures[part] = figures | {"machine_busy_share": round(busy_s / max(all_s, 0.01), 3)}
-        self.began_s = machine_s()
-        print(f"{part}: {json.dumps(self.figures[part])}", flush=True)
-
-
 def measure(*, parts: tuple[str, ...] = PARTS, commits: int = COMMITS) -> dict[str, Any]:
     """Return the figures of these parts, each printed as soon as it is there.
 
@@ -107,7 +93,7 @@ def measure(*, parts: tuple[str, ...] = PARTS, commits: int = COMMITS) -> dict[s
     """
     if unknown := set(parts) - set(PARTS):
         raise ValueError(f"no part is called {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
-    scale, found = Scale.of(commits), _Found()
+    scale, found = Scale.of(commits), Found()
     if "evaluation" in parts:
         found.keep("evaluation", lagmon_evaluation.measure())
     if "exposition" in parts or "service" in parts:
@@ -135,7 +121,7 @@ def measure(*, parts: tuple[str, ...] = PARTS, commits: int = COMMITS) -> dict[s
     return found.figures
 
 
-def _on_wide(folder: Path, parts: tuple[str, ...], scale: Scale, found: _Found) -> None:
+def _on_wide(folder: Path, parts: tuple[str, ...], scale: Scale, found: Found) -> None:
     began = time.monotonic()
     brokers = -(-scale.topics // _PER_BROKER)
     names = [topic_name(number) for number in range(scale.topics)]
@@ -176,7 +162,7 @@ def _on_wide(folder: Path, parts: tuple[str, ...], scale: Scale, found: _Found) 
             found.keep("service", figures)
 
 
-def _ingest(folder: Path, parts: tuple[str, ...], scale: Scale, found: _Found, wide: Wide) -> None:
+def _ingest(folder: Path, parts: tuple[str, ...], scale: Scale, found: Found, wide: Wide) -> None:
     runs = []
     for _ in range(scale.runs if "backlog" in parts else 0):
         with Ingest(folder / "ingest", wide.client) as ingest:

@@ -15,19 +15,10 @@ from pyspark.errors import PySparkException
 from checksum.count_query import bucket_counts
 from checksum.counting import BucketCount, CountProgress
 from checksum.digest_query import SIZE_BYTES, Reading
-from checksum.pacing import (
-    FREE,
-    OVERHEAD_BYTES,
-    Dues,
-    Stretch,
-    corrected,
-    estimate,
-    expected_bytes,
-    measure,
-    take,
-)
+from checksum.paced import PacedSlices, see_that_it_was_asked
+from checksum.pacing import FREE, Stretch
 from checksum.spark_failures import reading_failure
-from fleet.errors import ConfigurationError, Problem, UnavailableError
+from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,14 +26,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
     from checksum.cell_rows import Side
-    from checksum.digest import Pause
     from checksum.kafka_options import Cluster
+    from checksum.paced import Pause
     from checksum.places import Place
     from checksum.plan_shape import Plan
     from runtime.clock import Clock
 
 MOST_ROWS: Final = 2_000_000  # of one slice: rows are in the memory of the program that compares
-_SLICE_S: Final = 10.0
 
 
 class SideCount:
@@ -81,29 +71,28 @@ class SideCount:
             if place.offsets.span
         ]
         of_offsets, of_partitions = sum(one.span for one in left), len(left)
-        sizes = {place.number: estimate(place.record_bytes) for place in self._places}
-        most = measure(max_rate, slice_s=_SLICE_S)
-        most = type(most)(most.size_bytes, slice_offsets, most.places)
+        slices = PacedSlices(
+            self._places,
+            left,
+            max_rate=max_rate,
+            clock=self._clock,
+            pause=self._pause,
+            slice_offsets=slice_offsets,
+        )
         offsets = records = size_bytes = 0
         yield CountProgress(0, of_offsets, 0, of_partitions, 0, 0)
-        dues = Dues(max_rate, now_s=self._clock.monotonic_ns() / 1e9)
-        while left:
-            taken, left = take(left, sizes, most)
-            expected = expected_bytes(taken, sizes)
-            self._pause(dues.wait_s(expected, now_s=self._clock.monotonic_ns() / 1e9))
+        while taken := slices.next():
             found = self._slice(taken, sizes=max_rate is not None)
             rows = tuple(row for row, _ in found)
             if max_rate is not None:
-                self._learn(sizes, found)
+                slices.read(self._counts(found))
             offsets += sum(one.span for one in taken)
             records += sum(row.records for row in rows)
-            read_bytes = sum(size for _, size in found)
-            size_bytes += read_bytes
-            dues.pay(read_bytes + OVERHEAD_BYTES * sum(row.records for row in rows))
+            size_bytes += sum(size for _, size in found)
             yield CountProgress(
                 offsets,
                 of_offsets,
-                of_partitions - len({one.place for one in left}),
+                of_partitions - len({one.place for one in slices.left}),
                 of_partitions,
                 records,
                 size_bytes,
@@ -135,23 +124,19 @@ class SideCount:
             place.partition,
             *(int(row[name]) for name in ("bucket", "records", "first_offset", "last_offset")),
         )
-        if not asked.first <= found.first_offset <= found.last_offset < asked.until:
-            raise UnavailableError(
-                f"cluster {self._cluster.alias}: Spark gave offsets {found.first_offset} to"
-                f" {found.last_offset} of {place.read_as}-{place.partition} where {asked.first} to"
-                f" {asked.until - 1} were asked for; nothing is told by them"
-            )
+        see_that_it_was_asked(
+            found.first_offset, found.last_offset, asked, cluster=self._cluster.alias, place=place
+        )
         return found
 
-    def _learn(self, sizes: dict[int, float], found: Sequence[tuple[BucketCount, int]]) -> None:
+    def _counts(self, found: Sequence[tuple[BucketCount, int]]) -> dict[int, tuple[int, int]]:
         numbers = {(place.topic, place.partition): place.number for place in self._places}
         sums: dict[int, tuple[int, int]] = {}
         for row, size in found:
             number = numbers[row.topic, row.partition]
             records, known = sums.get(number, (0, 0))
-            sums[number] = (records + row.records, known + size + OVERHEAD_BYTES * row.records)
-        for number, (records, size) in sums.items():
-            sizes[number] = corrected(sizes[number], records=records, size_bytes=size)
+            sums[number] = (records + row.records, known + size)
+        return sums
 
     def _silent(
         self, taken: Sequence[Stretch], rows: Sequence[BucketCount]

@@ -8,10 +8,10 @@ is written.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -20,19 +20,10 @@ from pyspark.sql import DataFrame
 from checksum.digest_coverage import SliceRow, remaining
 from checksum.digest_query import Reading, cells
 from checksum.header_guard import look_for_headers
-from checksum.pacing import (
-    FREE,
-    OVERHEAD_BYTES,
-    Dues,
-    Stretch,
-    corrected,
-    estimate,
-    expected_bytes,
-    measure,
-    take,
-)
+from checksum.paced import PacedSlices, see_that_it_was_asked
+from checksum.pacing import FREE
 from checksum.spark_failures import folder_failure, reading_failure
-from fleet.errors import ConfigurationError, Problem, UnavailableError
+from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,19 +33,11 @@ if TYPE_CHECKING:
     from checksum.cell_rows import Side
     from checksum.digest_files import DigestFolder, PlaceCount
     from checksum.kafka_options import Cluster
+    from checksum.paced import Pause
+    from checksum.pacing import Stretch
     from checksum.places import Place
     from checksum.plan_shape import Plan
     from runtime.clock import Clock
-
-_SLICE_S: Final = 10.0
-
-
-class Pause(Protocol):
-    """Waits for so many seconds, or less where the digest is to stop."""
-
-    def __call__(self, seconds: float, /) -> object:
-        """Wait."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,33 +106,28 @@ class SideDigest:
             size_bytes=sum(row.size_bytes for row in done),
         )
         yield self._progress(counted, left, took_s=0.0, silent=_silent(done))
-        sizes = {place.number: estimate(place.record_bytes) for place in self._places}
-        dues = Dues(max_rate, now_s=self._now_s())
-
-        def wait(pieces: Sequence[Stretch]) -> None:
-            self._pause(dues.wait_s(expected_bytes(pieces, sizes), now_s=self._now_s()))
-
-        def wait_and_pay(pieces: Sequence[Stretch]) -> None:
-            wait(pieces)
-            dues.pay(expected_bytes(pieces, sizes))  # these are not counted
-
+        slices = PacedSlices(
+            self._places,
+            left,
+            max_rate=max_rate,
+            clock=self._clock,
+            pause=self._pause,
+            slice_offsets=slice_offsets,
+            whole={place.number for place in self._places if place.compacted},
+        )
         with self._translated("looking for headers"):
-            look_for_headers(self._spark, self._cluster, self._places, left, wait=wait_and_pay)
-        whole = {place.number for place in self._places if place.compacted}
-        most = replace(measure(max_rate, slice_s=_SLICE_S), offsets=slice_offsets)
-        while left:
-            taken, left = take(left, sizes, most, whole=whole)
-            wait(taken)
+            look_for_headers(self._spark, self._cluster, self._places, left, wait=slices.look)
+        numbers = {(place.topic, place.partition): place.number for place in self._places}
+        while taken := slices.next():
             begun_s = self._now_s()
             rows = self._slice(counted.slices, taken)
             took_s = self._now_s() - begun_s
-            dues.pay(_read_bytes(rows))
-            self._learn(sizes, rows)
+            slices.read({numbers[row.topic, row.partition]: (row.records, row.size_bytes) for row in rows})
             counted.slices += 1
             counted.offsets += sum(row.until - row.first for row in rows)
             counted.records += sum(row.records for row in rows)
             counted.size_bytes += sum(row.size_bytes for row in rows)
-            yield self._progress(counted, left, took_s=took_s, silent=_silent(rows))
+            yield self._progress(counted, slices.left, took_s=took_s, silent=_silent(rows))
 
     def _now_s(self) -> float:
         return self._clock.monotonic_ns() / 1e9
@@ -179,12 +157,9 @@ class SideDigest:
             return SliceRow(
                 number, place.topic, place.partition, stretch.first, stretch.until, 0, 0, None, None, *total
             )
-        if not stretch.first <= count.first_offset <= count.last_offset < stretch.until:
-            raise UnavailableError(
-                f"cluster {self._cluster.alias}: Spark gave offsets {count.first_offset} to "
-                f"{count.last_offset} of {place.read_as}-{place.partition} where {stretch.first} to "
-                f"{stretch.until - 1} were asked for; this slice is not kept"
-            )
+        see_that_it_was_asked(
+            count.first_offset, count.last_offset, stretch, cluster=self._cluster.alias, place=place
+        )
         return SliceRow(
             number,
             place.topic,
@@ -209,12 +184,6 @@ class SideDigest:
             Reading(self._plan, self._side, self._places, tuple(held), *alike)
             for alike, held in groupby(sorted(stretches, key=kind), kind)
         ]
-
-    def _learn(self, sizes: dict[int, float], rows: Sequence[SliceRow]) -> None:
-        numbers = {(place.topic, place.partition): place.number for place in self._places}
-        for row in rows:
-            number = numbers[row.topic, row.partition]
-            sizes[number] = corrected(sizes[number], records=row.records, size_bytes=_read_bytes([row]))
 
     def _progress(
         self,
@@ -246,10 +215,6 @@ class SideDigest:
             raise told or reading_failure(
                 str(error), cluster=self._cluster.alias, doing=doing, secrets=self._cluster.secrets
             ) from None
-
-
-def _read_bytes(rows: Sequence[SliceRow]) -> int:
-    return sum(row.size_bytes + row.records * OVERHEAD_BYTES for row in rows)
 
 
 def _silent(rows: Sequence[SliceRow]) -> tuple[tuple[str, int, int, int], ...]:

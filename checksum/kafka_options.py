@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from checksum.pacing import MOST_FETCH_BYTES
 from fleet.errors import ConfigurationError, Problem
 from runtime.kafka.java_clients import JAVA_KEYS
 from runtime.kafka.native_keys import NATIVE_KEYS
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import PurePath
 
 GROUP_PREFIX: Final = "mirrorwatch-checksum"
-MOST_FETCH_BYTES: Final = 8_000_000
-LEAST_FETCH_BYTES: Final = 64_000
 _MAX_POLL_RECORDS = 2**31 - 1
 
 # Spark sets these itself, or refuses to start with them; the last ones would only be warned about.
@@ -88,14 +87,13 @@ def reading_options(
     sides in one group would be given each other's records. Nothing joins the group, nothing is committed. A
     poll takes all that was fetched: Spark seeks after each, and would fetch again what one leaves behind.
     """
-    size = max(LEAST_FETCH_BYTES, min(fetch_bytes, MOST_FETCH_BYTES))
     return {
         "kafka.client.id": client_id,
         "kafka.group.id": f"{GROUP_PREFIX}-{digest}",
         "kafka.isolation.level": isolation,
         "kafka.max.poll.records": str(_MAX_POLL_RECORDS),
-        "kafka.max.partition.fetch.bytes": str(size),
-        "kafka.fetch.max.bytes": str(size),  # a consumer reads one partition
+        "kafka.max.partition.fetch.bytes": str(fetch_bytes),
+        "kafka.fetch.max.bytes": str(fetch_bytes),  # a consumer reads one partition
         "kafka.receive.buffer.bytes": str(1 << 20),
         "fetchOffset.numRetries": "2",
         # Retention may take a log's head while it is read. What is gone is found out by reading after the

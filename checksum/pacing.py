@@ -20,6 +20,11 @@ LEAST_SHARE_BYTES: Final = (
 )
 UNKNOWN_RECORD_BYTES: Final = 10_000  # on the safe side, until the first slice has been counted
 OVERHEAD_BYTES: Final = 12  # of a record in Kafka's format beside key, value and headers, about
+MOST_FETCH_BYTES: Final = 8_000_000
+LEAST_FETCH_BYTES: Final = 64_000
+SLICE_S: Final = 10.0  # of a slice that keeps a rate
+_FETCHES_AHEAD: Final = 2  # of a consumer: what it has and nobody took, and what it has asked for meanwhile
+_FETCHES_IN_A_SHARE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,30 @@ FREE: Final = Measure(size_bytes=16e9, offsets=30_000_000, places=256)
 """Without a rate: about a minute's reading, and no more consumers than fit into memory."""
 
 
-def measure(max_rate: float | None, *, slice_s: float, most_places: int = FREE.places) -> Measure:
-    """Return how large slices are that keep `max_rate` bytes per second, each read in `slice_s` seconds."""
+def measure(max_rate: float | None, *, offsets: int = FREE.offsets) -> Measure:
+    """Return how large slices are that keep `max_rate` bytes per second, each read in ten seconds."""
     if max_rate is None:
-        return Measure(FREE.size_bytes, FREE.offsets, most_places)
-    size = min(max_rate * slice_s, FREE.size_bytes)
-    return Measure(size, FREE.offsets, max(1, min(most_places, int(size // LEAST_SHARE_BYTES))))
+        return Measure(FREE.size_bytes, offsets, FREE.places)
+    size = min(max_rate * SLICE_S, FREE.size_bytes)
+    return Measure(size, offsets, max(1, min(FREE.places, int(size // LEAST_SHARE_BYTES))))
+
+
+def fetch_bytes(max_rate: float | None, *, places: int) -> int:
+    """Return how much a consumer asks for at once where so many places are read in all.
+
+    A consumer fetches ahead of what a slice takes: with a rate that has to be little of a slice.
+    """
+    if max_rate is None:
+        return MOST_FETCH_BYTES
+    most = measure(max_rate)
+    share = most.size_bytes / max(1, min(places, most.places))
+    return int(max(LEAST_FETCH_BYTES, min(share / _FETCHES_IN_A_SHARE, MOST_FETCH_BYTES)))
+
+
+def ahead_bytes(max_rate: float, *, places: int) -> int:
+    """Return the most that consumers have fetched, at any time, beyond what slices took."""
+    beside = min(places, measure(max_rate).places)
+    return beside * _FETCHES_AHEAD * fetch_bytes(max_rate, places=places)
 
 
 def take(

@@ -15,6 +15,7 @@ from checksum.digest import SideDigest
 from checksum.digest_coverage import Stamp
 from checksum.digest_files import DigestFolder
 from checksum.kafka_options import Cluster, client_options, reading_options, secrets_of
+from checksum.pacing import fetch_bytes
 from checksum.places import places_of
 from checksum.plan_document import plan_id
 from checksum.spark_session import spark_session
@@ -109,6 +110,9 @@ class SparkDigests:
             client_id=self._reach.client_id,
             digest=f"{plan_id(plan)[:12]}-{side}",
             isolation=plan.isolation_source if source else plan.isolation_target,
+            fetch_bytes=fetch_bytes(
+                self._reach.max_rate, places=sum(place.offsets.span > 0 for place in places_of(plan, side))
+            ),
         )
         return Cluster(alias, options, secrets_of(properties.items()))
 

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import pytest
 
-from checksum.kafka_options import MOST_FETCH_BYTES, client_options, reading_options, secrets_of
+from checksum.kafka_options import client_options, reading_options, secrets_of
 from fleet.errors import ConfigurationError
 
 JAVA = {
@@ -81,12 +81,11 @@ def test_a_cluster_without_brokers_is_refused():
         options({"security.protocol": "PLAINTEXT"})
 
 
-@pytest.mark.parametrize(("asked", "given"), [(1, 64_000), (10**9, MOST_FETCH_BYTES), (500_000, 500_000)])
-def test_a_fetch_is_bounded(asked, given):
+def test_a_digest_reads_by_names_of_its_own():
     found = reading_options(
-        client_id="audit", digest="aaaa-target", isolation="read_committed", fetch_bytes=asked
+        client_id="audit", digest="aaaa-target", isolation="read_committed", fetch_bytes=500_000
     )
-    assert found["kafka.max.partition.fetch.bytes"] == found["kafka.fetch.max.bytes"] == str(given)
+    assert found["kafka.max.partition.fetch.bytes"] == found["kafka.fetch.max.bytes"] == "500000"
     assert found["kafka.isolation.level"] == "read_committed"
     assert (found["kafka.client.id"], found["kafka.group.id"]) == (
         "audit",

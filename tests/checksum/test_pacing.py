@@ -8,14 +8,18 @@ from hypothesis import strategies as st
 
 from checksum.pacing import (
     FREE,
+    LEAST_FETCH_BYTES,
     LEAST_SHARE_BYTES,
+    MOST_FETCH_BYTES,
     UNKNOWN_RECORD_BYTES,
     Dues,
     Measure,
     Stretch,
+    ahead_bytes,
     corrected,
     estimate,
     expected_bytes,
+    fetch_bytes,
     measure,
     take,
 )
@@ -84,8 +88,8 @@ def test_a_place_that_is_read_whole_is_not_divided_and_waits_for_its_turn():
 
 
 def test_without_a_rate_slices_are_large():
-    assert measure(None, slice_s=10) == FREE
-    assert measure(None, slice_s=10, most_places=3).places == 3
+    assert measure(None) == FREE
+    assert fetch_bytes(None, places=1) == MOST_FETCH_BYTES
     assert Dues(None, now_s=0.0).wait_s(1e9, now_s=0.0) == 0.0
 
 
@@ -94,7 +98,22 @@ def test_without_a_rate_slices_are_large():
 )
 def test_a_low_rate_reads_few_places_at_a_time(rate, places):
     # Kafka hands out whole batches: a share of a few bytes of each of many places would read far more.
-    assert measure(rate, slice_s=10).places == places
+    assert measure(rate).places == places
+
+
+@pytest.mark.parametrize(
+    ("rate", "places", "size"),
+    [
+        (1.0, 4, LEAST_FETCH_BYTES),
+        (1_200_000.0, 4, 187_500),  # 12 MB in a slice, 3 MB of a partition
+        (1_200_000.0, 1, 750_000),
+        (1_200_000.0, 5000, LEAST_FETCH_BYTES),
+        (1e9, 1, MOST_FETCH_BYTES),
+    ],
+)
+def test_a_fetch_is_little_of_a_place_s_share_of_a_slice(rate, places, size):
+    assert fetch_bytes(rate, places=places) == size
+    assert ahead_bytes(rate, places=places) == 2 * min(places, measure(rate).places) * size
 
 
 class Reader:
@@ -131,7 +150,7 @@ class Reader:
 def test_the_rate_is_kept_over_any_time(spans, sizes_of_records, rate, speeds, window):
     truly, guessed = zip(*sizes_of_records, strict=True)
     reader, left, sizes = Reader(speeds, rate), stretches(spans), dict(enumerate(guessed))
-    most = measure(rate, slice_s=1.0)
+    most = measure(rate)
     while left:
         taken, left = take(left, sizes, most)
         reader.take(sum(piece.span * truly[piece.place] for piece in taken), expected_bytes(taken, sizes))
@@ -143,12 +162,12 @@ def test_the_rate_is_kept_over_any_time(spans, sizes_of_records, rate, speeds, w
     assert reader.between(first_s, last_s) <= (rate * (last_s - first_s) + at_the_ends) * (1 + 1e-6)
 
 
-@given(SPANS, SIZES, st.floats(1000, 1e7), st.lists(st.floats(1e3, 1e9), min_size=1, max_size=4))
+@given(SPANS, SIZES, st.floats(20_000, 1e7), st.lists(st.floats(1e3, 1e9), min_size=1, max_size=4))
 def test_what_is_expected_rightly_is_never_ahead_of_the_rate(spans, sizes_of_records, rate, speeds):
     reader, left, sizes = Reader(speeds, rate), stretches(spans), dict(enumerate(sizes_of_records))
     begun_s = reader.now_s
     while left:
-        taken, left = take(left, sizes, measure(rate, slice_s=1.0))
+        taken, left = take(left, sizes, measure(rate))
         reader.take(expected_bytes(taken, sizes), expected_bytes(taken, sizes))
         read = sum(size for _, _, size in reader.read)
         assert read <= rate * (reader.now_s - begun_s) * (1 + 1e-6)

@@ -50,9 +50,7 @@ def counted(kafka_folder):
         broker.kill()
 
 
-@pytest.mark.xfail(
-    reason="a known fault: of small topics up to 1.6 times the rate was seen at the socket", strict=False
-)
+@pytest.mark.long
 def test_no_more_bytes_come_from_the_broker_than_the_rate_allows(spark, counted, tmp_path):
     address, counter = counted
     each = RECORDS // PARTITIONS
