@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-e
 	--python-version 3.11 --no-header
 ARGS ?=
 
-.PHONY: help demo test bench check drills lock clean java spark browser monitoring lint
+.PHONY: help demo test trials bench check drills lock clean java spark browser monitoring lint
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
@@ -24,8 +24,12 @@ demo: $(READY) java  ## Run two Kafka clusters, a mirror, traffic and the servic
 	@$(INSTALL) --optional prometheus alertmanager
 	@exec $(BIN)/python -m deploy.local.demo $(ARGS)
 
-test: $(READY) java spark browser monitoring lint  ## Run all tests, on real Kafka clusters (ARGS="-k word" for some)
+test: $(READY) java spark browser monitoring lint  ## Run the tests, on real Kafka clusters (ARGS="-k word" for some)
 	@deploy/local/test.sh $(ARGS)
+
+trials: $(READY) java spark  ## Run the tests that take long, and properties with new examples (an hour)
+	@deploy/local/test.sh -m "not real" -n "$$(nproc)" --dist worksteal --hypothesis-profile=wild
+	@deploy/local/test.sh -m long $(ARGS)
 
 bench: $(READY) java spark  ## Measure
 	@$(BIN)/python -m bench $(ARGS)

@@ -46,12 +46,19 @@ def _sentence(kind: int, path: Path) -> str | None:
     if kind not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return _SENTENCES.get(kind)
     folder = path.parent
-    if path.is_dir():
-        return "is a folder: name a file in it in store.url"
-    if not folder.is_dir():
-        return f"cannot be opened, there is no folder {folder}: make it, or name another file in store.url"
-    if os.statvfs(folder).f_flag & os.ST_RDONLY:
-        return "cannot be written, its disk is mounted read-only: mount it for writing, or name another file"
+    try:
+        if path.is_dir():
+            return "is a folder: name a file in it in store.url"
+        if not folder.is_dir():
+            return (
+                f"cannot be opened, there is no folder {folder}: make it, or name another file in store.url"
+            )
+        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+            return (
+                "cannot be written, its disk is mounted read-only: mount it for writing, or name another file"
+            )
+    except PermissionError:
+        return "cannot be reached: give this user the right to enter every folder above it"
     return _SENTENCES.get(kind, "cannot be opened: give this user the right to write in its folder")
 
 

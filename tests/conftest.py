@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Ask no property how long it took, and let children be interrupted.
 
-    One that is started in the background inherits that SIGINT is ignored.
+    Properties try the same examples each time; with --hypothesis-profile=wild they look for others. A child
+    that is started in the background inherits that SIGINT is ignored.
     """
-    settings.register_profile("house", deadline=None)
-    settings.load_profile("house")
+    settings.register_profile("house", deadline=None, derandomize=True)
+    settings.register_profile("wild", deadline=None)
+    settings.load_profile(config.getoption("--hypothesis-profile") or "house")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

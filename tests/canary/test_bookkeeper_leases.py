@@ -68,6 +68,7 @@ async def test_who_is_taken_over(desks, lease, silent_s, taken, at_most_s):
 @pytest.mark.parametrize(
     ("elsewhere", "clock_off_s"),
     [(OTHER_CONTAINER, 0.0), *((OTHER_MACHINE, off_s) for off_s in (-300.0, 0.0, 300.0))],
+    ids=["another container", "clock behind", "clock right", "clock ahead"],
 )
 async def test_a_process_elsewhere_that_renews_its_lease_is_alive_whatever_its_clock_says(
     desks, elsewhere, clock_off_s

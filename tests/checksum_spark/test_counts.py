@@ -105,6 +105,7 @@ def test_counts_are_those_of_a_full_read(spark, kafka_pair, written, timestamps,
     assert last.of_partitions == 2  # the empty one is none
 
 
+@pytest.mark.long
 def test_the_bucket_that_lacks_a_record_is_told_with_both_numbers(stage, tmp_path):  # noqa: F811
     stage.write(3000)
     stage.wait_copied()

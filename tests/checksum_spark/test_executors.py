@@ -61,6 +61,7 @@ def executors(driver):
     return [pid for pid in below(driver) if "CoarseGrainedExecutorBackend" in command_line(pid)]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_when_an_executor_is_killed_while_it_reads(config, kafka_pair, tmp_path):
     defaults = tmp_path / "conf"
     defaults.mkdir()

@@ -466,6 +466,7 @@ def not_synced(world: World, names: list[str]) -> dict[tuple[str, int], tuple[in
 # --- what is asked of an audit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wanted", CASES, ids=lambda one: one.topic)
 def test_what_is_told_of_a_topic_is_what_became_of_it(audited, wanted):
     outcome, truth = audited.outcome, audited.truth[wanted.topic]
@@ -519,6 +520,7 @@ def offset(offsets: list[int] | None) -> int | None:
     return offsets[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("topic", BY_KEY)
 def test_a_compacted_topic_is_compared_by_the_last_record_of_each_key(audited, topic):
     world, told = audited.world, audited.outcome.of(topic)
@@ -541,6 +543,7 @@ def test_a_compacted_topic_is_compared_by_the_last_record_of_each_key(audited, t
     assert all(one["verified"] == one["offsets"] for one in told["partitions"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("topics", "status"),
     [

@@ -25,6 +25,7 @@ def told(outcome):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_mirror_that_keeps_names_and_offsets(kafka_pair, spark, tmp_path, topic_name):
     world = World(kafka_pair, remote="{}".format)
     healthy, faulty = topic_name("kept"), topic_name("kept-faulty")
@@ -52,6 +53,7 @@ def test_a_mirror_that_keeps_names_and_offsets(kafka_pair, spark, tmp_path, topi
     assert (outcome.status, outcome.run["coverage"]) == (1, 1.0)
 
 
+@pytest.mark.long
 def test_a_mirror_with_a_separator_of_its_own_that_delivers_exactly_once(
     kafka_pair, spark, tmp_path, topic_name
 ):

@@ -84,6 +84,7 @@ def test_one_lost_record_is_named_by_offset_and_time(stage, tmp_path):
     assert f"the record at offset {lost} on A, of {at}, is not on B" in re.sub(r"\s+", " ", said)
 
 
+@pytest.mark.long
 def test_each_side_read_apart_names_an_altered_record(stage, tmp_path):
     stage.write(1000)
     stage.wait_copied()

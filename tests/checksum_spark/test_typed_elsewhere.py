@@ -88,6 +88,7 @@ def slow(stage, folder, rate):  # noqa: F811
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", [b"Starting Spark", b"(source)", b"records/s"])
 def test_ctrl_c_in_the_middle_leaves_the_terminal_clean(stage, tmp_path, terminal, moment):  # noqa: F811
     stage.write(3000)
@@ -107,6 +108,7 @@ def test_ctrl_c_in_the_middle_leaves_the_terminal_clean(stage, tmp_path, termina
     assert took_s < SOON_S
 
 
+@pytest.mark.long
 def test_the_printed_line_does_the_same_by_spark_submit(stage, tmp_path):  # noqa: F811
     stage.write(500)
     stage.wait_copied()

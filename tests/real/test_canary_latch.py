@@ -47,6 +47,7 @@ def rested(broker, topic):
     time.sleep(1.0)  # what was written last is read by then
 
 
+@pytest.mark.long
 def test_a_loop_is_latched_off_until_an_operator_resumes(circle, kafka_pair, topic_name, tmp_path):
     topic = topic_name("canary")
     circle(topic)

@@ -161,6 +161,7 @@ def test_a_broker_that_is_down_is_the_cause(watched, kafka_pair, topic_name, sid
     assert not service.verdicts() & ALARMS
 
 
+@pytest.mark.long
 def test_orderly_restarts_lose_nothing(watched, kafka_pair, topic_name):
     service, running = watched
     for process in (running, kafka_pair.a, kafka_pair.b):

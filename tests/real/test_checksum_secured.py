@@ -131,6 +131,7 @@ def test_pem_and_scram_reach_spark_and_nobody_else_sees_a_secret(written, tmp_pa
     assert run.left == []
 
 
+@pytest.mark.long
 def test_a_pkcs12_trust_store_beside_the_configuration(written, secure_broker, tmp_path):
     store = tmp_path / "trust.p12"
     keytool = shutil.which("keytool")

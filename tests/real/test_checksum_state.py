@@ -76,6 +76,7 @@ def ends(document):
     return {one["partition"]: one["verified_to"]["source"] for one in document["partitions"]["shown"]}
 
 
+@pytest.mark.long
 def test_only_what_is_new_is_read(stage, tmp_path):
     path = tmp_path / "result.json"
     stage.write(3000)

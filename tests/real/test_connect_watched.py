@@ -29,6 +29,7 @@ def worker(no_mirror, kafka_pair, tmp_path):
         made.kill()
 
 
+@pytest.mark.long
 def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path):
     client, topic = kafka_pair.a.client_properties(), topic_name("orders")
     create_topic(client, topic)

@@ -73,6 +73,7 @@ class Sitter:
         self._consumer.close()
 
 
+@pytest.mark.long
 def test_groups_of_both_protocols_that_move_then_stand_then_are_deleted(asked, topic_name):
     topic = topic_name()
     groups = {protocol: topic_name(protocol) for protocol in ("classic", "consumer")}
@@ -200,6 +201,7 @@ def row_of(watch, group):
     return rows[0] if rows else None
 
 
+@pytest.mark.long
 async def test_a_right_that_is_refused_then_granted_then_withdrawn(secure_broker, rights, committed):
     topic, group = committed
     rights.grant("TOPIC", topic, "DESCRIBE")

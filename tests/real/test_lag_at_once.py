@@ -44,12 +44,14 @@ def told(kafka_pair, _mirrors, tmp_path_factory):
         yield {story: pool.submit(story, stage) for story in STORIES}, stage
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 def test_what_is_said_is_true_of(told, story):
     futures, _ = told
     futures[story].result(DEADLINE_S)
 
 
+@pytest.mark.long
 def test_the_service_that_saw_all_of_it_ends_in_order(told):
     futures, stage = told
     assert not wait(futures.values(), DEADLINE_S).not_done

@@ -266,6 +266,7 @@ def test_a_monitor_that_is_killed_comes_back_and_knows_what_it_knew(asked, topic
     assert not Path(f"/proc/{before}").exists()
 
 
+@pytest.mark.long
 def test_a_cluster_where_nobody_ever_committed_and_its_restart(kafka_pair, no_mirror, topic_name, tmp_path):
     topic, group = topic_name(), topic_name("g")
     fresh = Broker("X", tmp_path / "fresh")

@@ -33,6 +33,7 @@ def parts_of(found):
     return {row["part"] for row in found["evidence"]}
 
 
+@pytest.mark.long
 def test_a_standstill_and_a_loss_are_one_verdict_with_both_evidences(watched, kafka_pair):
     topic, probed, traffic, running, service = watched
     client = kafka_pair.a.client_properties()

@@ -94,6 +94,7 @@ def lags_at_most(service, topic, records):
         raise AssertionError(f"the lag went {seen}; it says {service.flow().get('parts')}") from None
 
 
+@pytest.mark.long
 def test_a_mirror_that_is_a_group_keeps_up_stands_and_repeats(kafka_pair, traffic, started, service):
     topic, running = traffic
     client = kafka_pair.a.client_properties()
@@ -143,6 +144,7 @@ def test_a_mirror_whose_group_is_not_there_says_which_names_come_close(started, 
         watching.end()
 
 
+@pytest.mark.long
 def test_a_mirror_with_equal_offsets_keeps_up_stands_and_diverges(kafka_pair, traffic, started, service):
     topic, running = traffic
     program = started("equal_mirror", topic)

@@ -66,6 +66,7 @@ def remade(service, topic, side):
     return metric(service, "topic_recreated_total", topic=topic, side=side)
 
 
+@pytest.mark.long
 def test_what_becomes_of_topics_is_told_from_offsets_and_ids(stage):
     names, (a, b), running, service = stage
     orders = names["orders"]

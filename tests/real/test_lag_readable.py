@@ -79,6 +79,7 @@ def first_from(client, topic, partition, offset):
     return -1 if message is None or message.error() else message.offset()
 
 
+@pytest.mark.long
 def test_markers_aborted_and_compacted_records_are_no_lag(asked, topic_name):  # noqa: F811
     plain, compact = topic_name("plain"), topic_name("compact")
     create_topic(asked.client, plain, partitions=2)
@@ -157,6 +158,7 @@ def test_markers_aborted_and_compacted_records_are_no_lag(asked, topic_name):  #
     assert more["lag_records"] == 2  # the record, and the marker that was not looked at yet
 
 
+@pytest.mark.long
 def test_how_far_behind_a_group_is_that_stands_before_all_looks_is_read_from_its_next_record(
     old_topic,
     asked,  # noqa: F811

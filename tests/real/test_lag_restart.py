@@ -176,6 +176,7 @@ class Scene:
         return flow
 
 
+@pytest.mark.long
 def test_nobody_is_blind_or_alarmed_after_a_restart(scene):
     service = scene.service
     scene.becomes(scene.flow, verdict="healthy")

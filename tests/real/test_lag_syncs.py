@@ -105,6 +105,7 @@ def has(service, topic, count):
     eventually(lambda: len(in_store(service, topic)) >= count, 60, what=f"{count} syncs kept", every_s=0.5)
 
 
+@pytest.mark.long
 def test_every_sync_is_kept_once_over_a_kill_and_a_restart(mirrored, service, kafka_pair):
     topic, traffic, _ = mirrored
     client = kafka_pair.a.client_properties()
@@ -137,6 +138,7 @@ def test_every_sync_is_kept_once_over_a_kill_and_a_restart(mirrored, service, ka
         one.end()
 
 
+@pytest.mark.long
 def test_a_flow_is_judged_by_its_syncs_where_nothing_else_may_be_read(mirrored, service):
     topic, traffic, running = mirrored
     with service(lag_from="offset-syncs") as one:

@@ -228,6 +228,7 @@ def test_properties_survive_what_java_would_take_apart(tmp_path):
     )
 
 
+@pytest.mark.long
 def test_faults_come_and_go_from_another_process(tmp_path):
     def fault(*arguments):
         command = [sys.executable, "-m", "deploy.local.faults", str(tmp_path), *arguments]

@@ -118,6 +118,7 @@ def quota(broker, client_id, **config):
         limit_clients(broker.bootstrap, client_id, dict.fromkeys(config))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("client", "client_id", "limit"),
     [

@@ -50,6 +50,7 @@ def stand_still(service, *, seconds=STOOD_S):
     return before
 
 
+@pytest.mark.long
 def test_a_service_that_stood_still_blames_nobody(service, kafka_pair, topic_name):
     with service:
         service.is_healthy()
@@ -117,6 +118,7 @@ def carried(folder):
     return count
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a disk of one megabyte")
 def test_a_full_disk_is_our_fault_and_no_row_is_lost(service, running, tmp_path):
     folder = tmp_path / "store"
@@ -137,6 +139,7 @@ def test_a_full_disk_is_our_fault_and_no_row_is_lost(service, running, tmp_path)
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.long
 def test_a_store_that_another_process_holds_is_our_fault(service, running, tmp_path):
     folder = tmp_path / "store"
     with contextlib.ExitStack() as holder:

@@ -98,6 +98,7 @@ def test_flows_come_and_go_and_a_broken_file_changes_nothing(clusters, kafka_pai
     assert_no_gap(kafka_pair.b, topic)
 
 
+@pytest.mark.long
 def test_other_clients_for_one_cluster_and_orders_over_http(clusters, topic_name, tmp_path):
     topic = topic_name("canary")
     flows = {"A->B": {}, "B->A": {}}

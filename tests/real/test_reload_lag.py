@@ -89,6 +89,7 @@ def groups(text):
     return lambda document: document["lag"].update(groups=text)
 
 
+@pytest.mark.long
 def test_other_orders_reach_it_and_nothing_alarms(scene):
     service = scene.service
     service.is_healthy()

@@ -136,6 +136,7 @@ def test_killed_while_the_mirror_stands_it_is_stalled_again_and_recovers(service
     assert "losing" not in service.verdicts()
 
 
+@pytest.mark.long
 def test_two_services_on_one_store_leave_each_other_s_probes_alone(
     running, kafka_pair, topic, tmp_path, mirror
 ):
@@ -199,6 +200,7 @@ def test_what_was_found_lost_is_told_with_its_evidence_after_a_kill(service, run
     assert figures["findings"]["lost"] == figures["books"]["lost"] + figures["books"]["confirmed"]
 
 
+@pytest.mark.long
 def test_a_source_topic_made_anew_meanwhile_closes_what_was_outstanding(service, running, kafka_pair, topic):
     running.freeze()
     is_kept(service, "overdue", PARTITIONS)
@@ -220,6 +222,7 @@ def test_a_source_topic_made_anew_meanwhile_closes_what_was_outstanding(service,
     assert figures["outstanding"] == 0
 
 
+@pytest.mark.long
 def test_a_target_topic_made_anew_meanwhile_is_read_from_its_beginning(service, running, kafka_pair, topic):
     is_kept(service, "good", 10)
     service.kill()

@@ -18,6 +18,7 @@ def stack(tmp_path):
         yield running
 
 
+@pytest.mark.long
 def test_maintenance_loses_nothing_and_nothing_is_called_lost(stack):
     source = stack.clusters["A"].client_properties()
     led_before = replicas.leaders(source, rolling.TOPIC)

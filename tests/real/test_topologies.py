@@ -206,6 +206,7 @@ def complete(copies, ours):
     return copies if ours <= {copy.content for copy in copies} else None
 
 
+@pytest.mark.long
 def test_spokes_reach_each_other_through_the_hub_and_nothing_goes_round(brokers, watched):
     service = watched(HUB)
     wanted = {
@@ -221,6 +222,7 @@ def test_spokes_reach_each_other_through_the_hub_and_nothing_goes_round(brokers,
     assert {alias: brokers.topics(HUB, alias) for alias in wanted} == wanted
 
 
+@pytest.mark.long
 def test_one_cluster_down_of_three_stalls_only_what_goes_there(brokers, watched):
     service = watched(TRIANGLE)
     down = brokers.of(TRIANGLE, "C")

@@ -7,6 +7,7 @@ import contextlib
 import os
 import sqlite3
 import subprocess
+import tempfile
 import threading
 
 import pytest
@@ -277,9 +278,27 @@ def as_nobody():
         os.seteuid(0)
 
 
-async def test_folders_and_files_that_may_not_be_written(opened, tmp_path):
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+@pytest.fixture
+def for_all(tmp_path):
+    """Open the way to this test's folder for every user."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to(tempfile.gettempdir()):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    return tmp_path
+
+
+async def test_a_folder_above_it_that_may_not_be_entered(opened, for_all):
+    (for_all / "shut" / "inner").mkdir(parents=True)
+    (for_all / "shut").chmod(0o600)
+    with as_nobody():
+        sentence, errors = await refusal(opened, "shut/inner/new.db")
+    (for_all / "shut").chmod(0o700)
+    assert "new.db cannot be reached: give this user the right to enter every folder above it" in sentence
+    assert errors == ["open"]
+
+
+async def test_folders_and_files_that_may_not_be_written(opened, for_all):
+    tmp_path = for_all
     (tmp_path / "closed").mkdir(mode=0o555)
     store = await opened("closed/old.db") if os.geteuid() == 0 else None
     if store is not None:
