@@ -127,7 +127,13 @@ def fill(
     know it yet: the client tries again.
     """
     producer = Producer(
-        {**client, "linger.ms": 200, "queue.buffering.max.messages": 1_000_000, "message.timeout.ms": 120_000}
+        {
+            **client,
+            "enable.idempotence": True,
+            "linger.ms": 200,
+            "queue.buffering.max.messages": 1_000_000,
+            "message.timeout.ms": 120_000,
+        }
     )
     for name in names:
         for partition in range(partitions):

@@ -91,12 +91,18 @@ def added(one: CellRow, other: CellRow) -> CellRow:
     return CellRow._make([*one.key, *sums, first, last])
 
 
+def add(cells: dict[CellKey, CellRow], row: CellRow) -> None:
+    """Put a row of a partial digest to those of its cell."""
+    key = row.key
+    known = cells.get(key)
+    cells[key] = row if known is None else added(known, row)
+
+
 def joined(rows: Iterable[CellRow]) -> dict[CellKey, CellRow]:
     """Return one row for each cell of partial digests, in any order."""
     cells: dict[CellKey, CellRow] = {}
     for row in rows:
-        known = cells.get(row.key)
-        cells[row.key] = row if known is None else added(known, row)
+        add(cells, row)
     return cells
 
 

@@ -20,7 +20,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from checksum.cell_rows import CellRow
+from checksum.cell_rows import CellRow, add
 from checksum.digest_coverage import SliceRow, foreign, uncovered
 from checksum.digest_query import SIZE_BYTES
 from checksum.spark_failures import folder_failure, java_cause
@@ -29,15 +29,15 @@ from fleet.errors import ConfigurationError, Problem, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import Column, DataFrame, Row, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
+    from checksum.cell_rows import CellKey
     from checksum.digest_coverage import Stamp
     from checksum.places import Place
 
 MOST_CELLS: Final = 1_000_000  # of one slice
 MOST_ROWS: Final = 5_000_000  # of a digest, in the memory of the program that compares
 _STAMP: Final = ("plan_id", "version", "side")
-_SUMS: Final = CellRow._fields[4:15]
 
 
 def _column(name: str) -> StructField:
@@ -126,46 +126,38 @@ class DigestFolder:
         if missing is not None:
             raise self._refused(missing)
         with self._told():
-            found = self._whole({row.number: (row.slice_cells, row.slice_records) for row in slices})
-        if len(found) > MOST_ROWS:
-            raise self._refused(
-                f"it has more than {MOST_ROWS} cells; plan with wider buckets or fewer topics"
-            )
-        return [CellRow(*row) for row in found]
+            return self._whole({row.number: (row.slice_cells, row.slice_records) for row in slices})
 
-    def _whole(self, expected: dict[int, tuple[int, int]]) -> list[Row]:
-        """Return the rows of finished slices, one more than can be held where there are too many."""
+    def _whole(self, expected: dict[int, tuple[int, int]]) -> list[CellRow]:
+        """Return the rows of finished slices; they come file by file, so that only what adds up is held."""
         read = self._read("cells", _CELLS)
         if read is None:
             raise self._refused("its cells are missing; digest this side again")
-        whole = read.where(F.col("slice").isin(*expected))
-        self._check_counts(whole, expected)
-        grouped = whole.groupBy(*CellRow._fields[:4]).agg(
-            *(F.sum(name).alias(name) for name in _SUMS),
-            F.min("first_offset").alias("first_offset"),
-            F.max("last_offset").alias("last_offset"),
-        )
-        found: list[Row] = grouped.select(*CellRow._fields).limit(MOST_ROWS + 1).collect()
-        return found
-
-    def _check_counts(self, whole: DataFrame, expected: dict[int, tuple[int, int]]) -> None:
-        stamp = self._stamp
-        ours = (
-            F.col("plan_id").eqNullSafe(stamp.plan_id)
-            & F.col("version").eqNullSafe(stamp.version)
-            & F.col("side").eqNullSafe(str(stamp.side))
-        )
-        counted = whole.groupBy("slice").agg(
-            F.count("*"), F.sum("records"), F.sum(F.when(ours, F.lit(0)).otherwise(F.lit(1)))
-        )
-        found = {int(row[0]): (int(row[1]), int(row[2]), int(row[3])) for row in counted.collect()}
-        for number, (cells, records) in expected.items():
-            got = found.get(number, (0, 0, 0))
-            if got != (cells, records, 0):
+        stamp = (self._stamp.plan_id, self._stamp.version, str(self._stamp.side))
+        counted = {number: [0, 0, 0] for number in expected}
+        cells: dict[CellKey, CellRow] = {}
+        named = ("slice", *_STAMP, *CellRow._fields)
+        for number, *rest in read.where(F.col("slice").isin(*expected)).select(*named).toLocalIterator():
+            count = counted[number]
+            count[0] += 1
+            if tuple(rest[: len(stamp)]) != stamp:
+                count[2] += 1
+                continue
+            row = CellRow(*rest[len(stamp) :])
+            count[1] += row.records
+            add(cells, row)
+            if len(cells) > MOST_ROWS:
+                raise self._refused(
+                    f"it has more than {MOST_ROWS} cells; plan with wider buckets or fewer topics"
+                )
+        for number, wanted in expected.items():
+            got = counted[number]
+            if got != [*wanted, 0]:
                 raise self._refused(
                     f"slice {number} holds {got[0]} cells of {got[1]} records, {got[2]} of another digest, "
-                    f"where {cells} of {records} were written; digest this side into an empty folder"
+                    f"where {wanted[0]} of {wanted[1]} were written; digest this side into an empty folder"
                 )
+        return list(cells.values())
 
     def _stamp_columns(self) -> list[Column]:
         values = (self._stamp.plan_id, self._stamp.version, str(self._stamp.side))

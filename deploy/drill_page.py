@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deploy import drill_checksum
 from deploy.drill_list import DRILLS
 from deploy.drill_list_offsets import DEFAULTS
 from deploy.local.faults import BY_NAME
@@ -136,7 +137,7 @@ way' was said. What was deleted unread of a mirror that stands is `stalled` as `
 `losing` as well; a mirror that has passed it is `losing` once the number is certain. While the target
 is away nothing tells where the mirror is, because it keeps its offsets there: that is `unknown`. Records that
 are left out in the middle of a topic are listed as a suspicion, which leaves the verdict alone.
-{_missing(results)}"""
+{_missing(results)}{_checksums(results)}"""
 
 
 def _quickly() -> str:
@@ -148,6 +149,11 @@ def _quickly() -> str:
 def _quick() -> str:
     names = [f"`{one.label}`" for one in DRILLS if one.canary]
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _checksums(results: Mapping[str, Result]) -> str:
+    found = results.get(drill_checksum.LABEL)
+    return drill_checksum.section(found) if found is not None else ""
 
 
 def _missing(results: Mapping[str, Result]) -> str:

@@ -12,7 +12,7 @@ from deploy.local import topics
 from tests.checksum_spark.faulty import World, altered, audit, mirror_file, repeated
 from tests.checksum_spark.small_mirror import FLUSH_S, originals, write, write_syncs
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("no_mirror")]  # what is copied these copy themselves
 
 
 def told(outcome):
