@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=.venv/bin/python
 if [ $# -gt 0 ]; then
-    exec "$python" -m pytest tests "$@"
+    exec "$python" -m pytest "$@"
 fi
 status=0
 "$python" -m pytest tests -m "not real" -n "$(nproc)" --dist worksteal || status=$?

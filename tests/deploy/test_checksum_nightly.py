@@ -8,13 +8,16 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import accumulate
 
 import pytest
 import yaml
 
+from checksum.book import LEASE_S
 from checksum.spark_settings import CONNECTOR, connector
 from deploy.local.pyspark import pins, version
 from mirrorwatch.checksum_commands import checksum
+from mirrorwatch.checksum_leaving import INTERRUPTED
 from tests.house.containerfile import instructions
 from tests.house.product_files import ROOT
 
@@ -167,6 +170,10 @@ def test_the_unit_tries_again_only_what_may_pass_and_not_for_ever():
     assert (unit["StartLimitIntervalSec"], unit["StartLimitBurst"]) == (["12h"], ["3"])
 
 
+def test_a_unit_that_somebody_stops_has_not_failed():
+    assert keys_of(UNIT)["SuccessExitStatus"] == [str(INTERRUPTED)]
+
+
 def test_the_timer_is_of_this_unit():
     assert TIMER.stem == UNIT.stem
     assert keys_of(TIMER)["Persistent"] == ["yes"]
@@ -239,7 +246,12 @@ def test_the_job_tries_again_only_what_may_pass():
         TRIED_AGAIN_IN_VAIN,
     )
     assert POD["restartPolicy"] == "Never"  # which a policy of failures asks for
-    assert JOB["backoffLimit"] > 0
+
+
+def test_the_job_still_tries_when_the_lease_of_a_pod_that_was_killed_is_over():
+    # The delays of Kubernetes' job controller: 10 s, twice that, and so on, six minutes at most.
+    tries_s = list(accumulate(min(10 * 2**number, 360) for number in range(JOB["backoffLimit"])))
+    assert len([at_s for at_s in tries_s if at_s > LEASE_S]) >= 3
 
 
 def test_the_readme_names_every_file():
