@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
@@ -102,14 +103,14 @@ class Watched:
             self._look("its result", self.result.read_bytes())
 
     def _look_into(self, folder):
-        for path in folder.rglob("*"):
-            try:
-                if path.is_file():
-                    with path.open("rb") as file:
-                        self._look(str(path), file.read(MOST_BYTES))
-                    self.files.add(path.name)
-            except OSError:  # it has gone
-                continue
+        for inner, _, names in os.walk(folder):  # which passes over folders that go meanwhile
+            for name in names:
+                try:
+                    with Path(inner, name).open("rb") as file:
+                        self._look(f"{inner}/{name}", file.read(MOST_BYTES))
+                    self.files.add(name)
+                except OSError:  # it has gone
+                    continue
 
     def _look(self, where, content):
         self.found |= {(where, secret) for secret in SECRETS if secret in content}
