@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from checksum.anchors import Pair
     from runtime.kafka.picking import Picked, PickedRecord
 
+FEWEST_RECORDS = 40  # of a window: of large ones no more are read than these
+MOST_QUESTIONS = 20
+"""To one side about one window: each brings a megabyte or one record, if that is larger (picking)."""
+
 Place = tuple[str, int]
 """Topic (on the source, where nothing else is said) and partition."""
 
@@ -79,10 +83,26 @@ class Side:
         return {back[here]: offset for here, offset in self.reader.since(wanted).items()}
 
     def windows(self, wanted: Mapping[Place, tuple[int, int]]) -> dict[Place, list[SeenRecord]]:
-        """Return records from an offset on, so many at most, by the source's place."""
+        """Return records from an offset on, so many at most, by the source's place.
+
+        Of large records an answer brings a few: it is asked again until there are FEWEST_RECORDS, which may
+        be fewer than wanted, or MOST_QUESTIONS were asked.
+        """
         back = {self._here(place): place for place in wanted}
-        found = self.reader.pick({here: wanted[place] for here, place in back.items()})
-        return {back[here]: self._seen(back[here][0], picked.records) for here, picked in found.items()}
+        asked = {here: wanted[place] for here, place in back.items()}
+        seen: dict[Place, list[SeenRecord]] = {place: [] for place in wanted}
+        for _ in range(MOST_QUESTIONS):
+            found, left = self.reader.pick(asked), {}
+            for here, picked in found.items():
+                place, records = back[here], picked.records
+                seen[place] += self._seen(place[0], records)
+                missing = min(wanted[place][1], FEWEST_RECORDS) - len(seen[place])
+                if records and missing > 0 and not picked.ended:
+                    left[here] = (records[-1].offset + 1, missing)
+            if not left:
+                break
+            asked = left
+        return seen
 
     def empty_from(self, offsets: Mapping[Place, int]) -> set[Place]:
         """Return the source's places where no record stands at the offset or behind it."""

@@ -65,12 +65,17 @@ def seen_record(
     return SeenRecord(
         offset=offset,
         timestamp_ms=timestamp_ms,
-        key=None if key is None else _digest([key]),
+        key=key_digest(key),
         value=None if value is None else _digest([value]),
         headers=_digest(parts),
         has_headers=bool(headers),
         size_bytes=size,
     )
+
+
+def key_digest(key: bytes | None) -> bytes | None:
+    """Return what is kept of a record's key: 16 bytes of any."""
+    return None if key is None else _digest([key])
 
 
 def agreement(source: SeenRecord | None, target: SeenRecord | None, *, timestamps: bool) -> Agreement:

@@ -2,7 +2,8 @@
 
 A run writes what it found once, at its end and in one transaction: whatever ends it before, the next one
 begins where the last finished one ended. A run that is on gives a sign of life (`beat`); one that gives none
-for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place.
+for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place. What was
+written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from checksum import book_rows
 from checksum.book_documents import packed, row_of, unpacked
 from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
 from checksum.finding_words import time_text
-from fleet.errors import UnavailableError
+from fleet.errors import MalformedError, UnavailableError
 from runtime.process_identity import is_gone, this_process
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = ["ChecksumBook", "Counted", "OpenRun", "RunRow", "VerifiedTo"]
 LEASE_S = 60.0
 MOST_COUNTED = 100_000  # buckets that one run writes: of more the newest
 MOST_ASKED = 100_000  # rows of one answer
+MOST_UNTOLD = 10  # runs of a flow that are told at once: a document may have some megabytes
 
 
 class ChecksumBook:
@@ -127,10 +129,37 @@ class ChecksumBook:
         found = await self._store.read(partial(book_rows.newest_of, flow=flow, counts_only=counts_only))
         return [replace(row, document=await asyncio.to_thread(unpacked, content)) for row, content in found]
 
-    async def runs(self, flow: str, *, limit: int, before_ms: int | None = None) -> list[RunRow]:
-        """Return finished runs of a flow, newest first, without their documents."""
-        most = min(limit, MOST_ASKED)
-        return await self._store.read(partial(book_rows.runs_of, flow=flow, limit=most, before_ms=before_ms))
+    async def runs(
+        self, flow: str, *, limit: int, before_ms: int | None = None, counts_only: bool | None = None
+    ) -> list[RunRow]:
+        """Return finished runs of a flow, newest first, without their documents.
+
+        `counts_only`: of those that merely counted, or of the others; None: of both.
+        """
+        asked = partial(
+            book_rows.runs_of,
+            flow=flow,
+            limit=min(limit, MOST_ASKED),
+            before_ms=before_ms,
+            counts_only=counts_only,
+        )
+        return await self._store.read(asked)
+
+    async def untold(self, flow: str) -> list[RunRow]:
+        """Return the oldest runs of a flow that nobody has been told of, with their documents, oldest first.
+
+        Not those whose process is seen to run: it will tell them itself. Of one whose process cannot be seen
+        from here nobody can say, so that it may be told twice, which is better than never. The document is
+        None where it cannot be read.
+        """
+        found = await self._store.read(partial(book_rows.untold_of, flow=flow))
+        left = [run for run, process in found if is_gone(process) is not False][:MOST_UNTOLD]
+        rows = [await self._untold(run) for run in left]
+        return [row for row in rows if row is not None]
+
+    async def tell(self, runs: Iterable[str]) -> None:
+        """Note that these runs were told."""
+        await self._store.write(partial(book_rows.tell, runs=list(runs)))
 
     async def run(self, run: str) -> RunRow | None:
         """Return a finished run with its document; None where there is none of this id."""
@@ -138,6 +167,13 @@ class ChecksumBook:
         if found is None:
             return None
         return replace(found[0], document=await asyncio.to_thread(unpacked, found[1]))
+
+    async def _untold(self, run: str) -> RunRow | None:
+        try:
+            return await self.run(run)
+        except MalformedError:
+            found = await self._store.read(partial(book_rows.run_of, run=run))
+            return None if found is None else found[0]
 
     async def counts(
         self, flow: str, topic: str | None, *, since_ms: int, until_ms: int, limit: int

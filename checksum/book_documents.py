@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from checksum.book_entries import RunRow
 from fleet.errors import MalformedError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 MOST_BYTES = 64_000_000
 """Of a document as JSON; one that is larger is kept without its long tables, which are most of it."""
+
+MOST_DEPTH = 100  # one of ours has five
 
 _LONG = ("partitions", "counts")
 
@@ -24,7 +24,12 @@ _MOST = 1 << 62
 
 
 def packed(document: Mapping[str, Any]) -> bytes:
-    """Return a document as the store holds it; MalformedError where it is too large even without parts."""
+    """Return a document as the store holds it; MalformedError where it is too large even without parts.
+
+    And where it is nested deeper than anybody could read it again, whatever is on the stack then.
+    """
+    if _deeper_than(MOST_DEPTH, document):
+        raise MalformedError(f"A run's document is nested more than {MOST_DEPTH} deep.")
     for one in (document, _gist(document)):
         try:
             text = json.dumps(one, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -33,6 +38,21 @@ def packed(document: Mapping[str, Any]) -> bytes:
         if len(text) <= MOST_BYTES:
             return zlib.compress(text)
     raise MalformedError(f"A run's document of {len(text):,} bytes is larger than the store keeps.")
+
+
+def _deeper_than(most: int, document: object) -> bool:
+    """Tell whether containers stand in one another more than so many times; level by level, on no stack."""
+    level: list[Any] = [document]
+    for _ in range(most):
+        level = [
+            inside
+            for one in level
+            for inside in (one.values() if isinstance(one, Mapping) else one)
+            if isinstance(inside, Mapping | list | tuple)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def unpacked(content: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
-from checksum.book_tables import COUNTS, OPEN, RUNS, VERIFIED
+from checksum.book_tables import COUNTS, OPEN, RUNS, UNTOLD, VERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from checksum.book_entries import Place
 
 _FORGOTTEN_AT_ONCE = 200  # runs: a document may have some megabytes
+_UNTOLD_AT_ONCE = 100
 _PLAIN = ("run", "flow", "plan", "who", "begun_ms", "ended_ms", "status", "counts_only", "coverage")
 _SUMS = ("findings", "source_records", "target_records")
 
@@ -43,11 +44,17 @@ def finish(
     verified: Mapping[Place, VerifiedTo],
     now_ms: int,
 ) -> bool:
-    """Write all that a run comes to; False, with nothing written, where another run took its place."""
+    """Write all that a run comes to; False, with nothing written, where another run took its place.
+
+    Until `tell` it counts as untold, but for a mere count: that moves no mark, and the next one counts anew.
+    """
     _exclude_others(connection)
+    process = connection.execute(sa.select(OPEN.c.process).where(OPEN.c.run == open_as)).scalar()
     if not close_open(connection, open_as):
         return False
     write_run(connection, row, content)
+    if not row.counts_only:
+        connection.execute(sa.insert(UNTOLD).values(run=row.run, flow=row.flow, process=process))
     _write_counts(connection, row.flow, counts, now_ms=now_ms)
     _write_verified(connection, row.flow, verified)
     return True
@@ -84,11 +91,34 @@ def write_run(connection: sa.Connection, row: RunRow, content: bytes) -> bool:
     return True
 
 
+def untold_of(connection: sa.Connection, flow: str) -> list[tuple[str, str]]:
+    """Return a flow's runs that nobody has been told of, oldest first, and whose process was to tell."""
+    both = UNTOLD.join(RUNS, RUNS.c.run == UNTOLD.c.run)
+    wanted = sa.select(UNTOLD.c.run, UNTOLD.c.process).select_from(both).where(UNTOLD.c.flow == flow)
+    found = wanted.order_by(RUNS.c.ended_ms, RUNS.c.run).limit(_UNTOLD_AT_ONCE)
+    return [(run, process) for run, process in connection.execute(found)]
+
+
+def tell(connection: sa.Connection, runs: Sequence[str]) -> None:
+    """Note that these runs were told."""
+    connection.execute(sa.delete(UNTOLD).where(UNTOLD.c.run.in_(runs)))
+
+
 def runs_of(
-    connection: sa.Connection, flow: str, *, limit: int, before_ms: int | None = None
+    connection: sa.Connection,
+    flow: str,
+    *,
+    limit: int,
+    before_ms: int | None = None,
+    counts_only: bool | None = None,
 ) -> list[RunRow]:
-    """Return finished runs of a flow without their documents, newest first."""
+    """Return finished runs of a flow without their documents, newest first.
+
+    `counts_only`: of those that merely counted, or of the others; None: of both.
+    """
     wanted = sa.select(*_columns()).where(RUNS.c.flow == flow)
+    if counts_only is not None:
+        wanted = wanted.where(RUNS.c.counts_only == counts_only)
     if before_ms is not None:
         wanted = wanted.where(RUNS.c.ended_ms < before_ms)
     found = wanted.order_by(RUNS.c.ended_ms.desc(), RUNS.c.run.desc()).limit(limit)
@@ -148,6 +178,7 @@ def forget_some(connection: sa.Connection, before_ms: int) -> bool:
     runs: Sequence[str] = list(connection.execute(old).scalars())
     if runs:
         connection.execute(sa.delete(RUNS).where(RUNS.c.run.in_(runs)))
+        tell(connection, runs)
     oldest = sa.select(sa.func.min(COUNTS.c.written_ms)).where(COUNTS.c.written_ms < before_ms)
     written_ms = connection.execute(oldest).scalar()
     if written_ms is not None:

@@ -1,7 +1,8 @@
 """The tables of checksums in the store: runs, how far each partition is verified, counts by time.
 
 A run that is on has a row in `checksum_open`, one for each flow, and no other trace: what it found comes into
-the other tables in one transaction at its end.
+the other tables in one transaction at its end. From then until its command has told it, it stands in
+`checksum_untold`: of a command that is killed in between, the next one tells.
 """
 
 from __future__ import annotations
@@ -69,7 +70,15 @@ COUNTS = sa.Table(
     sa.Column("written_ms", sa.BigInteger, nullable=False),
     sa.Index("checksum_counts_by_age", "written_ms"),
 )
+UNTOLD = sa.Table(
+    "checksum_untold",
+    _METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("flow", sa.String(300), nullable=False),
+    sa.Column("process", sa.Text, nullable=False),  # whose it is to tell
+)
 
 MIGRATIONS = (
     Migration("checksum", 1, "checksum runs, verified up to, counts", create(OPEN, RUNS, VERIFIED, COUNTS)),
+    Migration("checksum", 2, "checksum runs that nobody has been told of", create(UNTOLD)),
 )

@@ -27,6 +27,15 @@ def _client_id(text: str) -> str:
     return text
 
 
+def _header(name: str) -> str:
+    # It stands in the plan's file, which takes no other, since sentences are made of what it holds.
+    if not name.isprintable():
+        raise ValueError(
+            "holds a character that cannot be printed: a header of such a name cannot be left out"
+        )
+    return name
+
+
 def _enough(bytes_s: int) -> int:
     if bytes_s < _LEAST_BYTES_S:
         raise ValueError(
@@ -38,7 +47,7 @@ def _enough(bytes_s: int) -> int:
 MaxRate = Annotated[Rate, AfterValidator(_enough)]
 Topics = Annotated[str, AfterValidator(_pattern)]
 ClientId = Annotated[str, AfterValidator(_client_id)]
-HeaderName = Annotated[str, Field(min_length=1, max_length=2000)]
+HeaderName = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_header)]
 
 
 class ChecksumConfig(Section):

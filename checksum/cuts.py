@@ -37,7 +37,7 @@ def cuts(pairs: Sequence[Pair], *, repeats: bool) -> list[Pair]:
 def rising(found: Iterable[Pair]) -> list[Pair]:
     """Return the pairs in order, without those that do not lie behind the one before on both sides."""
     kept: list[Pair] = []
-    for pair in sorted(found):
+    for pair in sorted(found, key=lambda one: one[:2]):  # what else a pair tells has no order
         if not kept or (kept[-1].upstream < pair.upstream and kept[-1].downstream < pair.downstream):
             kept.append(pair)
     return kept

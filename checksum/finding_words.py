@@ -22,7 +22,8 @@ def finding_text(finding: Finding, plan: Plan) -> str:
     copy = f"{_record(finding)}{there}{_of(finding.timestamp_ms)}"
     match finding.verdict:
         case RecordVerdict.LOST:
-            told = f"{original} is not on {plan.target}"
+            # A mirror that went back may have copied it behind what was compared.
+            told = f"{original} is not among the copies that were compared on {plan.target}"
         case RecordVerdict.ALTERED:
             told = f"{original} stands{there} with {_altered(finding)}"
         case RecordVerdict.REORDERED:

@@ -113,7 +113,7 @@ async def make_plan(
         if copy is not None:
             topics.append(planned_topic(original, copy))
     await read_settings(topics, source.admin, target.admin)
-    found, more = await _look(topics, *sides, known=known, exactly_once=flow.exactly_once)
+    found, more = await _look(topics, *sides, known=known, flow=flow)
     await refuse_others(topics, flow, source.admin, target.admin)
     return build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
 
@@ -125,7 +125,7 @@ async def _records(side: Side, topic: str, partitions: int) -> dict[int, int]:
 
 
 async def _look(
-    topics: Sequence[PlannedTopic], source: Side, target: Side, *, known: Known, exactly_once: bool
+    topics: Sequence[PlannedTopic], source: Side, target: Side, *, known: Known, flow: Flow
 ) -> tuple[list[TopicFound], list[LeftOut]]:
     """Return what was found out of each topic, and what of it is left out."""
     of = {topic.name: topic for topic in topics}
@@ -141,7 +141,11 @@ async def _look(
         )
         known = replace(known, pairs=lambda topic, partition: pairs[topic, partition])
     facts = {
-        place: replace(_facts(of[place[0]], place, logs[place], known), exactly_once=exactly_once)
+        place: replace(
+            _facts(of[place[0]], place, logs[place], known),
+            exactly_once=flow.exactly_once,
+            offset_reset=flow.offset_reset,
+        )
         for place in places
     }
     await _add_by_time(facts, source, target)

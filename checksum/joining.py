@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, assert_never
 
 from checksum.cell_rows import CellKey, planned_partitions
@@ -131,8 +133,17 @@ def after_reading(
     taken apart first, as one half of it may have been read.
     """
     apart = [half for finding in before.findings for half in _apart(finding)]
-    kept = [finding for finding in apart if not any(_within(finding, block) for block in read)]
-    rest = [block for block in before.read_again if block not in read]
+    by_place: dict[tuple[str, int], list[ReadAgain]] = defaultdict(list)
+    for block in read:
+        by_place[block.topic, block.partition].append(block)
+    stretches = {place: _Blocks(blocks) for place, blocks in by_place.items()}
+    kept = [
+        finding
+        for finding in apart
+        if _place(finding) not in stretches or not stretches[_place(finding)].hold(finding)
+    ]
+    gone = set(read)
+    rest = [block for block in before.read_again if block not in gone]
     return known(plan, source, [*kept, *findings], rest)
 
 
@@ -188,15 +199,30 @@ def _halves(finding: Finding) -> list[Finding]:
     return [lost, extra]
 
 
-def _within(finding: Finding, block: ReadAgain) -> bool:
-    """Tell whether a finding is of a block: what may stand in it stands in it whole."""
-    if (finding.topic, finding.partition) != (block.topic, block.partition):
-        return False
-    return _meets(finding.source, block.source) or _meets(finding.target, block.target)
+class _Blocks:
+    """Blocks of one partition; a finding is of one if it may stand in it: then it stands in it whole."""
+
+    def __init__(self, blocks: Sequence[ReadAgain]) -> None:
+        self._source = _Stretches(block.source for block in blocks)
+        self._target = _Stretches(block.target for block in blocks)
+
+    def hold(self, finding: Finding) -> bool:
+        """Tell whether a finding of the partition is of one of them."""
+        return self._source.meet(finding.source) or self._target.meet(finding.target)
 
 
-def _meets(one: OffsetRange | None, other: OffsetRange) -> bool:
-    return one is not None and one.first < other.until and other.first < one.until
+class _Stretches:
+    """Stretches of one log, in order, and up to where those before each reach at most."""
+
+    def __init__(self, stretches: Iterable[OffsetRange]) -> None:
+        ordered = sorted(stretches, key=lambda one: one.first)
+        self._firsts = [one.first for one in ordered]
+        self._untils = list(accumulate((one.until for one in ordered), max))
+
+    def meet(self, offsets: OffsetRange | None) -> bool:
+        """Tell whether one of them has an offset in common with these."""
+        before = bisect_left(self._firsts, offsets.until) if offsets is not None else 0
+        return before > 0 and offsets is not None and offsets.first < self._untils[before - 1]
 
 
 def _look_up(finding: Finding, plan: Plan, planned: Planned, source: Mapping[CellKey, CellRow]) -> LookUp:

@@ -3,19 +3,57 @@
 Compaction may have removed any record but the last of its key, at different moments on both sides, and the
 last one too where it is a tombstone. So a tombstone that is absent is benign unless the other side still
 holds a live value for its key (checksum.md, Alignment, 6).
+
+The last record of a key within what is compared is not its last for long: written again behind, it may be
+gone from either side. So a side lacks it only where it does not hold the key behind either.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from checksum.cell_rows import Side
 from checksum.findings import Finding, Proof, RecordVerdict
 from checksum.plan_shape import OffsetRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from checksum.narrow import ReadRecord
+
+
+class OfKey(NamedTuple):
+    """What is wrong with the last record of a key; `key` is its digest (anchor_records)."""
+
+    key: bytes | None
+    finding: Finding
+
+    @property
+    def lacks(self) -> Side | None:
+        """Return the side that lacks the record, None where each has one."""
+        match self.finding.verdict:
+            case RecordVerdict.LOST:
+                return Side.TARGET
+            case RecordVerdict.EXTRA:
+                return Side.SOURCE
+        return None
+
+
+def keys_lacking(found: Iterable[OfKey]) -> dict[Side, set[bytes | None]]:
+    """Return of which keys each side lacks the last record."""
+    keys: dict[Side, set[bytes | None]] = {side: set() for side in Side}
+    for one in found:
+        if one.lacks is not None:
+            keys[one.lacks].add(one.key)
+    return keys
+
+
+def not_replaced(found: Iterable[OfKey], again: Mapping[Side, Collection[bytes | None]]) -> list[Finding]:
+    """Return what is wrong though the side that lacks a record does not hold its key behind what is compared.
+
+    `again` are keys of those that a side lacks which were written again, or may have been.
+    """
+    return [one.finding for one in found if one.lacks is None or one.key not in again[one.lacks]]
 
 
 def latest_differences(
@@ -25,7 +63,7 @@ def latest_differences(
     target: Iterable[ReadRecord],
     *,
     timestamps: bool,
-) -> list[Finding]:
+) -> list[OfKey]:
     """Return a finding for each key of which the last records differ; records come in order of offsets.
 
     Where the target's last value is one that the source holds too, or held at an earlier time, the source's
@@ -36,11 +74,12 @@ def latest_differences(
     held = {one.hash for one in originals}
     last_here = {one.seen.key: one for one in originals}
     last_there = {one.seen.key: one for one in target}
-    findings: list[Finding] = []
+    findings: list[OfKey] = []
     for key in sorted(last_here.keys() | last_there.keys(), key=lambda one: one or b""):
         here, there = last_here.get(key), last_there.get(key)
         for verdict, original, copy in _judged(here, there, held, timestamps=timestamps):
-            findings.append(_finding(verdict, topic, partition, original, copy, timestamps=timestamps))
+            one = _finding(verdict, topic, partition, original, copy, timestamps=timestamps)
+            findings.append(OfKey(key, one))
     return findings
 
 

@@ -67,6 +67,14 @@ def no_beginning(anchored: Anchored, known: Usable, anchors: Anchors, logs: Logs
     return f"{before} within both logs; the target's begins at {logs.target_start}"
 
 
+def begun_late(offset_reset: str) -> str:
+    """Say why what stands before the first record that the mirror copied is not compared."""
+    return (
+        "they stand before the first record that was copied, and the mirror's consumer has auto.offset.reset"
+        f" = {offset_reset}: which of them it was to copy is not known"
+    )
+
+
 def no_end(anchored: Anchored, logs: Logs) -> str:
     """Say why what stands behind the end of the ranges is not compared yet."""
     if anchored is Anchored.EQUAL_OFFSETS:

@@ -11,7 +11,7 @@ from checksum.inventory import Known, make_plan
 from checksum.plan_building import chosen_topics
 from checksum.ranges import Verified
 from checksum.sync_topic import read_sync_topic
-from fleet.errors import ConfigurationError
+from fleet.errors import ConfigurationError, MirrorwatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,23 +100,30 @@ async def plan_flow(
 
 async def patterns_by_flow(
     flows: Sequence[Flow], connects: Connects, patterns: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return by flow those of the patterns that name topics which it mirrors.
+) -> dict[str, list[str] | MirrorwatchError]:
+    """Return by flow those of the patterns that name topics which it mirrors, or why it cannot be asked.
 
-    Raises ConfigurationError for one that names none of any flow.
+    Raises ConfigurationError for one that names none of any flow, where all of them could be asked.
     """
-    found: dict[str, list[str]] = {flow.name: [] for flow in flows}
+    found: dict[str, list[str] | MirrorwatchError] = {}
     wrong: dict[str, list[ConfigurationError]] = {pattern: [] for pattern in patterns}
     for flow in flows:
-        async with both_sides(flow, connects) as sides:
-            names = await sides.source.admin.list_topics()
+        try:
+            async with both_sides(flow, connects) as sides:
+                names = await sides.source.admin.list_topics()
+        except ConfigurationError:
+            raise
+        except MirrorwatchError as error:
+            found[flow.name] = error
+            continue
+        named = found[flow.name] = list[str]()
         for pattern in patterns:
             try:
                 chosen_topics(flow, names, [pattern])
             except ConfigurationError as error:
                 wrong[pattern].append(error)
             else:
-                found[flow.name].append(pattern)
+                named.append(pattern)
     problems = [
         problem
         for errors in wrong.values()

@@ -6,8 +6,11 @@ The end of both ranges lies behind a pair that holds, and so does the beginning,
 - the beginning of both logs: at offset 0 on both sides, where the records there are the same, and nothing
   shows that a topic was made anew;
 - the beginning of the target's log: of what stood on the source before the record at the target's offset 0,
-  nothing can have been copied, so all that the source still holds before it belongs to the comparison;
-- a compacted topic, which is compared by the last record of each key, from both logs' starts;
+  nothing can have been copied, so all that the source still holds before it belongs to the comparison, unless
+  the mirror was told not to begin at the beginning (auto.offset.reset);
+- a compacted topic, which is compared by the last record of each key, from offset 0 on both sides; where
+  retention took of either, or the mirror did not begin there, from a pair as others are, but always from the
+  first that both logs hold: what one side lost before its log's start would lack there for all its keys;
 - a mirror that keeps offsets: pairs only prove that it does.
 
 Behind the source's last record, nothing on the target can be a copy of anything newer: where the ranges reach
@@ -24,9 +27,10 @@ from typing import TYPE_CHECKING
 
 from checksum.anchors import Logs, Pair, Usable, beginnings, ends, jump_to
 from checksum.cuts import looked_for
-from checksum.left_out import gone, no_beginning, no_end, nothing_found, overtaken
+from checksum.left_out import begun_late, gone, no_beginning, no_end, nothing_found, overtaken
 from checksum.partition_pieces import runs_of, segments_of
 from checksum.plan_shape import Anchored, LeftOut, OffsetRange, PartitionPlan
+from fleet.flow import EARLIEST
 
 if TYPE_CHECKING:
     from checksum.anchor_search import Anchors
@@ -50,7 +54,7 @@ class PartitionFacts:
 
     `anchored` is how offsets of both sides are brought together; `verified` is of these very topics.
     `beginning` is a pair that was found without the mirror's word, by equal records at equal times, and so
-    are those `inside`.
+    are those `inside`. `offset_reset` is where the mirror begins to read a partition.
     """
 
     topic: str
@@ -64,6 +68,12 @@ class PartitionFacts:
     exactly_once: bool = False
     beginning: Pair | None = None
     inside: tuple[Pair, ...] = ()
+    offset_reset: str = EARLIEST
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether the mirror is to copy all that the source holds."""
+        return self.offset_reset == EARLIEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +113,7 @@ def beginnings_before(facts: PartitionFacts, end: Pair) -> list[Pair]:
     """Return which pairs can be the beginning of ranges with this end, oldest first; none: it is known."""
     if _known_start(facts) is not None:
         return []
-    logs, since = facts.logs, _since(facts)
+    logs, since = facts.logs, (0, 0) if facts.compacted else _since(facts)
     known = [
         pair
         for pair in beginnings([pair for pair in facts.usable.pairs if pair.downstream <= end.downstream])
@@ -152,13 +162,17 @@ def partition_ranges(
     logs, reached = facts.logs, _reached(facts)
     left = _Left(facts)
     since = _tell_gone(left, facts, reached)
-    start, end = found.start or _start(anchors, logs), _last(facts, found, anchors, quiet=quiet)
+    start, end = found.start or _start(facts, anchors), _last(facts, found, anchors, quiet=quiet)
     if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
         later = reached is not None and not found.ends  # the mirror wrote nothing since the last run
         why = no_end(facts.anchored, logs) if later else _nothing(facts, found, anchors)
         left.tell(since, logs.source_end, why, later=later)
         return None, left.told()
-    left.tell(since, start[0], no_beginning(facts.anchored, facts.usable, anchors, logs))
+    late = found.start is None and start[1] == 0
+    why = (
+        begun_late(facts.offset_reset) if late else no_beginning(facts.anchored, facts.usable, anchors, logs)
+    )
+    left.tell(since, start[0], why)
     left.tell(end[0], logs.source_end, no_end(facts.anchored, logs), later=True)
     if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
         return None, left.told()
@@ -214,11 +228,11 @@ def _since(facts: PartitionFacts) -> tuple[int, int]:
 def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
     """Return where both ranges begin, where no record has to be read for that."""
     logs, reached, since = facts.logs, _reached(facts), _since(facts)
-    if facts.compacted:
-        return logs.source_start, logs.target_start
     if facts.anchored is Anchored.EQUAL_OFFSETS:
-        first = max(logs.source_start, logs.target_start, *since)
+        first = max(logs.source_start, logs.target_start, *(() if facts.compacted else since))
         return first, first
+    if facts.compacted:
+        return (0, 0) if logs.source_start == 0 == logs.target_start and facts.whole else None
     if reached is not None and since[0] >= logs.source_start and since[1] >= logs.target_start:
         return since
     if reached is None and _untouched(facts) and logs.source_end == 0:
@@ -232,11 +246,17 @@ def _untouched(facts: PartitionFacts) -> bool:
     return logs.source_start == 0 == logs.target_start and not known.of_other_topics + known.before_a_fall
 
 
-def _start(anchors: Anchors, logs: Logs) -> tuple[int, int] | None:
+def _start(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | None:
     if anchors.beginning is None:
         return None
     upstream, downstream = anchors.beginning[:2]
-    return (logs.source_start if downstream == 0 else upstream, downstream)
+    return (facts.logs.source_start if downstream == 0 and facts.whole else upstream, downstream)
+
+
+def _why_before(facts: PartitionFacts, anchors: Anchors, start: tuple[int, int]) -> str:
+    if not facts.whole and start[1] == 0:
+        return begun_late(facts.offset_reset)
+    return no_beginning(facts.anchored, facts.usable, anchors, facts.logs)
 
 
 def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:

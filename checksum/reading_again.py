@@ -67,9 +67,12 @@ def blocks_to_read(
 
 
 def whole(cells: PartitionCells, why: str) -> ReadAgain:
-    """Return all that is compared of a partition."""
+    """Return all that is compared of a compacted partition.
+
+    Compaction may explain what differs (latest_by_key), so that nothing is wrong for sure.
+    """
     held = cells.planned.partition
-    return ReadAgain(cells.planned.topic.topic, held.partition, held.source, held.target, why)
+    return ReadAgain(cells.planned.topic.topic, held.partition, held.source, held.target, why, certain=False)
 
 
 def _other(side: Side) -> Side:

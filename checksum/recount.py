@@ -41,28 +41,36 @@ class Recount:
         return [one for one in findings if one.proof is not Proof.DIGESTS or not self._refuted(one)]
 
     def _refuted(self, finding: Finding) -> bool:
-        """Tell whether both sides now hold as many; where the record is not found, nothing is refuted."""
+        """Tell whether both sides now hold as many; where the record is not found, nothing is refuted.
+
+        What is there too often may stand far behind the rest, as after a mirror went back: it is refuted
+        only where all that it may stand at was counted.
+        """
         if finding.timestamp_ms is None or self._left <= 0:
             return False
         planned = self._partitions[finding.topic, finding.partition]
         topic, held = planned.topic, planned.partition
-        here = self._count(finding, (topic.topic, held.partition), self._source, held.source, topic)
-        there = self._count(finding, (topic.target_topic, held.partition), self._target, held.target, topic)
-        if finding.verdict in _LACKING:
-            return 0 < here <= there
-        return 0 < there <= here
+        there, until = self._count(
+            finding, (topic.target_topic, held.partition), self._target, held.target, topic
+        )
+        lacking = finding.verdict in _LACKING
+        if not lacking and until < (finding.target or held.target).until:
+            return False
+        here, _ = self._count(finding, (topic.topic, held.partition), self._source, held.source, topic)
+        return 0 < here <= there if lacking else 0 < there <= here
 
     def _count(
         self, finding: Finding, place: Place, reader: Reader, held: OffsetRange, topic: TopicPlan
-    ) -> int:
+    ) -> tuple[int, int]:
+        """Return how many equals stand there from its time on, and up to which offset they were counted."""
         assert finding.timestamp_ms is not None
         since = reader.since({place: max(finding.timestamp_ms, 0)}).get(place)
         if since is None:
-            return 0
+            return 0, held.until
         first = max(held.first, since)
         offsets = OffsetRange(first, min(held.until, first + MOST_RECORDS))
         found = 0
         for some in chunks(reader, place, offsets):
             self._left -= len(some)
             found += hashes(some, topic, self._plan).count(finding.hash)
-        return found
+        return found, offsets.until

@@ -20,12 +20,14 @@ def picture_of(run: Mapping[str, Any]) -> Picture | None:
     """Return the picture of a run; None where nothing that it counted has a time.
 
     A bucket is a difference where a finding has its time, or where its counts differ and nothing that is
-    expected explains it. Offsets that were not verified have the times of the buckets that hold them, where
-    the document tells (`unverified` of its counts), else all of their partition's.
+    expected, or that nobody could look up, explains it. Offsets that were not verified have the times of the
+    buckets that hold them, where the document tells (`unverified` of its counts), else all of their
+    partition's.
     """
     counts = run["counts"]
     bucket_ms = counts["bucket_ms"] or _BUCKET_MS
     wrong, expected = _times(run, "findings", bucket_ms), _times(run, "expected", bucket_ms)
+    unsettled = _times(run, "unsettled", bucket_ms)
     whole = _whole(run, by_bucket=counts["tells_unverified"])
     # Where counts alone were compared, a run says by itself which of them differ.
     explained = run["counts_only"]
@@ -39,16 +41,21 @@ def picture_of(run: Mapping[str, Any]) -> Picture | None:
         source, target = one["source_records"], one["target_records"]
         known.add(where)
         kind = Kind.EQUAL
-        if where in wrong or (source != target and where not in expected and not explained):
+        told = explained or where in expected or where in unsettled
+        if where in wrong or (source != target and not told):
             kind = Kind.DIFFERENCE
-        elif one["unverified"]:
+        elif one["unverified"] or where in unsettled:
             kind = Kind.NOT_VERIFIED
         elif where in expected:
             kind = Kind.EXPECTED
         cells.append(Cell(*where, kind, max(source, target)))
     cells += [
         Cell(*where, kind, 1)
-        for found, kind in ((wrong, Kind.DIFFERENCE), (expected, Kind.EXPECTED))
+        for found, kind in (
+            (wrong, Kind.DIFFERENCE),
+            (expected, Kind.EXPECTED),
+            (unsettled, Kind.NOT_VERIFIED),
+        )
         for where in found - known
     ]
     return laid_out(cells, whole=whole, left_out=_left_out(run), bucket_ms=bucket_ms)

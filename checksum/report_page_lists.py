@@ -104,7 +104,7 @@ def not_told_apart(run: Mapping[str, Any], index: int) -> str:
 
 
 def not_verified(run: Mapping[str, Any], index: int) -> str:
-    """Return what could not be verified, and why."""
+    """Return what could not be verified, and why; records of which nobody knows whether they are copies."""
     rows = [
         (_place(one), _offsets(gone["offsets"]), text(gone["why"]))
         for one in run["partitions"]["shown"]
@@ -115,10 +115,14 @@ def not_verified(run: Mapping[str, Any], index: int) -> str:
         for one in run["partitions"]["shown"]
         if one["not_compared"]
     ]
-    if not rows:
+    unsettled = run["unsettled"]
+    rows += [(_place(one), "", text(one["sentence"])) for one in unsettled["shown"]]
+    away = unsettled["count"] - len(unsettled["shown"])
+    if not rows and not away:
         return ""
     inside = _listed(("Where", "Source offsets", "What"), rows, numbers=("Source offsets",))
-    return section(f"unverified-{index}", f"Not verified ({len(rows):,})", inside)
+    inside += faint(f"{away:,} more records are not in the document.") if away > 0 else ""
+    return section(f"unverified-{index}", f"Not verified ({len(rows) + away:,})", inside)
 
 
 def left_out(run: Mapping[str, Any], index: int) -> str:

@@ -51,6 +51,7 @@ def run_document(
         "not_read_again": _some(
             [_block(one, plan) for one in found.open_blocks[:MOST_FINDINGS]], found.open_blocks
         ),
+        "unsettled": _some([_finding(one, plan) for one in found.unsettled[:MOST_FINDINGS]], found.unsettled),
         "partitions": _some(
             [
                 _partition(one, marks.get((one.topic, one.partition)))

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from checksum.cell_rows import planned_partitions
 from checksum.distances import Distances
 from checksum.plan_shape import OffsetRange
+from fleet.quantity import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from checksum.cell_rows import CellRow
     from checksum.findings import Finding, ReadAgain
     from checksum.joining import Known
     from checksum.plan_shape import PartitionPlan, Plan
@@ -78,21 +80,63 @@ def without_expired(
 
 
 def never_read(
-    plan: Plan, starts: Mapping[tuple[str, int], LogStarts], first_read: Mapping[tuple[str, int], int]
+    plan: Plan, starts: Mapping[tuple[str, int], LogStarts], source: Iterable[CellRow]
 ) -> tuple[Unverified, ...]:
-    """Return the source offsets that retention took before they were read: two digests of nothing are alike.
+    """Return the source offsets that retention may have taken before they were read, by the source's digest.
 
-    `first_read` is the first record of each partition that the source's digest holds; one without a record
-    stands for nothing that was read. What was read before it went is compared like all else.
+    What neither digest holds is alike in both, and what the source's alone lacks may be lost on the target.
+    Retention may overtake a digest anywhere, between two slices or within one, and a log has gaps of its own:
+    of what stands below its beginning now, only that before the first gap and that behind the last was read
+    for sure.
     """
-    partitions = planned_partitions(plan)
+    held_of = {where: one.partition.source for where, one in planned_partitions(plan).items()}
+    taken = {where: one for where, one in starts.items() if one.source > held_of[where].first}
+    rows: dict[tuple[str, int], list[CellRow]] = defaultdict(list)
+    for row in source:
+        if (row.topic, row.partition) in taken:
+            rows[row.topic, row.partition].append(row)
     found = []
-    for where, floor in sorted(_floors(plan, starts).items()):
-        source = partitions[where].partition.source
-        until = min(floor.source, first_read.get(where, source.until), source.until)
-        if until > source.first:
-            found.append(Unverified(*where, OffsetRange(source.first, until), floor.why))
+    for where, begins in sorted(taken.items()):
+        held = held_of[where]
+        left = _without_read(OffsetRange(held.first, min(begins.source, held.until)), _whole(rows[where]))
+        if left.span > 0:
+            records = sum(row.records for row in rows[where])
+            why = (
+                f"retention may have taken them before they were read: the log on {plan.source} begins at"
+                f" {begins.source} now, the one on {plan.target} at {begins.target}, and the digest of"
+                f" {plan.source} holds {count_text(records, 'record')} of {count_text(held.span, 'offset')}"
+            )
+            found.append(Unverified(*where, left, why))
     return tuple(found)
+
+
+def _whole(rows: Iterable[CellRow]) -> list[OffsetRange]:
+    """Return offsets of which each holds a record of the digest, in order.
+
+    Records of cells stand among each other, so cells that overlap are counted together.
+    """
+    found: list[tuple[OffsetRange, int]] = []
+    for row in sorted(rows, key=lambda row: row.first_offset):
+        offsets, records = OffsetRange(row.first_offset, row.last_offset + 1), row.records
+        if found and offsets.first < found[-1][0].until:
+            before, counted = found.pop()
+            offsets = OffsetRange(before.first, max(before.until, offsets.until))
+            records += counted
+        found.append((offsets, records))
+    return [offsets for offsets, records in found if records == offsets.span]
+
+
+def _without_read(gone: OffsetRange, whole: Iterable[OffsetRange]) -> OffsetRange:
+    """Return the offsets without those that were read at both their ends; `whole` in order."""
+    first, until = gone.first, gone.until
+    pieces = list(whole)
+    for one in pieces:
+        if one.first <= first < one.until:
+            first = one.until
+    for one in reversed(pieces):
+        if one.first < until <= one.until:
+            until = one.first
+    return OffsetRange(first, max(first, until))
 
 
 @dataclass(frozen=True, slots=True)

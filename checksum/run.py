@@ -12,18 +12,21 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Protocol
 
+from checksum.anchor_records import key_digest
 from checksum.audit import Audit
 from checksum.cell_rows import Side
 from checksum.comparison import compared
 from checksum.connections import both_sides
-from checksum.plan_shape import READ_COMMITTED
+from checksum.plan_shape import READ_COMMITTED, OffsetRange
 from checksum.second_look import looked_twice
+from checksum.stretches import chunks
 from checksum.verdicts import result
 from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from checksum.anchor_reading import Place, Reader
     from checksum.cell_rows import CellRow
     from checksum.connections import Connects
     from checksum.inventory import Admin
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from checksum.second_look import Pause
     from fleet.flow import Flow
 
+
+MOST_RECORDS = 250_000  # of a silent stretch of a compacted topic: their keys are held
 
 Silent = tuple[str, int, int, int]
 """Topic (the source's name), partition, first and until of offsets that held no record."""
@@ -122,6 +127,7 @@ async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterab
     """See that the topics of a side are those of the plan, and that what Spark found to be silent is so.
 
     Spark passes over what it cannot read without a word, and an empty stretch on both sides looks the same.
+    A digest of a compacted topic holds nothing of a key whose last record is a tombstone (compacted).
     Raises UnavailableError where either is not so, SpoiledDigestError for the latter.
     """
     source = side is Side.SOURCE
@@ -131,16 +137,43 @@ async def still_there(plan: Plan, side: Side, connects: Connects, silent: Iterab
     async with AsyncExitStack() as stack:
         await same_topics(plan, side, await connects.admin(alias, stack))
         reader = await connects.reader(alias, stack, committed=isolation == READ_COMMITTED)
-        names = {one.topic: one.topic if source else one.target_topic for one in plan.topics}
+        topics = {one.topic: one for one in plan.topics}
         for topic, partition, first, until in silent:
-            place = names[topic], partition
-            found = await asyncio.to_thread(reader.pick, {place: (first, 1)})
-            records = found[place].records
-            if records and records[0].offset < until:
+            of = topics[topic]
+            place = of.topic if source else of.target_topic, partition
+            look = _last_value if of.compacted else _first_record
+            offset = await asyncio.to_thread(look, reader, place, OffsetRange(first, until))
+            if offset is not None:
                 raise SpoiledDigestError(
                     f"cluster {alias}: Spark gave no record of {place[0]}-{partition} from {first} to"
-                    f" {until - 1}, and there is one at {records[0].offset}; run again"
+                    f" {until - 1}, and there is one at {offset}; run again"
                 )
+
+
+def _first_record(reader: Reader, place: Place, offsets: OffsetRange) -> int | None:
+    """Return the offset of the first record of a stretch; None: there is none."""
+    records = reader.pick({place: (offsets.first, 1)})[place].records
+    return records[0].offset if records and records[0].offset < offsets.until else None
+
+
+def _last_value(reader: Reader, place: Place, offsets: OffsetRange) -> int | None:
+    """Return the offset of a value that is the last record of its key in a stretch; None: there is none.
+
+    Nor is any told where MOST_RECORDS do not reach the stretch's end: what follows may delete each key.
+    """
+    values: dict[bytes | None, int] = {}
+    left = MOST_RECORDS
+    for some in chunks(reader, place, offsets):
+        for record in some:
+            key = key_digest(record.key)
+            if record.value is None:
+                values.pop(key, None)
+            else:
+                values[key] = record.offset
+        left -= len(some)
+        if left <= 0 and some[-1].offset < offsets.until - 1:
+            return None
+    return min(values.values(), default=None)
 
 
 async def same_topics(plan: Plan, side: Side, admin: Admin) -> None:

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from checksum.cell_rows import planned_partitions
+from checksum.cell_rows import Side, planned_partitions
 from checksum.joining import after_reading, settled
 from checksum.latest_by_key import latest_differences
 from checksum.look_ups import LookUps
@@ -21,6 +21,7 @@ from checksum.recount import Recount
 from checksum.retention import LogStarts, Unverified, never_read, without_expired
 from checksum.stretches import read_records
 from checksum.verdicts import confirmed
+from checksum.written_again import WrittenAgain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +64,8 @@ def looked_twice(
     Raises UnavailableError and RefusedError where a cluster does not answer or does not let us.
     """
     plan = comparison.plan
-    known, _ = without_expired(comparison.known, plan, log_starts(plan, readers))
+    digested = log_starts(plan, readers)
+    known, _ = without_expired(comparison.known, plan, digested)
     first = _look(replace(comparison, known=known), readers)
     found = first
     if first.findings:
@@ -76,16 +78,7 @@ def looked_twice(
     starts = log_starts(plan, readers)
     _, unverified = without_expired(comparison.known, plan, starts)
     found, more = without_expired(found, plan, starts)
-    return found, _widest((*unverified, *more, *never_read(plan, starts, _first_read(comparison))))
-
-
-def _first_read(comparison: Comparison) -> dict[tuple[str, int], int]:
-    """Return the first record of each partition that the source's digest holds."""
-    found: dict[tuple[str, int], int] = {}
-    for key, row in comparison.source.items():
-        where = key.topic, key.partition
-        found[where] = min(found.get(where, row.first_offset), row.first_offset)
-    return found
+    return found, _widest((*unverified, *more, *never_read(plan, digested, comparison.source.values())))
 
 
 def log_starts(plan: Plan, readers: Readers) -> dict[tuple[str, int], LogStarts]:
@@ -108,10 +101,15 @@ def _look(comparison: Comparison, readers: Readers) -> Known:
         if max(block.source.span, block.target.span) <= MOST_OFFSETS and size <= left:
             left -= size
             read.append(block)
-    findings = [one for blocks in side_by_side(read) for one in _differences(blocks, plan, readers)]
-    known = after_reading(comparison.known, read, findings, plan, comparison.source)
+    again = WrittenAgain({Side.SOURCE: readers.source, Side.TARGET: readers.target})
+    findings = [one for blocks in side_by_side(read) for one in _differences(blocks, plan, readers, again)]
+    whole = [block for block in read if (block.topic, block.partition) not in again.undecided]
+    known = after_reading(comparison.known, whole, findings, plan, comparison.source)
     answers = LookUps(plan, everything=readers.everything, committed=readers.committed)
-    held = {id(one.finding): answers.held(one) for one in known.look_ups}
+    held = {
+        id(one.finding): answer
+        for one, answer in zip(known.look_ups, answers.answers(known.look_ups), strict=True)
+    }
     told = [settled(one, held[id(one)]) if id(one) in held else one for one in known.findings]
     return replace(known, findings=tuple(told), look_ups=())
 
@@ -152,7 +150,9 @@ def _gap(one: ReadAgain, other: ReadAgain) -> int:
     return max(source, target, 0)
 
 
-def _differences(blocks: Sequence[ReadAgain], plan: Plan, readers: Readers) -> list[Finding]:
+def _differences(
+    blocks: Sequence[ReadAgain], plan: Plan, readers: Readers, again: WrittenAgain
+) -> list[Finding]:
     """Return what is wrong in these blocks; one stretch of a partition and side is read for all of its."""
     partitions = planned_partitions(plan)
     planned = [partitions[block.topic, block.partition] for block in blocks]
@@ -173,8 +173,11 @@ def _differences(blocks: Sequence[ReadAgain], plan: Plan, readers: Readers) -> l
         originals = _within(source[block.topic, block.partition], block.source)
         copies = _within(target[names[block.topic], block.partition], block.target)
         findings += (
-            latest_differences(
-                block.topic, block.partition, originals, copies, timestamps=one.topic.timestamps
+            again.without_replaced(
+                one,
+                latest_differences(
+                    block.topic, block.partition, originals, copies, timestamps=one.topic.timestamps
+                ),
             )
             if one.topic.compacted
             else differences(ReadBlock(block, one, plan.cells, plan.bucket_ms, originals, copies))
@@ -191,10 +194,10 @@ def _within(records: Sequence[ReadRecord], offsets: OffsetRange) -> Sequence[Rea
 
 
 def _widest(unverified: Iterable[Unverified]) -> tuple[Unverified, ...]:
-    """Return what retention took of each partition once, as far as it reaches."""
+    """Return what retention took of each partition once, as far as it reaches at both ends."""
     found: dict[tuple[str, int], Unverified] = {}
     for one in unverified:
-        known = found.get((one.topic, one.partition))
-        if known is None or known.source.until < one.source.until:
-            found[one.topic, one.partition] = one
+        known = found.setdefault((one.topic, one.partition), one)
+        wider = known if known.source.until >= one.source.until else one
+        found[one.topic, one.partition] = replace(wider, source=spanned(known.source, one.source))
     return tuple(found[where] for where in sorted(found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from checksum.kafka_options import Cluster, client_options, reading_options, sec
 from checksum.pacing import fetch_bytes
 from checksum.places import places_of
 from checksum.plan_document import plan_id
+from checksum.spark_paths import folder_for_spark
 from checksum.spark_session import spark_session
 
 if TYPE_CHECKING:
@@ -52,8 +54,9 @@ class Reach:
 class SparkDigests:
     """Digests of sides by one session of Spark."""
 
-    def __init__(self, spark: SparkSession, reach: Reach, clock: Clock) -> None:
+    def __init__(self, spark: SparkSession, reach: Reach, clock: Clock, *, master: str = "local") -> None:
         self._spark = spark
+        self._master = master
         self._reach = reach
         self._clock = clock
 
@@ -98,7 +101,8 @@ class SparkDigests:
         return self._folder(plan, side, folder).cells(places_of(plan, side))
 
     def _folder(self, plan: Plan, side: Side, folder: str) -> DigestFolder:
-        return DigestFolder(self._spark, folder, Stamp(plan_id(plan), plan.version, side))
+        there = folder_for_spark(folder, master=self._master, here=str(Path.cwd()))
+        return DigestFolder(self._spark, there, Stamp(plan_id(plan), plan.version, side))
 
     def _cluster(self, plan: Plan, side: Side) -> Cluster:
         source = side is Side.SOURCE
@@ -124,4 +128,4 @@ def spark_digests(settings: SparkSettings, reach: Reach, clock: Clock) -> Iterat
     Raises UnavailableError where Java is missing or cannot be used, or the connector cannot be fetched.
     """
     with spark_session(settings) as session:
-        yield SparkDigests(session, reach, clock)
+        yield SparkDigests(session, reach, clock, master=settings.master)

@@ -44,7 +44,7 @@ _LAUNCHING: Final = (
     ),
     (
         r"(?:Cannot allocate memory|insufficient memory|Could not reserve enough space)",
-        "there is not enough memory to start Spark: give it less (spark.driver.memory) or this machine more",
+        "there is not enough memory to start Spark: give it less (--driver-memory) or this machine more",
     ),
     (
         r"basedir must be absolute: \?/|invalid null input: name",
@@ -125,7 +125,7 @@ _READING: Final = (
     (
         "OutOfMemoryError",
         False,
-        "Spark ran out of memory: give it more (spark.driver.memory, spark.executor.memory)",
+        "Spark ran out of memory: give it more (--driver-memory; on other machines spark.executor.memory)",
     ),
     (
         "ARITHMETIC_OVERFLOW|long overflow",

@@ -22,6 +22,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from checksum.spark_failures import launch_failure
+from checksum.spark_paths import absolute_folders
 from checksum.spark_settings import connector, pyspark_folder, spark_configuration
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     """
     settings.folder.mkdir(parents=True, exist_ok=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # a cluster's default may be another Python, or none
+    os.environ.update(absolute_folders(os.environ, here=str(Path.cwd())))
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     packages = None if submitted else connector(_jars(), __version__)
     configuration = SparkConf(loadDefaults=False).setAll(
@@ -71,9 +73,11 @@ def _java() -> str:
 def _launch(configuration: SparkConf, log: Path, packages: str | None) -> Any:
     with log.open("ab") as said:
         begun_at = said.tell()
+        # Into a file: a terminal gets our words, and a failure is found in Java's. In a folder of ours: Spark
+        # makes a folder `artifacts` where it is started, and fails where it may not (SPARK-52396).
+        process = {"stdout": said, "stderr": said, "cwd": str(log.parent)}
         try:
-            # Into a file: a terminal gets our words, and a failure is found in Java's.
-            return launch_gateway(configuration, {"stdout": said, "stderr": said})
+            return launch_gateway(configuration, process)
         except (PySparkException, OSError) as error:
             raise launch_failure(_said(log, begun_at), java=_java(), packages=packages) from error
 

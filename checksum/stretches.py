@@ -6,10 +6,11 @@ bounded (runtime/kafka/picking.py), so a stretch comes in chunks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from checksum.anchor_records import seen_record
 from checksum.narrow import ReadRecord
+from checksum.plan_shape import OffsetRange
 from checksum.record_hash import Content
 from checksum.record_hashes import record_hashes
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from checksum.anchor_reading import Place, Reader
-    from checksum.plan_shape import OffsetRange, Plan, TopicPlan
+    from checksum.plan_shape import Plan, TopicPlan
     from runtime.kafka.picking import PickedRecord
 
 CHUNK_RECORDS = 10_000
@@ -32,24 +33,40 @@ def chunks_of_several(
     reader: Reader, wanted: Mapping[Place, OffsetRange]
 ) -> Iterator[tuple[Place, list[PickedRecord]]]:
     """Give the records of a stretch of each place, some of one place at a time: at once it takes less."""
-    at = {place: offsets.first for place, offsets in wanted.items() if offsets.span > 0}
-    while at:
-        asked = {
-            place: (first, min(CHUNK_RECORDS, wanted[place].until - first)) for place, first in at.items()
-        }
-        found = reader.pick(asked)
-        lost = [place for place in asked if found[place].lost]
-        # Where the log begins behind what is asked for it is read from there; else it ends before.
-        starts = reader.starts(lost) if lost else {}
-        following = {place: start for place, start in starts.items() if start > at[place]}
-        for place in asked:
-            picked, until = found[place], wanted[place].until
-            within = [record for record in picked.records if record.offset < until]
-            if within:
-                yield place, within
-                if len(within) == len(picked.records) and not picked.ended:
-                    following[place] = within[-1].offset + 1
-        at = {place: first for place, first in following.items() if first < wanted[place].until}
+    left = {place: offsets for place, offsets in wanted.items() if offsets.span > 0}
+    while left:
+        following: dict[Place, OffsetRange] = {}
+        for place, chunk in one_chunk(reader, left).items():
+            if chunk.records:
+                yield place, chunk.records
+            if chunk.following is not None:
+                following[place] = OffsetRange(chunk.following, left[place].until)
+        left = following
+
+
+class Chunk(NamedTuple):
+    """Records of one place in order; `following`: where the rest of its stretch begins, None without one."""
+
+    records: list[PickedRecord]
+    following: int | None
+
+
+def one_chunk(reader: Reader, wanted: Mapping[Place, OffsetRange]) -> dict[Place, Chunk]:
+    """Return the first records of a stretch of each place, by one question for all."""
+    found = reader.pick({place: (one.first, min(CHUNK_RECORDS, one.span)) for place, one in wanted.items()})
+    lost = [place for place in wanted if found[place].lost]
+    # Where the log begins behind what is asked for it is read from there; else it ends before.
+    starts = reader.starts(lost) if lost else {}
+    chunks_found: dict[Place, Chunk] = {}
+    for place, offsets in wanted.items():
+        picked = found[place]
+        within = [record for record in picked.records if record.offset < offsets.until]
+        following = starts.get(place, offsets.first)
+        if within and len(within) == len(picked.records) and not picked.ended:
+            following = within[-1].offset + 1
+        goes_on = offsets.first < following < offsets.until
+        chunks_found[place] = Chunk(within, following if goes_on else None)
+    return chunks_found
 
 
 def hashes(records: Sequence[PickedRecord], topic: TopicPlan, plan: Plan) -> list[int]:

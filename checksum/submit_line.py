@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from checksum.spark_settings import SparkSettings, connector
+from checksum.spark_settings import connector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +22,19 @@ _CORE: Final = re.compile(r"spark-core_\d+\.\d+-(\d[\w.-]*)\.jar")
 
 
 def submit_line(
-    arguments: Sequence[str], *, python: str, script: str, master: str, packages: str | None
+    arguments: Sequence[str],
+    *,
+    python: str,
+    script: str,
+    master: str,
+    driver_memory: str,
+    packages: str | None,
 ) -> str:
     """Return the line, quoted for a shell; `script` runs the command with `arguments` by `python`.
 
     `packages` are Maven coordinates, None where Spark has the connector among its own jars.
     """
-    memory = SparkSettings(Path()).driver_memory
-    words = ["spark-submit", "--master", master, "--driver-memory", memory]
+    words = ["spark-submit", "--master", master, "--driver-memory", driver_memory]
     words += ["--packages", packages] if packages is not None else []
     return shlex.join([*words, "--conf", f"spark.pyspark.driver.python={python}", script, *arguments])
 

@@ -11,20 +11,21 @@ they are findings like others.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
-from checksum.findings import RecordVerdict
+from checksum.findings import Finding, ReadAgain, RecordVerdict
 from checksum.retention import Unverified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from checksum.decode import PartitionCells
-    from checksum.findings import Finding, ReadAgain
     from checksum.joining import Known
     from checksum.plan_shape import LeftOut, Plan
+
+_Placed = TypeVar("_Placed", Finding, ReadAgain, Unverified)
 
 FINE, FINDING, INCOMPLETE = 0, 1, 3
 """Exit statuses, as in interface.md."""
@@ -36,6 +37,17 @@ _WRONG_HERE = (
     RecordVerdict.MISROUTED,
 )
 """Verdicts about a record of the source, which then is no match."""
+
+_Claim = tuple[RecordVerdict, bool]
+"""A verdict, and whether the source holds the record in a transaction that was aborted."""
+
+_CLAIMS: tuple[_Claim, ...] = (
+    (RecordVerdict.DUPLICATED, False),
+    (RecordVerdict.EXTRA, True),
+    (RecordVerdict.UNVERIFIABLE, False),
+    (RecordVerdict.EXTRA, False),
+)
+"""What can be claimed of a record that the target has too often; first what the source was seen to hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,7 @@ def result(
     ]
     open_ids = {id(one) for one in unsettled}
     others = [one for one in known.findings if id(one) not in open_ids]
-    gone = list(unverified)
+    findings, gone, blocks = _by_place(known.findings), _by_place(unverified), _by_place(known.read_again)
     return Result(
         tuple(one for one in others if counts(one, exactly_once=exactly_once)),
         tuple(one for one in others if not counts(one, exactly_once=exactly_once)),
@@ -111,10 +123,7 @@ def result(
         tuple(block for block in known.read_again if _differs(block, exactly_once=exactly_once)),
         tuple(
             _partition_result(
-                cells[where],
-                [one for one in known.findings if (one.topic, one.partition) == where],
-                [one for one in gone if (one.topic, one.partition) == where],
-                [one for one in known.read_again if (one.topic, one.partition) == where],
+                cells[where], findings.get(where, ()), gone.get(where, ()), blocks.get(where, ())
             )
             for where in sorted(cells)
         ),
@@ -139,21 +148,53 @@ def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> list[Findi
     """Return those findings of the second look that the first look had as well, as many as it had of each.
 
     What one look alone saw was a matter of the moment: a copy still on its way, a log that was being cut.
+    Whether the source holds a record that is there too often may have another answer in each look, as more
+    has to be read for it in one: the record stays, with the answer that claims less.
     """
-    left = Counter[tuple[object, ...]]()
+    left: dict[tuple[object, ...], Counter[_Claim]] = defaultdict(Counter)
     for one in first:
-        left[one.identity] += one.records
+        left[_identity(one)][_claim(one)] += one.records
     kept = []
     for one in second:
-        if left[one.identity] >= one.records:
-            left[one.identity] -= one.records
-            kept.append(one)
+        before, claim = left[_identity(one)], _claim(one)
+        if before.total() < one.records:
+            continue
+        wanted, least = one.records, claim
+        for other in (claim, *(other for other in _CLAIMS if other != claim)):
+            taken = min(before[other], wanted)
+            if taken:
+                before[other] -= taken
+                wanted -= taken
+                least = min(least, other, key=_how_much)
+        kept.append(one if least == claim else replace(one, verdict=least[0], aborted=least[1]))
     return kept
+
+
+def _identity(finding: Finding) -> tuple[object, ...]:
+    """Return by what a finding is known in another look, whatever the source told of a record too many."""
+    verdict, *others = finding.identity
+    return ("too often" if _claim(finding) in _CLAIMS else verdict, *others)
+
+
+def _claim(finding: Finding) -> _Claim:
+    return finding.verdict, finding.aborted
+
+
+def _how_much(claim: _Claim) -> int:
+    return _CLAIMS.index(claim) if claim in _CLAIMS else 0
 
 
 def _differs(block: ReadAgain, *, exactly_once: bool) -> bool:
     """Tell whether a block that was not read holds a finding for sure; a mere surplus may be duplicates."""
     return block.certain and (exactly_once or block.lacking > 0 or not block.surplus)
+
+
+def _by_place(several: Iterable[_Placed]) -> dict[tuple[str, int], list[_Placed]]:
+    """Return them by topic and partition, each in the order in which they came."""
+    found: dict[tuple[str, int], list[_Placed]] = defaultdict(list)
+    for one in several:
+        found[one.topic, one.partition].append(one)
+    return found
 
 
 def _partition_result(

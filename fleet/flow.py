@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from fleet.filters import GroupFilter, TopicFilter
 from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, ReplicationPolicy, major_version
 
+EARLIEST = "earliest"  # auto.offset.reset, as MirrorMaker sets it where nobody else does
+
 _READINGS = {OLDEST_KNOWN: "3.9", NEWEST_KNOWN: "4.3"}
 
 
@@ -59,6 +61,7 @@ class Flow:
     sync_group_offsets: bool = False
     exactly_once: bool = False
     isolation_level: str = "read_uncommitted"  # of the mirror's consumer
+    offset_reset: str = EARLIEST  # of the mirror's consumer: where it begins, in a partition new to it
     offset_storage_topic: str | None = None  # where the worker keeps its source offsets, when known
     offset_storage_cluster: str | None = None  # the alias of the cluster with that topic; None: the target
     config_storage_topic: str | None = None  # where it keeps what its tasks are to do, when known

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from fleet.filters import GroupFilter, TopicFilter
-from fleet.flow import Flow
+from fleet.flow import EARLIEST, Flow
 from fleet.mm2_names import client_names
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 from fleet.mm2_values import Values
@@ -70,7 +70,8 @@ class FlowReader:
             emit_checkpoints_interval_s=checkpoint.interval_s("emit.checkpoints", 60),
             sync_group_offsets=checkpoint.boolean("sync.group.offsets.enabled", default=False),
             exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
-            isolation_level=_isolation_level(values, client_names(self.mm2.major)),
+            isolation_level=self._of_consumer(values, "isolation.level", "read_uncommitted"),
+            offset_reset=self._of_consumer(values, "auto.offset.reset", EARLIEST).lower(),
             offset_storage_topic=worker.text("offset.storage.topic", ""),
             config_storage_topic=worker.text("config.storage.topic", ""),
             status_storage_topic=worker.text("status.storage.topic", ""),
@@ -123,6 +124,15 @@ class FlowReader:
             found[part] = text
         return kind(**found)
 
+    def _of_consumer(self, values: Values, name: str, default: str) -> str:
+        """Return a setting of the mirror's source consumer, from wherever it may be given one."""
+        found = default
+        for prefix in ("source.cluster.", "consumer.", "source.consumer."):
+            if prefix == "source.cluster." and name not in client_names(self.mm2.major):
+                continue  # only the keys that every client has reach the consumer from there
+            found = values.text(f"{prefix}{name}", found)
+        return found
+
     def _connector(self, source: str, target: str, connector: str) -> Values:
         properties = self.mm2.connector_config(source, target, connector)
         written = {key: self._written(key, f"{source}->{target}.") for key in properties}
@@ -146,13 +156,3 @@ class FlowReader:
 def _filter_keys(kind: str, major: int | None) -> tuple[tuple[str, str], ...]:
     keys = (("include", kind), ("exclude", f"{kind}.exclude"))
     return keys if major == 4 else (*keys, ("blacklist", f"{kind}.blacklist"))
-
-
-def _isolation_level(values: Values, known: frozenset[str]) -> str:
-    """Return the isolation level of the mirror's source consumer, from wherever it may be given one."""
-    level = "read_uncommitted"
-    for prefix in ("source.cluster.", "consumer.", "source.consumer."):
-        if prefix == "source.cluster." and "isolation.level" not in known:
-            continue  # only the keys that every client has reach the consumer from there
-        level = values.text(f"{prefix}isolation.level", level)
-    return level

@@ -38,6 +38,13 @@ _TELL = click.option(
 _MASTER = click.option(
     "--master", default="local[*]", show_default=True, help="Where Spark runs, as spark-submit takes it."
 )
+_MEMORY = click.option(
+    "--driver-memory",
+    metavar="SIZE",
+    default="1g",
+    show_default=True,
+    help="How much memory Spark's Java on this machine may use, such as 512m or 4g.",
+)
 _PLAN = click.option(
     "--plan",
     "plan_file",
@@ -118,6 +125,7 @@ def plan(
 @_CONFIG
 @_chosen
 @_MASTER
+@_MEMORY
 @click.option(
     "--folder",
     help="Where digests are kept, on any file system that Spark knows; without it beside the store, until the"
@@ -143,6 +151,7 @@ def run(
     topics: tuple[str, ...],
     everything: bool,
     master: str,
+    driver_memory: str,
     folder: str | None,
     counts_only: bool,
     json_file: Path | None,
@@ -155,14 +164,16 @@ def run(
     if print_submit:
         from mirrorwatch.checksum_submit import print_submit_line  # noqa: PLC0415 - see the module's docstring
 
-        return print_submit_line(context, master)
+        return print_submit_line(context, master, driver_memory=driver_memory)
     from mirrorwatch.checksum_counts import count_all  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_run import run_all  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
     desk = _desk(context, config, page=page, tell=tell)
     chosen = desk.chosen(flows, topics, everything=everything)
-    with spark_for(desk, master=master, folder=folder, keeps=not counts_only) as spark:
+    with spark_for(
+        desk, master=master, driver_memory=driver_memory, folder=folder, keeps=not counts_only
+    ) as spark:
         work = count_all if counts_only else run_all
         return work(desk, chosen, spark=spark, json_file=json_file)
 
@@ -175,6 +186,7 @@ def run(
     "--out", "folder", required=True, help="The digest's folder, on any file system that Spark knows."
 )
 @_MASTER
+@_MEMORY
 @logging_options(QUIET)
 @click.pass_context
 def digest(
@@ -186,6 +198,7 @@ def digest(
     side: str,
     folder: str,
     master: str,
+    driver_memory: str,
     **_log: str,
 ) -> int:
     """Read one side by a plan and write its digest; an interrupted one goes on where it was."""
@@ -193,7 +206,7 @@ def digest(
     from mirrorwatch.checksum_spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
     desk = _desk(context, config)
-    with spark_for(desk, master=master, folder=folder) as spark:
+    with spark_for(desk, master=master, driver_memory=driver_memory, folder=folder, option="--out") as spark:
         return digest_side(desk, plan_file, side, folder, spark=spark)
 
 
@@ -203,6 +216,7 @@ def digest(
 @click.option("--source", required=True, help="The folder of the source's digest.")
 @click.option("--target", required=True, help="The folder of the target's digest.")
 @_MASTER
+@_MEMORY
 @_JSON
 @_PAGE
 @_TELL
@@ -217,17 +231,22 @@ def compare(
     source: str,
     target: str,
     master: str,
+    driver_memory: str,
     json_file: Path | None,
     page: Path | None,
     tell: str | None,
     **_log: str,
 ) -> int:
     """Compare two digests of one plan; what differs is looked at once more on both clusters."""
+    from mirrorwatch.checksum_desk import check_master  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_sites import compare_digests  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_spark import spark_for  # noqa: PLC0415 - see the module's docstring
 
     desk = _desk(context, config, page=page, tell=tell)
-    with spark_for(desk, master=master, folder=source) as spark:
+    check_master(master, target, "--target")
+    with spark_for(
+        desk, master=master, driver_memory=driver_memory, folder=source, option="--source"
+    ) as spark:
         return compare_digests(desk, plan_file, source, target, spark=spark, json_file=json_file)
 
 

@@ -14,7 +14,7 @@ from checksum.plan_document import plan_id
 from checksum.run import still_there
 from checksum.second_look import log_starts
 from mirrorwatch.check_sheet import FIRST
-from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.checksum_desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.checksum_flows import every_flow
 from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import print_rest
@@ -55,11 +55,23 @@ class Spark(Protocol):
         """Return what Spark is at; it may be asked from another thread."""
         ...
 
+    def keep_log(self) -> None:
+        """Keep what Java said, where it said anything, and tell where."""
+        ...
+
 
 def count_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
     """Count what is chosen, print where counts differ, and return the exit status."""
     work = partial(_run, desk, spark)
-    return every_flow(desk, chosen, work, conclude=_conclude, json_file=json_file, counts_only=True)
+    return every_flow(
+        desk,
+        chosen,
+        work,
+        conclude=_conclude,
+        json_file=json_file,
+        keep_log=spark.keep_log,
+        counts_only=True,
+    )
 
 
 def _run(desk: Desk, spark: Spark, one: Planned, _state: State) -> tuple[dict[str, Any], Exception | None]:
@@ -132,6 +144,7 @@ _LAST_WORDS = {
     FINDING: "Not fine: the numbers of records differ; where stands above.",
     INCOMPLETE: "Incomplete: nothing is lacking where counts could be compared; the rest stands above.",
     UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
+    BAD_CONFIGURATION: "Not fine: something cannot be used as it is; the reason stands above.",
 }
 
 

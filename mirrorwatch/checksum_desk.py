@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-import os
+import re
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from checksum.connections import Wire
 from checksum.plan_building import PlanRules
+from checksum.spark_paths import is_absolute
 from fleet.errors import ConfigurationError, Problem
+from fleet.filters import PatternList
 from mirrorwatch.check_sheet import Sheet
+from mirrorwatch.checksum_files import reason_of, replace_file, why_not_writable
 from mirrorwatch.checksum_progress import Lines
 from runtime.clock import SystemClock
 from runtime.logs import Redactor
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     Outlet = Callable[["Desk", dict[str, Any]], int]
 
 FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
+LEAST_MEMORY_MIB = 512  # Spark refuses less than 450 MiB of Java's heap, which is a little less than this
 _WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
 
 
@@ -86,6 +90,8 @@ class Desk:
         """Return what the command line and the configuration name; raises ConfigurationError for nonsense."""
         if everything and topics:
             raise wrong("--all", "stands beside --topic: keep one of the two")
+        for pattern in topics:
+            _check_pattern(pattern)
         patterns = None if everything else tuple(topics or self.settings.topics)
         if patterns is not None and not patterns:
             raise wrong("--topic", "is missing: name topics here or in checksum.topics, or write --all")
@@ -116,6 +122,16 @@ class Desk:
         return found
 
 
+def _check_pattern(text: str) -> None:
+    """Raise ConfigurationError for what can name no topic, whatever a cluster holds."""
+    try:
+        entries = PatternList(text).entries
+    except ValueError as error:
+        raise wrong("--topic", str(error)) from error
+    if not entries:
+        raise wrong("--topic", "names no topic: write a topic's name or a Java regular expression")
+
+
 def make_desk(config: Configuration, console: Console) -> Desk:
     """Return what a command works with, with real clients."""
     # What clients log about connections comes again in the sentences of the errors. Py4J writes to the root.
@@ -144,39 +160,70 @@ def worst(statuses: Iterable[int]) -> int:
     return next((status for status in _WORST_FIRST if status in found), FINE)
 
 
+def lacking(status: int) -> int:
+    """Return the exit status where what was found is lacking in the store, in a file or at a service."""
+    return status if status in (BAD_CONFIGURATION, FINDING) else UNAVAILABLE
+
+
 def check_writable(path: Path | None, option: str = "--json") -> None:
     """Raise ConfigurationError where a file's folder is not there or takes no files, before hours of work."""
-    if path is None or (path.exists() and not path.is_file()):  # a device or a pipe needs no folder
-        return
-    if not path.parent.is_dir():
-        raise wrong(option, f"there is no folder {path.parent}: make it, or write elsewhere")
-    if not os.access(path.parent, os.W_OK):
-        raise wrong(option, f"nothing can be written to the folder {path.parent}: write elsewhere")
+    why = None if path is None else why_not_writable(path)
+    if why is not None:
+        raise wrong(option, why)
 
 
-def check_master(master: str, folder: str | None) -> None:
-    """Raise ConfigurationError where Spark's machines would have no folder to write digests to."""
-    if folder is None and not master.startswith("local"):
+def check_folder(folder: str, option: str) -> None:
+    """Raise ConfigurationError for a digest's folder that is none, or the root of a file system."""
+    if not folder.strip():  # to Spark that is the root of the file system
+        raise wrong(option, "is empty: name the folder of the digest")
+    if not re.sub("^file:", "", folder.strip()).strip("/"):
+        raise wrong(option, "is the root of the file system: name a folder of the digest's own")
+
+
+def check_memory(size: str) -> None:
+    """Raise ConfigurationError for what is no size of memory, or one with which Spark does not start."""
+    found = re.fullmatch(r"([1-9][0-9]{0,6})([mMgG])", size)
+    if found is None:
+        raise wrong("--driver-memory", f"'{size[:60]}' is no size of Java's memory: write it as 512m or 2g")
+    if int(found[1]) * (1024 if found[2] in "gG" else 1) < LEAST_MEMORY_MIB:
         raise wrong(
-            "--folder", f"is missing: name a folder that Spark's machines at {master[:60]} can write to"
+            "--driver-memory", f"has to be {LEAST_MEMORY_MIB}m at least: with less Spark does not start"
+        )
+
+
+def check_master(master: str, folder: str | None, option: str = "--folder") -> None:
+    """Raise ConfigurationError where Spark's machines would have no folder to write digests to.
+
+    A relative one is relative to our own folder, or to a home on a file system of theirs, or to neither.
+    """
+    if folder is not None:
+        check_folder(folder, option)
+    if master.startswith("local"):
+        return
+    if folder is None:
+        raise wrong(option, f"is missing: name a folder that Spark's machines at {master[:60]} can write to")
+    if not is_absolute(folder):
+        raise wrong(
+            option,
+            f"'{folder[:60]}' is relative, and to what is not the same for Spark's machines at {master[:60]}:"
+            " write it as /a/path or hdfs://host/path",
         )
 
 
 def write_json(desk: Desk, path: Path | None, document: dict[str, Any], status: int) -> int:
     """Write a document, hand it to the outlets, and return the exit status: a finding stays one."""
-    statuses = [status]
-    if path is not None:
-        statuses.append(write_text(desk, path, json.dumps(document, indent=2) + "\n"))
-    statuses += [outlet(desk, document) for outlet in desk.outlets]
-    return worst(statuses)
+    went = [] if path is None else [write_text(desk, path, json.dumps(document, indent=2) + "\n")]
+    went += [outlet(desk, document) for outlet in desk.outlets]
+    return lacking(status) if any(went) else status
 
 
 def write_text(desk: Desk, path: Path, text: str) -> int:
     """Write a file, and return the exit status that follows."""
     try:
-        path.write_text(text, encoding="utf-8")
+        replace_file(path, text)
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        desk.sheet.say(f"{path} could not be written: {reason}. What was found stands above.", indent=0)
+        desk.sheet.say(
+            f"{path} could not be written: {reason_of(error)}. What was found stands above.", indent=0
+        )
         return UNAVAILABLE
     return FINE

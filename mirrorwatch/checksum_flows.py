@@ -1,7 +1,8 @@
 """Do one thing with each flow that is chosen, and tell what came of all of them.
 
 Where one of several flows cannot be worked on, the others are. What was found is in the store before it is
-printed; where the store does not take it, it is printed all the same, and the last line says so.
+printed; where the store does not take it, it is printed all the same, and the last line says so. What a
+command has written and did not come to tell, the next one tells (`checksum_late`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from checksum.plan_building import refuse_beyond
 from checksum.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
-from mirrorwatch.checksum_desk import FINDING, UNAVAILABLE, check_writable, worst, write_json
-from mirrorwatch.checksum_plan import plans_of, tell_failure
+from mirrorwatch.checksum_desk import check_writable, lacking, worst, write_json
+from mirrorwatch.checksum_late import tell_late
+from mirrorwatch.checksum_plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksum_state import state_for
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mirrorwatch.checksum_desk import Chosen, Desk
-    from mirrorwatch.checksum_plan import Planned
     from mirrorwatch.checksum_state import State
 
     # What was found, and why the store did not take it, None where it did.
@@ -36,30 +37,61 @@ def every_flow(
     *,
     conclude: Callable[[Desk, int], None],
     json_file: Path | None,
+    keep_log: Callable[[], object],
     counts_only: bool = False,
 ) -> int:
-    """Plan each flow and work on it; return the exit status. `conclude` writes the last words."""
+    """Plan each flow and work on it; return the exit status. `conclude` writes the last words.
+
+    `keep_log` keeps what Spark said, where a flow fails and others go on.
+    """
     check_writable(json_file)
     with state_for(desk) as state:
         if state.why_none:
             desk.sheet.say(f"{state.why_none}: nothing is kept, and each run compares all anew.", indent=0)
-        begin = partial(state.begin, counts_only=counts_only)
-        planned = asyncio.run(plans_of(desk, chosen, begin=begin))
+        told = [] if counts_only else tell_late(desk, state.untold(chosen.flows))
+        if told:  # at once: this run may end as theirs did
+            _write(desk, json_file, told)
+        planned = _planned(desk, chosen, state, counts_only=counts_only, late=bool(told))
         for one in planned:
             if one.plan is not None:
                 refuse_beyond(one.plan, max_bytes=desk.settings.max_bytes)
-        told = [_told(desk, one, partial(work, one, state), alone=len(planned) == 1) for one in planned]
-        status = worst(document["status"] for document in told)
-        conclude(desk, status)
+        alone = len(planned) == 1 and not told
+        told += [_told(desk, one, partial(work, one, state), keep_log, alone=alone) for one in planned]
+        conclude(desk, worst(document["status"] for document in told))
         for document in told:
             if "not_kept" in document:
                 end = "What was found stands above, and the next run finds it once more."
                 desk.sheet.say(f"{document['flow']}: {document['not_kept']}. {end}")
-    return write_json(desk, json_file, {"version": VERSION, "status": status, "runs": told}, status)
+        status = _write(desk, json_file, told)
+        state.tell(document["run"] for document in told if "run" in document)
+    return status
+
+
+def _write(desk: Desk, json_file: Path | None, told: list[dict[str, Any]]) -> int:
+    status = worst(document["status"] for document in told)
+    return write_json(desk, json_file, {"version": VERSION, "status": status, "runs": list(told)}, status)
+
+
+def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, late: bool) -> list[Planned]:
+    """Plan each flow; the status of an earlier run that is told as well outlives a cluster that is away."""
+    begin = partial(state.begin, counts_only=counts_only)
+    try:
+        return asyncio.run(plans_of(desk, chosen, begin=begin))
+    except ConfigurationError:
+        raise
+    except MirrorwatchError as error:
+        if not late:
+            raise
+        return [Planned(flow, None, error) for flow in chosen.flows]
 
 
 def _told(
-    desk: Desk, one: Planned, work: Callable[[], tuple[dict[str, Any], Exception | None]], *, alone: bool
+    desk: Desk,
+    one: Planned,
+    work: Callable[[], tuple[dict[str, Any], Exception | None]],
+    keep_log: Callable[[], object],
+    *,
+    alone: bool,
 ) -> dict[str, Any]:
     """Work on one flow; return what was found, with the exit status that follows.
 
@@ -67,15 +99,15 @@ def _told(
     """
     try:
         document, failure = work()
-    except ConfigurationError:
-        raise
     except MirrorwatchError as error:
         if alone:
             raise
         if one.run is not None:
             one.run.give_up()
-        return tell_failure(desk, one.flow, error)
+        document = tell_failure(desk, one.flow, error)
+        if not isinstance(error, ConfigurationError):
+            keep_log()
+        return document
     if failure is None:
         return document
-    status = FINDING if document["status"] == FINDING else UNAVAILABLE
-    return document | {"status": status, "not_kept": desk.sheet.clean(str(failure))}
+    return document | {"status": lacking(document["status"]), "not_kept": desk.sheet.clean(str(failure))}

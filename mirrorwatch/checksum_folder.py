@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 from checksum.plan_document import plan_id
 from checksum.plan_file import read_plan, write_plan
 from fleet.errors import ConfigurationError, UnavailableError
+from mirrorwatch.checksum_files import reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from checksum.plan_shape import Plan
+    from mirrorwatch.configuration import Configuration
 
 MOST_PLANS = 1000  # folders that are looked at
 MOST_ASKED_BYTES = 1_000_000
@@ -35,8 +37,11 @@ _ID_DIGITS = frozenset("0123456789abcdef")
 class PlanFolder:
     """Keeps plans of unfinished runs in `path`, which is made when the first one is kept."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, warn: Callable[[str], object] = lambda _sentence: None) -> None:
+        """Make it; `warn` is told once of what cannot be taken away: it is in nobody's way."""
         self._path = path
+        self._warn = warn
+        self._warned = False
 
     def of(self, plan: Plan) -> Path:
         """Return where a plan and its digests are."""
@@ -50,10 +55,9 @@ class PlanFolder:
             _write(folder / _ASKED, json.dumps({"asked": dict(asked), "flow": plan.flow, "basis": basis}))
             write_plan(folder / _PLAN, plan)
         except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
             raise UnavailableError(
-                f"{folder} cannot be written: {reason}. Digests are kept there: make room, or name another"
-                " place with --folder"
+                f"{folder} cannot be written: {reason_of(error)}. Digests are kept there: make room, or name"
+                " another place with --folder"
             ) from error
         except ConfigurationError as error:
             raise UnavailableError(str(error)) from error
@@ -71,12 +75,12 @@ class PlanFolder:
             try:
                 found.append((read_plan(folder / _PLAN)[0], str(told.get("basis"))))
             except ConfigurationError:  # it was killed before the plan was written, or is of another version
-                _remove(folder)
+                self._remove(folder)
         return sorted(found, key=lambda one: one[0].made_at_ms, reverse=True)
 
     def forget(self, plan: Plan) -> None:
         """Take away a plan with its digests."""
-        _remove(self.of(plan))
+        self._remove(self.of(plan))
 
     def forget_older(self, flow: str, before_ms: int) -> None:
         """Take away what a flow has left that was written before this: nobody goes on with it any more."""
@@ -86,7 +90,15 @@ class PlanFolder:
             except OSError:
                 continue
             if written_ms < before_ms:
-                _remove(folder)
+                self._remove(folder)
+
+    def _remove(self, folder: Path) -> None:
+        try:
+            _remove(folder)
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                self._warn(f"{folder} cannot be taken away: {reason_of(error)}. Nothing needs it: delete it.")
 
     def _folders(self, flow: str) -> Iterator[tuple[Path, dict[str, Any]]]:
         """Yield the folders of a flow, each with what its first file tells."""
@@ -98,6 +110,17 @@ class PlanFolder:
             told = _read(self._path / name / _ASKED)
             if told is not None and told.get("flow") == flow:
                 yield self._path / name, told
+
+
+def folder_beside(config: Configuration) -> Path | None:
+    """Return where plans and digests are beside the store, None where nothing can be written.
+
+    Beside the configuration where the store is no file. Raises OSError where nothing can be seen there.
+    """
+    address = config.store.database_url(config.directory)
+    is_file = address.get_backend_name() == "sqlite"
+    beside = Path(address.database or "").absolute().parent if is_file else config.directory.absolute()
+    return beside / "checksum" if os.access(beside, os.W_OK) else None
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -126,3 +149,5 @@ def _remove(folder: Path) -> None:
         if inside.name != _ASKED:
             shutil.rmtree(inside, ignore_errors=True) if inside.is_dir() else inside.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():  # it says why
+        folder.rmdir()

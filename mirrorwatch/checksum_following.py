@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 LOOK_S = 30.0
 FORGET_S = 3600.0
 KEPT_RUNS = 30  # of a flow: a month of nights
-ROWS = 300  # of a flow's runs that are looked through: those that only counted are among them
 WHERE, WHERE_RUNS, WHERE_SERIES = "store: checksums", "the checksum: runs", "the checksum: /metrics"
 
 
@@ -133,7 +132,7 @@ class ChecksumFollowing:
 
     async def _look_at(self, flow: str) -> dict[str, str]:
         """Take in a flow's newest runs, and return those that cannot be read, with why."""
-        rows = [row for row in await self._book.runs(flow, limit=ROWS) if not row.counts_only][:KEPT_RUNS]
+        rows = await self._book.runs(flow, limit=KEPT_RUNS, counts_only=False)
         before = self._gists.get(flow, {})
         unreadable = {row.run: self._unreadable[row.run] for row in rows if row.run in self._unreadable}
         kept: dict[str, RunGist] = {}

@@ -40,6 +40,7 @@ def _write(desk: Desk, document: dict[str, Any], *, path: Path) -> int:
 
 def _tell(desk: Desk, document: dict[str, Any], *, url: str, environ: Mapping[str, str]) -> int:
     """Tell of each run that came to an end; of others there is nothing to tell."""
+    status = FINE
     for run in document.get("runs", ()):
         if "run" not in run:
             continue
@@ -47,5 +48,5 @@ def _tell(desk: Desk, document: dict[str, Any], *, url: str, environ: Mapping[st
             asyncio.run(tell(url, run, environ))
         except MirrorwatchError as error:
             desk.sheet.say(f"{run['flow']}: {error}. What was found stands above.", indent=0)
-            return UNAVAILABLE
-    return FINE
+            status = UNAVAILABLE
+    return status

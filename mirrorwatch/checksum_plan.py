@@ -20,7 +20,7 @@ from checksum.planning import patterns_by_flow, plan_flow
 from checksum.result_document import VERSION, plan_document
 from checksum.run import changed_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
-from mirrorwatch.checksum_desk import UNAVAILABLE, check_writable, worst, write_json, wrong
+from mirrorwatch.checksum_desk import BAD_CONFIGURATION, UNAVAILABLE, check_writable, worst, write_json, wrong
 from mirrorwatch.checksum_state import state_for
 
 if TYPE_CHECKING:
@@ -89,6 +89,9 @@ async def plans_of(
     found = []
     for flow in chosen.flows:
         wanted = patterns[flow.name]
+        if isinstance(wanted, MirrorwatchError):
+            found.append(Planned(flow, None, wanted))
+            continue
         if wanted is not None and not wanted and len(chosen.flows) > 1:
             continue  # what is named is of other flows
         try:
@@ -114,7 +117,8 @@ def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> di
     """Write why nothing can be said of a flow, and return that as a document."""
     desk.sheet.heading(f"{flow.name}: nothing was compared")
     desk.sheet.say(str(failure))
-    return {"flow": flow.name, "status": UNAVAILABLE, "failure": desk.sheet.clean(str(failure))}
+    status = BAD_CONFIGURATION if isinstance(failure, ConfigurationError) else UNAVAILABLE
+    return {"flow": flow.name, "status": status, "failure": desk.sheet.clean(str(failure))}
 
 
 async def _begun(
@@ -176,7 +180,7 @@ async def _changed(desk: Desk, plan: Plan, side: Side) -> str | None:
         return await changed_topic(plan, side, await desk.connects.admin(alias, stack))
 
 
-async def _patterns(desk: Desk, chosen: Chosen) -> Mapping[str, list[str] | None]:
+async def _patterns(desk: Desk, chosen: Chosen) -> Mapping[str, list[str] | MirrorwatchError | None]:
     if chosen.patterns is None:
         return {flow.name: None for flow in chosen.flows}
     if len(chosen.flows) == 1 or not chosen.patterns:

@@ -13,7 +13,7 @@ from checksum.plan_document import plan_id
 from checksum.result_document import records_by_verdict
 from fleet.vocabulary import Cause
 from mirrorwatch.check_sheet import FIRST, rest
-from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE, UNAVAILABLE
+from mirrorwatch.checksum_desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.words import counted, share_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def print_result(desk: Desk, audit: Audit) -> None:
             desk.sheet.say(open_block_text(block, plan), hang=4)
         print_rest(desk, found.open_blocks)
     gone = [one for part in found.partitions for one in part.unverified]
-    if gone or found.left_out:
+    if gone or found.left_out or found.unsettled:
         desk.sheet.heading("Not verified")
         for one in gone[:FIRST]:
             where = f"{one.topic} [{one.partition}] {one.source.first} to {one.source.until - 1}"
@@ -49,6 +49,9 @@ def print_result(desk: Desk, audit: Audit) -> None:
             where = left.topic if left.partition is None else f"{left.topic} [{left.partition}]"
             desk.sheet.say(f"{where}: {counted(left.records, 'record')}: {left.why}", hang=4)
         print_rest(desk, found.left_out)
+        for extra in found.unsettled[:FIRST]:
+            desk.sheet.say(finding_text(extra, plan), hang=4)
+        print_rest(desk, found.unsettled)
     if found.partitions:
         _print_table(desk, found)
 
@@ -78,6 +81,7 @@ def conclude_all(desk: Desk, status: int) -> None:
         FINDING: "Not fine: both sides differ; the findings stand above.",
         INCOMPLETE: "Incomplete: no difference was found, but not all that was asked for could be verified.",
         UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
+        BAD_CONFIGURATION: "Not fine: something cannot be used as it is; the reason stands above.",
     }
     desk.sheet.heading("Result")
     desk.sheet.say(words.get(status, ""))

@@ -58,6 +58,10 @@ class Spark(Protocol):
         """Return what Spark is at; it may be asked from another thread."""
         ...
 
+    def keep_log(self) -> None:
+        """Keep what Java said, where it said anything, and tell where."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -71,7 +75,7 @@ class Outcome:
 def run_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | None) -> int:
     """Compare what is chosen, print what was found, and return the exit status."""
     work = partial(_run, desk, spark)
-    return every_flow(desk, chosen, work, conclude=conclude_all, json_file=json_file)
+    return every_flow(desk, chosen, work, conclude=conclude_all, json_file=json_file, keep_log=spark.keep_log)
 
 
 def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
@@ -94,7 +98,7 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
     told = run_document(audit, verified, nothing_new=one.nothing_new)
     drawn = drawn_document(outcome.drawn, bucket_ms=audit.plan.bucket_ms)
     document = run.document(told | {"counts": drawn})
-    last = state.last(one.flow) if not plan.topics else None
+    last = state.last_told(one.flow) if not plan.topics else None
     failure = run.finish(document, verified, outcome.counts)
     if failure is None and run.plans is not None:
         run.plans.forget(audit.plan)

@@ -16,8 +16,10 @@ from checksum.kafka_options import client_options
 from checksum.plan_document import plan_id
 from checksum.spark_settings import SparkSettings, pyspark_folder
 from fleet.errors import RefusedError, UnavailableError
-from mirrorwatch.checksum_desk import check_master
+from mirrorwatch.checksum_desk import check_master, check_memory
+from mirrorwatch.checksum_files import reason_of
 from mirrorwatch.checksum_leaving import leaving_soon
+from mirrorwatch.checksum_log import LOG, KeptLog
 from mirrorwatch.checksum_pace import StageTasks
 
 if TYPE_CHECKING:
@@ -28,18 +30,24 @@ if TYPE_CHECKING:
     from checksum.spark_digests import SparkDigests
     from mirrorwatch.checksum_desk import Desk
 
-_LOG = "spark.log"
-
 
 class Spark:
     """Starts Spark when it is first asked for; `folder` is where digests are kept."""
 
     def __init__(
-        self, desk: Desk, stack: ExitStack, *, master: str, scratch: Path, folder: str | None
+        self,
+        desk: Desk,
+        stack: ExitStack,
+        *,
+        master: str,
+        driver_memory: str = "1g",
+        scratch: Path,
+        folder: str | None,
     ) -> None:
         self._desk = desk
         self._stack = stack
-        self._settings = SparkSettings(scratch / "spark", master=master)
+        self._settings = SparkSettings(scratch / "spark", master=master, driver_memory=driver_memory)
+        self._log = KeptLog(desk, scratch / "spark" / LOG)
         self._folder = folder.rstrip("/") if folder is not None else None
         self._scratch = scratch / "digests"
         self._digests: SparkDigests | None = None
@@ -67,6 +75,10 @@ class Spark:
             return []
         return [StageTasks(*one) for one in self._digests.stages()]
 
+    def keep_log(self) -> None:
+        """Keep what Java said, where it said anything, and tell where."""
+        self._log.keep()
+
     def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
         """Return where a run keeps the digest of a side: in `beside` unless another place was named.
 
@@ -78,24 +90,38 @@ class Spark:
 
 
 @contextmanager
-def spark_for(desk: Desk, *, master: str, folder: str | None, keeps: bool = True) -> Iterator[Spark]:
+def spark_for(
+    desk: Desk,
+    *,
+    master: str,
+    driver_memory: str = "1g",
+    folder: str | None,
+    option: str = "--folder",
+    keeps: bool = True,
+) -> Iterator[Spark]:
     """Give Spark for a command, started when it is first asked for, and stopped with the block.
 
-    `keeps` where digests are to be written.
-    Raises UnavailableError where PySpark is not installed, and ConfigurationError for client properties that
-    Java does not know.
+    `keeps` where digests are to be written; `option` is how `folder` was named.
+    Raises UnavailableError where PySpark is not installed or nothing can be written for a while, and
+    ConfigurationError for client properties that Java does not know.
     """
+    check_memory(driver_memory)
     pyspark_folder()
     for alias, properties in _properties(desk).items():
         client_options(properties, cluster=alias, file=str(desk.config.path), folder=_beside(desk))
     if keeps:
-        check_master(master, folder)
-    scratch = Path(tempfile.mkdtemp(prefix="mirrorwatch-checksum-"))
+        check_master(master, folder, option)
+    scratch = _scratch()
+    spark: Spark | None = None
     try:
         with leaving_soon(scratch), ExitStack() as stack:
-            yield Spark(desk, stack, master=master, scratch=scratch, folder=folder)
+            spark = Spark(
+                desk, stack, master=master, driver_memory=driver_memory, scratch=scratch, folder=folder
+            )
+            yield spark
     except (UnavailableError, RefusedError):
-        _keep_log(desk, scratch / "spark" / _LOG)
+        if spark is not None:
+            spark.keep_log()
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -109,9 +135,12 @@ def _beside(desk: Desk) -> Path:
     return (desk.config.mm2_path or desk.config.path).parent.absolute()
 
 
-def _keep_log(desk: Desk, log: Path) -> None:
-    """Keep what Java said where it said anything."""
-    if log.is_file() and log.stat().st_size:
-        kept = Path(tempfile.mkdtemp(prefix="mirrorwatch-spark-")) / _LOG
-        shutil.move(log, kept)
-        desk.sheet.say(f"What Spark's Java said is in {kept}.", indent=0)
+def _scratch() -> Path:
+    """Make a folder that goes with the command; raises UnavailableError where none can be made."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="mirrorwatch-checksum-"))
+    except OSError as error:
+        raise UnavailableError(
+            "no folder can be made for what Spark writes meanwhile: make room in the one for temporary files,"
+            f" or name another in TMPDIR ({reason_of(error)})"
+        ) from error

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from checksum.book import ChecksumBook
 from checksum.planning import Before
 from checksum.result_document import of_run
-from fleet.errors import MirrorwatchError, UnavailableError
+from fleet.errors import ConfigurationError, MirrorwatchError, Problem, UnavailableError
 from lagmon.sync_tables import cursor_of
-from mirrorwatch.checksum_folder import PlanFolder
+from mirrorwatch.checksum_files import reason_of
+from mirrorwatch.checksum_folder import PlanFolder, folder_beside
 from mirrorwatch.checksum_syncs import StoredSyncs
 from mirrorwatch.checksum_threads import AskingThread, Heart
 from mirrorwatch.store_parts import MIGRATIONS
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 HEART_S = 15.0
 LIMIT_S = 60.0  # of one operation: a run of a hundred thousand partitions writes as many rows at once
-LOOKED_BACK = 50  # runs
 PLANS_KEPT_MS = 7 * 86_400_000  # of runs that nobody has gone on with
 
 
@@ -53,6 +53,7 @@ class State:
         self._folder = folder
         self._asking = AskingThread()
         self._runs: list[Run] = []
+        self._late: set[str] = set()
 
     def open(self) -> None:
         """Open the store, where there is one; raises UnavailableError where it cannot be used."""
@@ -71,7 +72,8 @@ class State:
         self._runs.append(run)
         run.start()
         run.before = self.before(flow)
-        run.plans = PlanFolder(self._folder) if self._folder is not None and not counts_only else None
+        if self._folder is not None and not counts_only:
+            run.plans = PlanFolder(self._folder, warn=self._desk.sheet.say)
         return run
 
     def look(self, flow: Flow) -> Run:
@@ -92,12 +94,33 @@ class State:
         verified = self.ask(ChecksumBook(store).verified(flow.name))
         return Before(verified, StoredSyncs(flow.name, read(partial(cursor_of, flow=flow.name)), read))
 
-    def last(self, flow: Flow) -> RunRow | None:
-        """Return the newest run of a flow that ended and was no mere count, None where none is known."""
+    def last_told(self, flow: Flow) -> RunRow | None:
+        """Return the newest run of a flow that ended and was no mere count.
+
+        None where none is known, and for one that stands among those which this command tells itself.
+        """
         if self._store is None:
             return None
-        found = self.ask(ChecksumBook(self._store).runs(flow.name, limit=LOOKED_BACK))
-        return next((one for one in found if not one.counts_only), None)
+        found = self.ask(ChecksumBook(self._store).runs(flow.name, limit=1, counts_only=False))
+        return found[0] if found and found[0].run not in self._late else None
+
+    def untold(self, flows: Iterable[Flow]) -> list[RunRow]:
+        """Return the finished runs of these flows that their commands did not come to tell of."""
+        if self._store is None:
+            return []
+        book = ChecksumBook(self._store)
+        found = [one for flow in flows for one in self.ask(book.untold(flow.name))]
+        self._late = {one.run for one in found}
+        return found
+
+    def tell(self, runs: Iterable[str]) -> None:
+        """Note that these runs were told, and those that were `untold`.
+
+        Where this fails they are told once more, which is better than never.
+        """
+        store, told = self._store, sorted({*runs, *self._late})
+        if store is not None and told:
+            _quietly(lambda: self.ask(ChecksumBook(store).tell(told)))
 
     def ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Have the store do something, and wait for it."""
@@ -239,17 +262,20 @@ def _state(desk: Desk, *, only_if_there: bool) -> State:
     config = desk.config
     address = config.store.database_url(config.directory)
     if address.get_backend_name() != "sqlite":
-        beside = config.directory.absolute() / "checksum"
-        folder = beside if os.access(beside.parent, os.W_OK) else None
-        return State(desk, _store(desk), folder=folder)
+        return State(desk, _store(desk), folder=folder_beside(config))
     path = Path(address.database or "").absolute()
-    if only_if_there and not path.exists():
+    try:
+        there, folder_there = path.exists(), path.parent.exists()
+    except OSError as error:
+        sentence = f"{path} cannot be used: {reason_of(error)}: name another file, or see who may enter there"
+        raise ConfigurationError([Problem(str(config.path), "store.url", sentence)]) from error
+    if only_if_there and not there:
         return State(desk, None, folder=None)
-    for part in (path.parent, path) if path.exists() else (path.parent,):
+    for part in (path.parent, path) if there else (path.parent,):
         if not os.access(part, os.W_OK):
-            there = "cannot be written" if part.exists() else "is not there"
-            return State(desk, None, folder=None, why_none=f"{part} {there}")
-    return State(desk, _store(desk), folder=path.parent / "checksum")
+            why = "cannot be written" if folder_there else "is not there"
+            return State(desk, None, folder=None, why_none=f"{part} {why}")
+    return State(desk, _store(desk), folder=folder_beside(config))
 
 
 def _store(desk: Desk) -> Store:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checksum.submit_line import packages_to_submit, submit_line
-from mirrorwatch.checksum_desk import FINE, check_master
+from mirrorwatch.checksum_desk import FINE, check_master, check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _SCRIPT = Path(__file__).with_name("submitted.py")
 
 
-def print_submit_line(context: click.Context, master: str) -> int:
+def print_submit_line(context: click.Context, master: str, *, driver_memory: str) -> int:
     """Print the line and nothing else; ConfigurationError where that master needs more than was typed."""
+    check_memory(driver_memory)
     if not context.params["counts_only"]:
         check_master(master, context.params["folder"])
     line = submit_line(
@@ -27,6 +28,7 @@ def print_submit_line(context: click.Context, master: str) -> int:
         python=sys.executable,
         script=str(_SCRIPT),
         master=master,
+        driver_memory=driver_memory,
         packages=packages_to_submit(os.environ, master),
     )
     click.echo(line)
@@ -34,11 +36,11 @@ def print_submit_line(context: click.Context, master: str) -> int:
 
 
 def typed(context: click.Context) -> Iterator[str]:
-    """Give the words of a command as they were typed, but for --print-submit."""
+    """Give the words of a command as they were typed, but for what is spark-submit's to know."""
     for parameter in context.command.get_params(context):
         name = str(parameter.name)
         given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        if not given or name == "print_submit":
+        if not given or name in ("print_submit", "driver_memory"):
             continue
         value = context.params[name]
         if isinstance(parameter, click.Argument):

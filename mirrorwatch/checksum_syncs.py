@@ -44,7 +44,11 @@ class StoredSyncs:
         return self._cursor.next_number
 
     def of(self, topic: str, partition: int) -> list[Pair]:
-        """Return those of a partition, in the order in which they were written."""
+        """Return those of a partition, in the order in which they were written, up to the cursor.
+
+        The service goes on writing: what came later is read from the topic, and told twice it would look as
+        if the target had lost its end in between (anchors.usable).
+        """
         if topic not in self._ids:
             by_side = defaultdict(list)
             for one in self._read(partial(ids_of, flow=self._flow, topic=topic)):
@@ -61,6 +65,7 @@ class StoredSyncs:
                 _id_at(ids["target"], one.at_ms),
             )
             for one in kept
+            if (one.era, one.number) < (self._cursor.era, self._cursor.next_number)
         ]
 
 

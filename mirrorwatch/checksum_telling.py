@@ -32,6 +32,7 @@ _SHOWN = 300
 _CUTS = (
     ("expected", 100),
     ("not_read_again", 100),
+    ("unsettled", 100),
     ("left_out", 100),
     ("findings", 1000),
     ("counts", 0),

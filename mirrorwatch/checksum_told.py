@@ -22,7 +22,7 @@ MOST_BYTES = 16 * 2**20
 """Of a document as JSON, as it is told."""
 
 MOST_PROBLEMS = 50
-RUN_ID = r"[A-Za-z0-9._-]{1,64}"
+RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 _SHOWN = 60
 _CAUSES = frozenset(cause.value for cause in Cause)
@@ -138,7 +138,9 @@ def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
     blocks_count, blocks = (0, ()) if counts_only else top["not_read_again"].some(MOST_FINDINGS)
     partitions_count, partitions = (0, ()) if counts_only else top["partitions"].some(MOST_PARTITIONS)
     return ToldRun(
-        run=top["run"].matching(RUN_ID, "letters, digits, '.', '_' and '-', at most 64"),
+        run=top["run"].matching(
+            RUN_ID, "letters, digits, '.', '_' and '-', at most 64, a letter or digit first"
+        ),
         flow=top["flow"].text(300),
         plan=top["plan"].text(64),
         begun_at=begun_at,

@@ -121,7 +121,9 @@ class _Desk:
     async def show_page(self, request: web.Request) -> web.Response:
         async with self._turn:  # the page of a large run takes a second, and nobody needs two at once
             document = await self._document(request)
-            text = await asyncio.to_thread(self._render, document)
+            # As one of a row of runs: what is not known of it, a key `runs` too, is left alone.
+            alone = {"status": document.get("status"), "runs": [document]}
+            text = await asyncio.to_thread(self._render, alone)
         policy = {"Content-Security-Policy": _policy(text), "Cache-Control": "no-store"}
         response = web.Response(
             text=text,

@@ -228,3 +228,57 @@ async def test_what_no_run_tells_is_refused_with_a_sentence(book, changed, sente
         await book.take(document() | changed, now_ms=BEGUN_MS)
     assert str(refused.value) == sentence
     assert await book.runs("A->B", limit=9) == []
+
+
+async def test_a_finished_run_is_untold_until_it_is_told(book):
+    run = await begun(book, process=an_ended_process())
+    assert await book.untold("A->B") == []  # it is not finished
+    await finished(book, run)
+    (found,) = await book.untold("A->B")
+    assert (found.run, found.document) == (run, document(run))
+    assert await book.untold("B->A") == []
+    await book.tell([run])
+    assert await book.untold("A->B") == []
+    assert [one.run for one in await book.runs("A->B", limit=9)] == [run]
+
+
+async def test_what_a_running_process_has_to_tell_is_its_own_and_of_one_elsewhere_it_is_told_twice(book):
+    here = await begun(book, process=this_process().text())
+    await finished(book, here)
+    assert await book.untold("A->B") == []
+    there = await begun(book, process=ELSEWHERE)
+    await finished(book, there)
+    assert [one.run for one in await book.untold("A->B")] == [there]
+
+
+async def test_untold_are_neither_counts_nor_runs_of_others_nor_what_is_forgotten(book):
+    counting = await book.begin(
+        "A->B", plan="", who="w", now_ms=BEGUN_MS, counts_only=True, process=ELSEWHERE
+    )
+    await finished(book, counting, counts_only=True)
+    await book.take(document("told"), now_ms=BEGUN_MS + 60_000)
+    assert await book.untold("A->B") == []
+    old = await begun(book)
+    await finished(book, old)
+    assert [one.run for one in await book.untold("A->B")] == [old]
+    await book.forget(1 << 60)
+    assert await book.untold("A->B") == []
+
+
+async def test_the_oldest_untold_come_first_and_no_more_than_are_told_at_once(book, monkeypatch):
+    monkeypatch.setattr("checksum.book.MOST_UNTOLD", 2)
+    runs = []
+    for _ in range(3):
+        runs.append(await begun(book))
+        await finished(book, runs[-1], ended_at=f"2026-09-21T15:00:0{len(runs)}.000Z")
+    assert [one.run for one in await book.untold("A->B")] == runs[:2]
+
+
+async def test_runs_of_one_kind_are_not_crowded_out_by_the_other(book):
+    await book.take(document("whole"), now_ms=1 << 50)
+    for number in range(5):
+        counted = document(f"count{number}", counts_only=True, ended_at="2026-09-22T15:00:00.000Z")
+        await book.take(counted, now_ms=1 << 50)
+    assert [one.run for one in await book.runs("A->B", limit=1, counts_only=False)] == ["whole"]
+    assert len(await book.runs("A->B", limit=9, counts_only=True)) == 5
+    assert len(await book.runs("A->B", limit=9)) == 6

@@ -53,3 +53,16 @@ def test_what_is_no_document_is_told(content, monkeypatch):
     monkeypatch.setattr(book_documents, "MOST_BYTES", 5000)
     with pytest.raises(MalformedError, match="The document of a checksum run in the store"):
         unpacked(content)
+
+
+@pytest.mark.parametrize("nest", [lambda inside: [inside], lambda inside: {"a": inside}])
+def test_one_that_is_nested_deeper_than_it_could_be_read_again_is_refused(nest):
+    inside = 1
+    for _ in range(book_documents.MOST_DEPTH - 1):
+        inside = nest(inside)
+    assert unpacked(packed({"x": inside})) == {"x": inside}
+    for _ in range(5000):
+        inside = nest(inside)
+        if _ in (0, 900, 4999):
+            with pytest.raises(MalformedError, match="nested more than 100 deep"):
+                packed({"x": inside})

@@ -63,3 +63,9 @@ def test_a_full_section():
 def test_refusals(text, sentence):
     (found,) = told(f"checksum: {{{text}}}")
     assert sentence in found
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\x1b[2J", "\u202e"])
+def test_a_header_s_name_that_no_plan_could_hold_is_refused(name):
+    with pytest.raises(ValueError, match="holds a character that cannot be printed"):
+        ChecksumConfig(exclude_headers=["fine", name])

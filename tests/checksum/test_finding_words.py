@@ -15,18 +15,21 @@ AT = "2026-09-21T14:13:20.123Z"
 ONE, SOME = OffsetRange(7, 8), OffsetRange(7, 10)
 
 
+LACKING = "is not among the copies that were compared on B"
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ({"verdict": "lost", "source": ONE}, f"the record at offset 7 on A, of {AT}, is not on B"),
+        ({"verdict": "lost", "source": ONE}, f"the record at offset 7 on A, of {AT}, {LACKING}"),
         (
             {"verdict": "lost", "source": SOME},
-            f"the record at one of the offsets 7 to 9 on A, of {AT}, is not on B",
+            f"the record at one of the offsets 7 to 9 on A, of {AT}, {LACKING}",
         ),
-        ({"verdict": "lost", "source": ONE, "timestamp_ms": None}, "the record at offset 7 on A is not on B"),
+        ({"verdict": "lost", "source": ONE, "timestamp_ms": None}, f"the record at offset 7 on A {LACKING}"),
         (
             {"verdict": "lost", "source": SOME, "records": 3},
-            f"each of 3 equal records at one of the offsets 7 to 9 on A, of {AT}, is not on B",
+            f"each of 3 equal records at one of the offsets 7 to 9 on A, of {AT}, {LACKING}",
         ),
         (
             {"verdict": "altered", "source": ONE, "target": ONE, "what": ("key", "value")},

@@ -150,6 +150,19 @@ def test_a_topic_that_is_made_anew_meanwhile_is_planned_at_another_time(side, na
         clusters.plan()
 
 
+def test_a_head_from_before_a_mirror_that_began_with_what_was_new_is_left_out():
+    mirrored = Mirrored()
+    mirrored.write(100)
+    mirrored.position = 100
+    mirrored.write(50)
+    mirrored.copy()
+    mirrored.flush()
+    plan = Clusters({("t", 0): mirrored}, offset_reset="latest").plan()
+    (held,) = plan.topics[0].partitions
+    assert (held.source, held.target) == (OffsetRange(100, 150), OffsetRange(0, 50))
+    assert [one.records for one in plan.left_out] == [100]
+
+
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_a_topic_that_either_side_compacts_is_compacted(side):
     clusters = Clusters({("orders", 0): healthy()})

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checksum.findings import Finding, Proof, RecordVerdict
-from checksum.joining import across, after_reading
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checksum.findings import Finding, Proof, ReadAgain, RecordVerdict
+from checksum.joining import Known, across, after_reading
 from checksum.naming import to_pinpoint
 from checksum.plan_shape import OffsetRange
 from tests.checksum.auditing import audited
+from tests.checksum.pretend_logs import Partition, plan_of
 from tests.checksum.test_naming import content, partition
 
 V = RecordVerdict
@@ -118,3 +122,59 @@ def test_a_block_that_reads_clean_takes_back_what_the_digests_told_of_it():
     assert len(audit.known.findings) == 1
     known = after_reading(audit.known, to_pinpoint(audit.cells), [], audit.plan, audit.source)
     assert known.findings == ()
+
+
+offsets = st.tuples(st.integers(0, 30), st.integers(0, 9)).map(lambda one: OffsetRange(one[0], sum(one)))
+places = st.tuples(st.sampled_from(["t", "u"]), st.integers(0, 1))
+
+
+@given(
+    st.lists(st.tuples(places, st.sampled_from([V.LOST, V.DUPLICATED]), offsets), max_size=12),
+    st.lists(st.tuples(places, offsets, offsets, st.booleans()), max_size=8),
+)
+def test_reading_takes_back_what_meets_a_block_of_its_partition(findings, blocks):
+    plan = plan_of({topic: [Partition(source_until=40, target_until=40)] * 2 for topic in ("t", "u")})
+    told = [
+        replace(lost(number, where=place), verdict=verdict, **_sides(verdict, held))
+        for number, (place, verdict, held) in enumerate(findings)
+    ]
+    asked = [ReadAgain(*place, source, target, "why") for place, source, target, _ in blocks]
+    read = [block for block, (*_, is_read) in zip(asked, blocks, strict=True) if is_read]
+    known = after_reading(Known(tuple(told), tuple(asked)), read, [], plan, {})
+    assert set(known.findings) == {one for one in told if not any(_stands_in(one, block) for block in read)}
+    assert list(known.read_again) == [block for block in asked if block not in read]
+
+
+def _sides(verdict, held):
+    return {"source": held, "target": None} if verdict is V.LOST else {"source": None, "target": held}
+
+
+def _stands_in(one, block):
+    sides = ((one.source, block.source), (one.target, block.target))
+    return (one.topic, one.partition) == (block.topic, block.partition) and any(
+        here is not None and here.first < there.until and there.first < here.until for here, there in sides
+    )
+
+
+def test_many_findings_and_blocks_are_not_compared_each_with_each():
+    class Counting(int):
+        compared = 0
+
+        def __lt__(self, other):
+            Counting.compared += 1
+            return int(self) < int(other)
+
+        def __gt__(self, other):
+            Counting.compared += 1
+            return int(self) > int(other)
+
+    count = 500
+    plan = plan_of({"t": [Partition(source_until=10**6, target_until=10**6)]})
+    held = [OffsetRange(Counting(10 * at), Counting(10 * at + 5)) for at in range(count)]
+    told = [replace(lost(at, where=("t", 0)), source=held[at]) for at in range(count)]
+    behind = [OffsetRange(Counting(one.first + 10**5), Counting(one.until + 10**5)) for one in held]
+    known = after_reading(
+        Known(tuple(told)), [ReadAgain("t", 0, one, one, "why") for one in behind], [], plan, {}
+    )
+    assert len(known.findings) == count
+    assert Counting.compared < 100 * count

@@ -23,7 +23,7 @@ def log(text):
 
 def told(source, target, *, timestamps=True):
     sides = (read(log(text), OffsetRange(0, 99), timestamps=timestamps) for text in (source, target))
-    found = latest_differences("t", 0, *sides, timestamps=timestamps)
+    found = [one.finding for one in latest_differences("t", 0, *sides, timestamps=timestamps)]
     return [
         (str(one.verdict), one.source and one.source.first, one.target and one.target.first) for one in found
     ]

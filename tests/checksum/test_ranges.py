@@ -379,20 +379,6 @@ def test_a_mirror_that_went_back_behind_the_end_takes_no_beginning_away():
     assert plan.source == OffsetRange(22, 50)
 
 
-def test_a_compacted_topic_is_compared_whole():
-    mirrored = healthy()
-    mirrored.expire(source=10, target=20)
-    plan, left, _ = mirrored.plan(compacted=True)
-    assert (plan.source, plan.target) == (OffsetRange(10, 250), OffsetRange(20, 250))
-    assert (plan.runs, plan.segments, left) == ((), (), ())
-    assert mirrored.plan(compacted=True, verified=verified(plan, mirrored))[:2] == (None, ())
-    mirrored.write(5)
-    mirrored.copy()
-    mirrored.flush()
-    again, _, _ = mirrored.plan(compacted=True, verified=verified(plan, mirrored))
-    assert again.source == OffsetRange(10, 255)
-
-
 def test_anchors_take_the_place_of_times_where_the_target_stamps():
     mirrored = healthy(350)
     for log in (mirrored.target,):

@@ -112,6 +112,14 @@ def test_a_first_run_sees_no_difference_that_is_none(story, lag_max, ids):
     check(mirrored, plan, left, mirrored.source.start)
 
 
+@given(STORIES, st.sampled_from([3, 100]))
+@settings(max_examples=200, deadline=None)
+def test_nor_does_that_of_a_compacted_topic_of_which_retention_took_some(story, lag_max):
+    mirrored = play(Mirrored(lag_max=lag_max), story)
+    plan, left, _ = mirrored.plan(compacted=True)
+    check(mirrored, plan, left, mirrored.source.start)
+
+
 @given(STORIES, st.lists(STEPS, max_size=40), st.sampled_from([3, 100]))
 @settings(max_examples=200, deadline=None)
 def test_a_second_run_begins_where_the_first_one_ended(first, second, lag_max):

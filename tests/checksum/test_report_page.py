@@ -136,6 +136,23 @@ def test_a_finding_without_a_bucket_of_its_own_is_drawn_at_its_time():
     assert kinds(found | {"findings": some([misrouted])}) == {("orders", 0): "111", ("orders", 9): "050"}
 
 
+def test_records_that_nobody_could_look_up_are_not_verified():
+    found = document(topics=("orders",), partitions=1, buckets=3)
+    found["counts"]["shown"][1]["target_records"] += 1
+    may_be = "orders [0]: the record at offset 7 on B may be a second copy"
+    copy = finding("orders", 0, 1, verdict="unverifiable", source_offsets=None, sentence=may_be)
+    found["unsettled"] = some([copy, finding("orders", 1, 2, verdict="unverifiable")], count=5)
+    assert kinds(found) == {("orders", 0): "141", ("orders", 1): "004"}
+    said = page(found).text
+    assert "Not verified (5)" in said
+    assert may_be in said
+    assert "3 more records are not in the document" in said
+    # A difference goes before; and a document of an older release has no such list.
+    assert kinds(found | {"findings": some([finding("orders", 0, 1)])})["orders", 0] == "151"
+    del found["unsettled"]
+    assert kinds(found) == {("orders", 0): "151"}
+
+
 def test_where_nobody_tells_the_time_a_whole_partition_is_not_verified():
     found = document(topics=("orders",), partitions=1, buckets=3)
     found["partitions"] = some([part("orders", 0, unverified=[{"offsets": [0, 5], "why": "gone"}])])

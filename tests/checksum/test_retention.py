@@ -75,19 +75,54 @@ def test_what_expired_between_two_reads_is_never_told_as_different(source, targe
 
 
 @pytest.mark.parametrize(
-    ("starts", "first_read", "unverified"),
+    ("begins", "held", "unverified"),
     [
-        ({}, {}, []),  # nothing was taken: a log of markers only has no record either
-        ({("t", 0): LogStarts(0, 500)}, {}, []),
-        ({("t", 0): LogStarts(60, 560)}, {}, [(0, 60)]),  # both sides went before either was read
-        ({("t", 0): LogStarts(60, 560)}, {("t", 0): 0}, []),  # read, and taken then
-        ({("t", 0): LogStarts(40, 540)}, {("t", 0): 40}, [(0, 40)]),
-        ({("t", 0): LogStarts(900, 1400)}, {}, [(0, 60)]),
+        (0, [], []),  # nothing was taken: a log of markers only has no record either
+        (60, [], [(0, 60)]),  # both sides went before either was read
+        (900, [], [(0, 60)]),
+        (60, range(60), []),  # read, and taken then
+        (40, range(40, 60), [(0, 40)]),
+        (40, range(20, 60), [(0, 20)]),
+        (60, [*range(20), *range(40, 60)], [(20, 40)]),  # one slice, and none of the next
+        (40, [*range(20), *range(40, 60)], [(20, 40)]),
+        (20, [*range(20), *range(40, 60)], []),  # the gap is behind: the log has it still
+        (30, [*range(20), *range(40, 60)], [(20, 30)]),
+        (60, [*range(20), 25, *range(40, 60)], [(20, 40)]),  # a gap of its own, or several slices: not known
     ],
 )
-def test_what_was_taken_before_it_was_read_is_unverified_though_nothing_differs(
-    starts, first_read, unverified
+def test_what_may_have_been_taken_before_it_was_read_is_unverified_though_nothing_differs(
+    begins, held, unverified
 ):
-    plan = audited({"t": [partition()]}, bucket_ms=1, cells=1).plan
-    gone = never_read(plan, starts, first_read)
+    whole = partition()
+    plan = audited({"t": [whole]}, bucket_ms=1, cells=1).plan
+    read = Partition([whole.source[at] for at in held], [whole.target[at] for at in held], whole.anchors)
+    audit = audited({"t": [read]}, plan=plan)
+    assert audit.known.findings == audit.known.read_again == ()
+    gone = never_read(plan, {("t", 0): LogStarts(begins, 500 + begins)}, audit.source.values())
     assert [(one.source.first, one.source.until) for one in gone] == unverified
+
+
+def test_what_may_never_have_been_read_is_told_with_numbers():
+    plan = audited({"t": [partition()]}, bucket_ms=1, cells=1).plan
+    (gone,) = never_read(plan, {("t", 0): LogStarts(30, 500)}, [])
+    assert gone.why == (
+        "retention may have taken them before they were read: the log on A begins at 30 now, the one on B at"
+        " 500, and the digest of A holds 0 records of 60 offsets"
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.sampled_from([1, 7, 1000]), st.sampled_from([1, 16]))
+def test_no_offset_that_a_digest_passed_over_counts_as_read(data, bucket_ms, cells):
+    # After each slice retention takes what it likes; the next one begins where the log does by then.
+    whole, begins, held = partition(), 0, []
+    for first in range(0, 60, 12):
+        held += range(max(first, begins), first + 12)
+        begins = data.draw(st.integers(begins, 60))
+    plan = audited({"t": [whole]}, cells=cells, bucket_ms=bucket_ms).plan
+    read = Partition([whole.source[at] for at in held], [whole.target[at] for at in held], whole.anchors)
+    audit = audited({"t": [read]}, cells=cells, bucket_ms=bucket_ms, plan=plan)
+    gone = never_read(plan, {("t", 0): LogStarts(begins, 500 + begins)}, audit.source.values())
+    told_of = {at for one in gone for at in range(one.source.first, one.source.until)}
+    assert set(range(60)) - set(held) <= told_of
+    assert all(at < begins for at in told_of)

@@ -12,7 +12,9 @@ from checksum.comparison import compared
 from checksum.findings import Proof, ReadAgain, RecordVerdict
 from checksum.plan_shape import OffsetRange
 from checksum.record_hash import Content
+from checksum.retention import Unverified
 from checksum.second_look import PAUSE_S, Readers, log_starts, looked_twice
+from checksum.verdicts import INCOMPLETE, result
 from fleet.errors import MalformedError
 from tests.checksum.pretend_clusters import PretendReader
 from tests.checksum.pretend_logs import Held, Partition, digest, plan_of
@@ -173,6 +175,58 @@ def test_what_retention_takes_between_the_looks_is_unverified(side):
     assert known.findings == ()
     assert [(one.topic, one.partition, one.source.first) for one in unverified] == [("t", 0, 0)]
     assert unverified[0].source.until >= 53
+
+
+def digested(logs, offsets):
+    """Return what two digests tell that hold these offsets and no others."""
+    held = [Logs._held(logs.source)[at] for at in offsets]
+    topics = {"t": [Partition(held, held)]}
+    return compared(logs.plan, *(digest(topics, logs.plan, side).values() for side in Side))
+
+
+def test_what_is_taken_once_both_digests_are_made_was_read():
+    # Offset 5 holds no record. Retention comes after the first question where the logs begin.
+    logs = Logs()
+    comparison = digested(logs, [at for at in range(100) if at != 5])
+    source, target = logs.readers
+    asked = source.starts
+
+    def starts(places):
+        found = asked(places)
+        logs.source.start = logs.target.start = 60
+        return found
+
+    source.starts = starts
+    _, unverified = looked_twice(
+        comparison, Readers(source, target, source, source), pause=logs.pauses.append
+    )
+    assert logs.source.start == 60
+    assert unverified == ()
+
+
+def test_what_neither_side_read_as_retention_was_faster_is_no_match():
+    # A slice of 20 was read; then both logs lost all below 60, and the next slices gave what was left.
+    logs = Logs()
+    comparison = digested(logs, [at for at in range(100) if at < 20 or at >= 60])
+    logs.source.start = logs.target.start = 60
+    source, target = logs.readers
+    known, unverified = looked_twice(
+        comparison, Readers(source, target, source, source), pause=logs.pauses.append
+    )
+    told = result(logs.plan, comparison.cells, known, exactly_once=False, unverified=unverified)
+    (gone,) = unverified
+    assert gone.source.first <= 20
+    assert gone.source.until == 60
+    assert told.coverage <= 0.6
+    assert told.status == INCOMPLETE
+
+
+def test_what_was_taken_before_and_after_the_digests_is_told_as_one():
+    first, later = (
+        Unverified("t", 0, OffsetRange(*offsets), why) for offsets, why in (((0, 20), "a"), ((15, 40), "b"))
+    )
+    assert second_look._widest([first, later]) == (Unverified("t", 0, OffsetRange(0, 40), "b"),)
+    assert second_look._widest([later, first]) == (Unverified("t", 0, OffsetRange(0, 40), "b"),)
 
 
 def test_log_starts_are_those_of_both_sides_by_the_source_s_name():

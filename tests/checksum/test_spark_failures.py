@@ -224,3 +224,10 @@ def test_java_s_own_words_are_found_behind_what_python_says_of_it():
     )
     assert java_cause("x\nCaused by: one\n\tat y\nCaused by: two\n\t... 1 more") == "two"
     assert java_cause("\tat x\n\t... 1 more") == "it gave no reason"
+
+
+def test_more_or_less_memory_is_given_by_the_option_that_there_is():
+    said = "java.lang.OutOfMemoryError: Java heap space"
+    assert "give it more (--driver-memory;" in str(reading_failure(said, cluster="A", doing="reading"))
+    said = "os::commit_memory failed; error='Cannot allocate memory'"
+    assert "give it less (--driver-memory)" in str(launch_failure(said, java="java", packages=None))

@@ -19,11 +19,12 @@ def test_the_line_can_be_typed_as_it_is():
         python="/opt/my python",
         script="/opt/x/submitted.py",
         master="local[*]",
+        driver_memory="2g",
         packages=CONNECTOR,
     )
     assert "\n" not in line
     assert shlex.split(line) == [
-        "spark-submit", "--master", "local[*]", "--driver-memory", "1g", "--packages", CONNECTOR,
+        "spark-submit", "--master", "local[*]", "--driver-memory", "2g", "--packages", CONNECTOR,
         "--conf", "spark.pyspark.driver.python=/opt/my python",
         "/opt/x/submitted.py", "checksum", "run", "my mirror.yaml", "--topic=a b;'c", "--all",
     ]  # fmt: skip

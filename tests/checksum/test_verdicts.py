@@ -6,14 +6,23 @@ from dataclasses import replace
 
 import pytest
 
+from checksum import look_ups
 from checksum.causes import cause_of
-from checksum.findings import Finding, Held, Proof, RecordVerdict
+from checksum.cell_rows import Side
+from checksum.comparison import compared
+from checksum.findings import Finding, Proof, RecordVerdict
+from checksum.findings import Held as Answer
 from checksum.joining import Known, answered, settled
 from checksum.plan_shape import LeftOut, OffsetRange
+from checksum.record_hash import Content
 from checksum.retention import Unverified
+from checksum.second_look import Readers, looked_twice
 from checksum.verdicts import FINDING, FINE, INCOMPLETE, confirmed, counts, result
 from fleet.vocabulary import Cause
 from tests.checksum.auditing import audited
+from tests.checksum.pretend_clusters import PretendReader
+from tests.checksum.pretend_logs import Held, Partition, digest, plan_of
+from tests.checksum.pretend_mirror import Log, Record
 from tests.checksum.test_naming import content, partition
 
 V = RecordVerdict
@@ -42,7 +51,7 @@ def test_each_record_of_the_source_is_in_one_verdict():
     broken = partition(without=[5, 30], after={40: [content(40), content(900)]}, instead={9: changed})
     audit = audited({"t": [broken]}, cells=1, bucket_ms=1000)
     known = audit.read(pinpoint=True)
-    found = concluded(audit, answered(known, [(look_up, Held.NO) for look_up in known.look_ups]))
+    found = concluded(audit, answered(known, [(look_up, Answer.NO) for look_up in known.look_ups]))
     (one,) = found.partitions
     assert one.records == {
         V.LOST: 2,
@@ -128,7 +137,7 @@ def test_an_extra_record_that_nobody_looked_up_may_be_a_second_copy(exactly_once
 
 @pytest.mark.parametrize(
     ("held", "status"),
-    [(Held.COMMITTED, FINE), (Held.ABORTED, FINE), (Held.NO, FINDING), (Held.NOT_KNOWN, INCOMPLETE)],
+    [(Answer.COMMITTED, FINE), (Answer.ABORTED, FINE), (Answer.NO, FINDING), (Answer.NOT_KNOWN, INCOMPLETE)],
 )
 def test_what_the_source_tells_of_an_extra_record_decides(held, status):
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
@@ -174,13 +183,66 @@ def test_only_what_two_looks_saw_is_confirmed():
     assert confirmed([finding()], [finding(), finding()]) == [finding()]
 
 
+DUPLICATED, UNKNOWN, EXTRA = (
+    finding(one, source=None, target=OffsetRange(7, 8)) for one in (V.DUPLICATED, V.UNVERIFIABLE, V.EXTRA)
+)
+ABORTED = replace(EXTRA, aborted=True)
+FROM_SEEN_TO_NOT_THERE = [DUPLICATED, ABORTED, UNKNOWN, EXTRA]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kept"),
+    [
+        (one, other, FROM_SEEN_TO_NOT_THERE[min(at, beside)])
+        for at, one in enumerate(FROM_SEEN_TO_NOT_THERE)
+        for beside, other in enumerate(FROM_SEEN_TO_NOT_THERE)
+    ],
+)
+def test_a_record_that_is_there_too_often_stays_with_the_look_that_claims_less(one, other, kept):
+    assert confirmed([one], [other]) == [kept]
+
+
+def test_of_equal_records_each_has_its_own_other_look():
+    first = [EXTRA, UNKNOWN, replace(DUPLICATED, records=2)]
+    assert confirmed(first, [UNKNOWN, EXTRA]) == [UNKNOWN, EXTRA]
+    assert confirmed(first, [EXTRA, EXTRA]) == [EXTRA, DUPLICATED]
+    assert confirmed(first, [replace(UNKNOWN, records=4)]) == [replace(DUPLICATED, records=4)]
+    assert confirmed(first, [replace(UNKNOWN, records=5)]) == []
+    assert confirmed([EXTRA, finding()], [finding()]) == [finding()]
+    assert confirmed([finding()], [EXTRA]) == []
+
+
+def test_an_extra_record_stays_where_the_other_look_had_too_much_to_read(monkeypatch):
+    monkeypatch.setattr(look_ups, "MOST_RECORDS", 45)
+    monkeypatch.setattr("checksum.stretches.CHUNK_RECORDS", 10)
+    written = [Record(at, b"k", b"v%d" % at, 10 * at) for at in range(100)]
+    by_hand = Record(999, b"k", b"by hand", 500)
+    source, target = Log(list(written)), Log([*written[:50], by_hand, *written[50:]])
+    logs = {
+        side: [Held(at, Content(one.key, one.value, one.at_ms, None)) for at, one in enumerate(log.records)]
+        for side, log in (("source", source), ("target", target))
+    }
+    topics = {"t": [Partition(logs["source"], logs["target"], [(0, 0)])]}
+    plan = plan_of(topics, cells=2, bucket_ms=1000)
+    comparison = compared(plan, *(digest(topics, plan, side).values() for side in Side))
+    reader, there = PretendReader({("t", 0): source}), PretendReader({("A.t", 0): target})
+
+    def written_meanwhile(_):
+        source.records += [Record(100 + at, b"k", b"w%d" % at, 1000 + 10 * at) for at in range(60)]
+
+    known, _ = looked_twice(comparison, Readers(reader, there, reader, reader), pause=written_meanwhile)
+    found = result(plan, comparison.cells, known, exactly_once=False)
+    assert [(one.verdict, one.target) for one in found.unsettled] == [(V.UNVERIFIABLE, OffsetRange(50, 51))]
+    assert found.status == INCOMPLETE
+
+
 @pytest.mark.parametrize(
     ("held", "verdict", "aborted"),
     [
-        (Held.COMMITTED, V.DUPLICATED, False),
-        (Held.ABORTED, V.EXTRA, True),
-        (Held.NO, V.EXTRA, False),
-        (Held.NOT_KNOWN, V.UNVERIFIABLE, False),
+        (Answer.COMMITTED, V.DUPLICATED, False),
+        (Answer.ABORTED, V.EXTRA, True),
+        (Answer.NO, V.EXTRA, False),
+        (Answer.NOT_KNOWN, V.UNVERIFIABLE, False),
     ],
 )
 def test_an_extra_record_is_what_the_source_tells_of_it(held, verdict, aborted):

@@ -144,7 +144,7 @@ class Outcome:
 
     def of(self, topic: str) -> dict:
         """Return what it told of a topic, by the parts of the document."""
-        parts = ("findings", "expected", "not_read_again", "partitions", "left_out")
+        parts = ("findings", "expected", "not_read_again", "unsettled", "partitions", "left_out")
         return {part: [one for one in self.run[part]["shown"] if one["topic"] == topic] for part in parts}
 
 

@@ -172,6 +172,22 @@ def test_a_good_file_gives_no_warning(name):
     assert found == []
 
 
+@pytest.mark.parametrize(
+    ("line", "begins"),
+    [
+        ("", "earliest"),
+        ("A.consumer.auto.offset.reset = latest", "latest"),
+        ("A->B.consumer.auto.offset.reset = latest", "latest"),
+        ("A->B.source.consumer.auto.offset.reset = LATEST", "latest"),
+        ("B.consumer.auto.offset.reset = latest", "earliest"),  # the target's
+        ("A.auto.offset.reset = latest", "earliest"),  # only what every client has reaches it from there
+    ],
+)
+def test_a_flow_begins_where_its_consumer_is_told_to(line, begins):
+    (flow,) = read(f"{PLAIN}{line}\n").topology.flows
+    assert flow.offset_reset == begins
+
+
 WARNED = [
     ("offset.flush.interval.ms = 1000", "offset.flush.interval.ms", "as B.offset.flush.interval.ms."),
     ("exactly.once.source.support = enabled", "exactly.once.source.support", "as B.exactly.once.source.support."),

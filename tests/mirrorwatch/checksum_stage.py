@@ -124,6 +124,7 @@ class Stage:
         self.connects = PretendConnects(self.clusters)
         self.digests_made = PretendDigests(self)
         self.started = 0
+        self.logs_kept = 0
         self.desk = Desk(
             self.config,
             ChecksumConfig(**{"cells": 4, **settings}),
@@ -151,6 +152,9 @@ class Stage:
 
     def stages(self):
         return []
+
+    def keep_log(self):
+        self.logs_kept += 1
 
     @property
     def said(self):

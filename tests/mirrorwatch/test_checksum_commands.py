@@ -154,9 +154,13 @@ def test_what_a_run_is_asked_for_is_passed_on(typed, config, monkeypatch, instal
         return 1
 
     monkeypatch.setattr("mirrorwatch.checksum_run.run_all", run)
-    status, _ = typed("run", config, "--all", "--master", "spark://far:7077", "--folder", "hdfs:/x/")
+    status, _ = typed(
+        "run", config, "--all", "--master", "spark://far:7077", "--folder", "hdfs:/x/",
+        "--driver-memory", "3g",
+    )  # fmt: skip
     assert status == 1
     ((patterns, spark, json_file),) = asked
+    assert spark._settings.driver_memory == "3g"
     assert (patterns, json_file, spark._settings.master) == (None, None, "spark://far:7077")
 
 
@@ -211,17 +215,18 @@ def test_an_outlet_that_can_never_be_used_is_status_2(typed, config, installed, 
     assert (status, arguments[0] in said) == (2, True), said
 
 
-def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch):
+@pytest.mark.parametrize("memory", [None, "3g"])
+def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, memory):
     monkeypatch.delenv("SPARK_HOME", raising=False)
     monkeypatch.setattr("checksum.submit_line.find_spec", lambda _name: None)
     status, said = typed(
         "run", "my mirror.yaml", "--print-submit", "--topic", "-a b", "--topic", "c", "--counts-only",
-        "--master", "spark://m:7077", "--page", "p.html",
+        "--master", "spark://m:7077", "--page", "p.html", *(["--driver-memory", memory] if memory else []),
     )  # fmt: skip
     assert (status, said.count("\n")) == (0, 1)
     words = shlex.split(said)
     assert words[:7] == [
-        "spark-submit", "--master", "spark://m:7077", "--driver-memory", "1g",
+        "spark-submit", "--master", "spark://m:7077", "--driver-memory", memory or "1g",
         "--packages", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     ]  # fmt: skip
     script = words.index("checksum") - 1
@@ -232,7 +237,7 @@ def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch):
     ]  # fmt: skip
     assert sorted(words[script + 1 :]) == sorted(expected)
     # The words mean the same when they are typed again.
-    again = [*words[script + 2 :], "--print-submit"]
+    again = [*words[script + 2 :], "--print-submit", *(["--driver-memory", memory] if memory else [])]
     assert shlex.split(typed(*again)[1]) == words
 
 

@@ -105,3 +105,21 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
         UnavailableError, match=r"cannot be written: not a directory\. Digests are kept there: make room"
     ):
         PlanFolder(tmp_path / "checksum").keep(PLAN, ASKED, basis="b")
+
+
+def test_what_cannot_be_taken_away_is_told_once_and_does_no_harm(tmp_path, monkeypatch):
+    told = []
+    plans = PlanFolder(tmp_path / "checksum", warn=told.append)
+    later = replace(PLAN, made_at_ms=PLAN.made_at_ms + 1)
+    for plan in (PLAN, later):
+        os.utime(plans.keep(plan, ASKED, basis="b") / "asked.json", (1, 1))
+
+    def refuse(*_given, **_named):
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("unlink", "rmdir"):
+        monkeypatch.setattr(checksum_folder.Path, name, refuse)
+    monkeypatch.setattr(checksum_folder.shutil, "rmtree", lambda *_given, **_named: None)
+    plans.forget(PLAN)
+    plans.forget_older("A->B", 1 << 60)
+    assert told == [f"{plans.of(PLAN)} cannot be taken away: permission denied. Nothing needs it: delete it."]

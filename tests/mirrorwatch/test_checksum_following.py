@@ -231,3 +231,13 @@ async def test_too_many_topics_for_metrics_are_told(scene, monkeypatch):
     )
     await scene.tell(run("r1", partitions=[partition("a"), partition("b"), partition("c")]))
     assert scene.said[WHERE_SERIES].startswith("/metrics leaves out the checksums of 2 topics")
+
+
+async def test_a_run_is_known_however_many_counts_came_since(scene):
+    await scene.keep(run("night", findings=[finding()]))
+    scene.clock.began_wall_s += 1000
+    await scene.keep(
+        *(run(f"c{n}", ended_at=ENDED_AT + 1 + n, counts_only=True) for n in range(KEPT_RUNS * 10))
+    )
+    await scene.following.look()
+    assert scene.runs() == ["night"]

@@ -53,7 +53,7 @@ def test_the_page_shows_what_was_found(stage, tmp_path):
     assert run(found) == 1
     page = Markup(path.read_text())
     assert "Not fine: A → B, 1 lost in 200 records" in page.text
-    assert "is not on B" in page.text
+    assert "is not among the copies that were compared on B" in page.text
 
 
 @pytest.mark.parametrize(("drop_at", "status"), [(None, 4), (10, 1)])
@@ -103,3 +103,33 @@ def test_a_flow_that_was_not_compared_is_none_to_tell_of(stage, told):
 def test_what_could_never_be_used_is_refused_before_any_work(tmp_path, page, url, environ, sentence):
     with pytest.raises(ConfigurationError, match=sentence):
         outlets(Path(page) if page else None, url, environ)
+
+
+def test_a_run_that_cannot_be_told_leaves_the_others(stage, told, monkeypatch):
+    found, heard = stage(url=URL), []
+
+    async def tell(_url, document, _environ):
+        heard.append(document["flow"])
+        if document["flow"] != "A->C":
+            raise UnavailableError(f"no flow {document['flow']} there")
+
+    monkeypatch.setattr(checksum_outlets, "tell", tell)
+    runs = [{"flow": flow, "run": flow, "status": 0} for flow in ("A->B", "A->C", "B->A")]
+    assert write_json(found.desk, None, {"version": 1, "status": 0, "runs": runs}, 0) == 4
+    assert heard == ["A->B", "A->C", "B->A"]
+    assert "A->B: no flow A->B there. What was found stands above." in found.said
+    assert "B->A: no flow B->A there. What was found stands above." in found.said
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, 4), (1, 1), (2, 2), (3, 4), (4, 4)])
+@pytest.mark.parametrize("lacking", ["json", "outlet"])
+def test_what_is_lacking_somewhere_is_4_but_for_a_finding_and_a_mistake(
+    stage, tmp_path, lacking, status, expected
+):
+    found, path = stage(), None
+    if lacking == "json":
+        path = tmp_path / "there"
+        path.mkdir()
+    else:
+        object.__setattr__(found.desk, "outlets", (lambda *_told: 4, lambda *_told: 0))
+    assert write_json(found.desk, path, {"runs": []}, status) == expected

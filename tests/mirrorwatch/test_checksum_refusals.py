@@ -86,7 +86,7 @@ def test_a_configuration_that_cannot_be_used_is_blamed(typed, tmp_path):
 
 
 def test_a_folder_that_takes_no_files_is_told_before_hours_of_work(typed, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)  # root may write everywhere
+    monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.W_OK)  # root may write everywhere
     status, output = typed("plan", "--all", "--out", "x.json")
     assert status == 2
     assert output.startswith("the command line: --out: nothing can be written to the folder ")
@@ -108,3 +108,81 @@ def test_a_signal_ends_a_plan_with_130_and_without_a_word(tmp_path, number):
             process.send_signal(number)
             said = process.communicate(timeout=60)[0]
         assert (process.returncode, said.strip()) == (130, "")
+
+
+@pytest.mark.parametrize("option", ["--json", "--out"])
+def test_a_name_that_no_file_can_have_is_told(typed, option):
+    status, output = typed("plan", "--all", option, "x" * 300)
+    assert status == 2
+    assert output.startswith(f"the command line: {option}: {'x' * 100}… cannot be used: file name too long")
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("", "is empty: name the folder of the digest"),
+        (" ", "is empty"),
+        ("/", "is the root of the file system"),
+        ("file:///", "is the root of the file system"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--print-submit",), ("--master", "local[2]")])
+def test_a_folder_that_would_be_the_root_is_refused(typed, folder, said, more):
+    status, output = typed("run", "--all", "--master", "spark://h:7077", "--folder", folder, *more)
+    assert status == 2
+    assert output.startswith(f"the command line: --folder: {said}")
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("run", "--all", "--folder", "d"), "--folder"),
+        (("run", "--all", "--folder", "d", "--print-submit"), "--folder"),
+        (("digest", "--plan", "p", "--side", "source", "--out", "./d"), "--out"),
+        (("compare", "--plan", "p", "--source", "d", "--target", "/d"), "--source"),
+        (("compare", "--plan", "p", "--source", "s3a://b/d", "--target", "d"), "--target"),
+    ],
+)
+def test_a_relative_folder_is_refused_where_spark_runs_on_other_machines(typed, words, option):
+    status, output = typed(*words, "--master", "spark://h:7077")
+    assert status == 2
+    assert output.startswith(f"the command line: {option}: '")
+    assert "is relative, and to what is not the same for Spark's machines at spark://h:7077" in output
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_digest_without_a_name_is_refused(typed, side):
+    folders = {"source": "s", "target": "t"} | {side: ""}
+    status, output = typed(
+        "compare", "--plan", "p", "--source", folders["source"], "--target", folders["target"]
+    )
+    assert status == 2
+    assert output.startswith(f"the command line: --{side}: is empty")
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        ("2", "'2' is no size of Java's memory: write it as 512m or 2g"),
+        ("0g", "'0g' is no size"),
+        ("2gb", "'2gb' is no size"),
+        ("-1g", "'-1g' is no size"),
+        ("1t", "'1t' is no size"),
+        ("511m", "has to be 512m at least: with less Spark does not start"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--print-submit",)])
+def test_memory_that_is_none_is_refused(typed, size, said, more):
+    status, output = typed("run", "--all", f"--driver-memory={size}", *more)
+    assert status == 2
+    assert output.startswith(f"the command line: --driver-memory: {said}")
+
+
+def test_without_a_folder_for_scratch_files_the_variable_is_named(typed, monkeypatch):
+    def full(**_named):
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("mirrorwatch.checksum_spark.tempfile.mkdtemp", full)
+    status, output = typed("run", "--all")
+    assert status == 4
+    assert "name another in TMPDIR" in output

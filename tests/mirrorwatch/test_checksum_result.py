@@ -17,6 +17,7 @@ from mirrorwatch.checksum_desk import Desk
 from mirrorwatch.checksum_result import print_result
 from runtime.logs import Redactor
 from tests.checksum.pretend_logs import plan_of
+from tests.mirrorwatch.told_runs import audit, finding
 
 
 def part(topic, number, records=100, *, lost=0, verified=None):
@@ -79,3 +80,24 @@ def test_of_many_topics_those_with_something_to_tell_are_shown(said):
 
 def test_nothing_to_compare_has_no_table(said):
     assert said() == []
+
+
+@pytest.mark.parametrize("unverified", [0, 1])
+def test_records_that_nobody_could_look_up_stand_under_what_is_not_verified(unverified):
+    file = io.StringIO()
+    desk = Desk(None, None, Sheet(Console(file=file, width=300), Redactor()), None, None, None)
+    unsettled = [
+        finding(RecordVerdict.UNVERIFIABLE, source=None, offset=at, number=at) for at in range(FIRST + 3)
+    ]
+    left_out = [LeftOut("gone", None, 50, "B has no such topic")] * unverified
+    print_result(
+        desk,
+        audit([], findings=(), told=(), unsettled=unsettled, blocks=(), left_out=left_out, made_at_ms=0),
+    )
+    said = [line.strip() for line in file.getvalue().splitlines()]
+    begin = said.index("Not verified")
+    listed = [line for line in said[begin + 1 :] if line.startswith("orders [0]: the record at offset ")]
+    assert len(listed) == FIRST
+    assert listed[0].endswith("may be a second copy, or")
+    assert said[said.index(listed[0]) + 1].endswith("or too much of it would have to be")
+    assert "and 3 more; --json FILE has more of them" in said[begin:]

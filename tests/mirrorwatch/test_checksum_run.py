@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checksum.outdated_plan import OutdatedPlanError
-from fleet.errors import ConfigurationError, RefusedError, UnavailableError
+from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from mirrorwatch.checksum_run import run_all
 from runtime.kafka.admin import TopicDescription
 from tests.checksum.pretend_mirror import MARKER, Mirrored
@@ -77,7 +77,8 @@ def test_a_lost_record_is_named_by_offset_and_time(stage):
     found = stage({("orders", 0): mirrored(), ("orders", 1): mirrored(drop_at=123)})
     at = "2026-09-21T14:13:20.868Z"  # 1,790,000,000,000 ms and 124 records at 7 ms
     assert findings(found) == (1, [("lost", "orders", 1, [123, 124], None, at)])
-    assert f"lost: orders [1]: the record at offset 123 on A, of {at}, is not on B" in found.said
+    lacking = f"of {at}, is not among the copies that were compared on B"
+    assert f"lost: orders [1]: the record at offset 123 on A, {lacking}" in found.said
     assert found.pauses == [5.0]
 
 
@@ -329,3 +330,76 @@ def test_a_flow_that_is_none_is_told(stage, name, sentence):
 def test_a_flow_is_written_with_a_colon_or_an_arrow(stage):
     found = stage({("orders", 0): mirrored()}, config=TWO_FLOWS)
     assert [one.name for one in found.chosen(flows=["A:C", "A->B", "A:B"]).flows] == ["A->C", "A->B"]
+
+
+def refusing(stage, at):
+    """Have the digests of one flow be refused as a mistake of the configuration."""
+    digest = stage.digests_made.digest
+
+    def refused(plan, side, folder):
+        if plan.flow == at:
+            raise ConfigurationError([Problem("cluster C", "", "Kafka's Java client refuses it")])
+        return digest(plan, side, folder)
+
+    stage.digests_made.digest = refused
+
+
+@pytest.mark.parametrize("refused", ["A->B", "A->C"])
+def test_a_mistake_in_one_of_two_flows_leaves_the_other_and_is_status_2(stage, refused):
+    found = stage({("orders", 0): mirrored(drop_at=10)}, config=TWO_FLOWS)
+    refusing(found, refused)
+    path, heard = found.folder / "result.json", []
+    object.__setattr__(found.desk, "outlets", (lambda _desk, document: heard.append(document) or 0,))
+    assert run(found, json_file=path) == 2
+    document = found.read_json(path)
+    assert [(one["flow"], one["status"]) for one in document["runs"]] == [
+        (flow, 2 if flow == refused else 1) for flow in ("A->B", "A->C")
+    ]
+    assert heard == [document]
+    assert f"{refused}: nothing was compared cluster C: Kafka's Java client refuses it" in found.said
+    assert found.said.rstrip().endswith("something cannot be used as it is; the reason stands above.")
+    assert found.logs_kept == 0
+
+
+def test_a_mistake_in_the_only_flow_ends_it(stage):
+    found = stage({("orders", 0): mirrored()})
+    refusing(found, "A->B")
+    with pytest.raises(ConfigurationError):
+        run(found)
+
+
+def test_what_java_said_is_kept_where_one_of_two_flows_fails(stage):
+    found = stage({("orders", 0): mirrored()}, config=TWO_FLOWS)
+    found.digests_made.failing = [UnavailableError("Spark lost it")]
+    assert run(found) == 4
+    assert found.logs_kept == 1
+
+
+@pytest.mark.parametrize(("names", "others"), [(["orders"], 1), (["orders", "audit"], 1)])
+def test_named_topics_of_a_flow_are_compared_though_another_one_s_cluster_is_away(stage, names, others):
+    found = stage({("orders", 0): mirrored(drop_at=10), ("audit", 0): mirrored()}, config=TWO_FLOWS)
+    found.connects.away = {"C"}
+    path = found.folder / "result.json"
+    assert run(found, *names, json_file=path) == 1
+    assert [(one["flow"], one["status"]) for one in found.read_json(path)["runs"]] == [
+        ("A->B", others),
+        ("A->C", 4),
+    ]
+    assert "A->C: nothing was compared cluster C: no broker answers" in found.said
+
+
+def test_a_name_is_unknown_only_where_every_flow_could_be_asked(stage):
+    found = stage({("orders", 0): mirrored()}, config=TWO_FLOWS)
+    found.connects.away = {"C"}
+    assert run(found, "nothing") == 4  # it may be a topic of A->C
+    found.connects.away = set()
+    with pytest.raises(ConfigurationError, match="no topic on A matches 'nothing'"):
+        run(found, "nothing")
+
+
+@pytest.mark.parametrize(("pattern", "sentence"), [("(", "a group is not closed"), (" ", "names no topic")])
+def test_a_pattern_that_is_none_is_refused_before_any_cluster_is_asked(stage, pattern, sentence):
+    found = stage({("orders", 0): mirrored()}, config=TWO_FLOWS)
+    found.connects.away = {"A", "B", "C"}
+    with pytest.raises(ConfigurationError, match=f"--topic: .*{sentence}"):
+        found.chosen(pattern)

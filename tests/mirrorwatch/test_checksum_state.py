@@ -207,7 +207,7 @@ def test_a_run_that_is_killed_is_gone_on_with_and_nothing_is_told_twice(stage, t
     assert marks(tmp_path) == ({("orders", 0): (200, 199)} if written else {})
     assert len(folders(tmp_path)) == 1
     again = stage()
-    assert run(again) == (0 if written else 1)
+    assert run(again) == 1  # by whichever of both it is told
     read = {"planned": ["source", "target"], "one side": ["target"]}.get(step, [])
     assert [side for side, _ in again.digests_made.read] == read
     assert ("going on with plan" in again.said) is not written
@@ -348,3 +348,60 @@ def test_counts_of_both_sides_are_kept_by_bucket(stage, tmp_path):
     rows = book_of(tmp_path, ask)
     assert (sum(row.source_records for row in rows), sum(row.target_records for row in rows)) == (300, 299)
     assert [row.bucket_at_ms % 900_000 for row in rows] == [0] * len(rows)
+
+
+def test_an_incomplete_run_that_the_store_does_not_take_is_4_as_one_that_cannot_be_told(
+    stage, tmp_path, monkeypatch
+):
+    one = Mirrored(lag_max=10)
+    grow(one, 200)
+    found = stage({("orders", 0): one, ("new", 0): lossy()})
+    del found.clusters.b.topics["A.new"]
+    monkeypatch.setattr(checksum_state.Run, "finish", lambda *_given: UnavailableError("the store is away"))
+    path = tmp_path / "result.json"
+    assert run(found, json_file=path) == 4
+    assert found.read_json(path)["runs"][0]["not_kept"] == "the store is away"
+
+
+def test_the_last_finding_is_named_however_many_counts_came_since(stage, tmp_path):
+    one = lossy()
+    assert run(stage({("orders", 0): one})) == 1
+
+    async def count(book):
+        for number in range(60):
+            begun = await book.begin("A->B", plan="", who="w", now_ms=number, counts_only=True)
+            document = documents_of_a_count(begun)
+            await book.finish(begun, now_ms=1, status=0, document=document, verified={}, counts=())
+
+    book_of(tmp_path, count)
+    again = stage({("orders", 0): one})
+    assert run(again) == 0
+    assert "found 1 difference: they are not told again" in again.said
+
+
+def documents_of_a_count(run):
+    later = "2100-01-01T00:00:00.000Z"
+    return {
+        "run": run, "flow": "A->B", "plan": "p", "begun_at": later, "ended_at": later, "status": 0,
+        "counts_only": True,
+    }  # fmt: skip
+
+
+def test_a_store_that_cannot_be_looked_at_is_a_mistake_of_the_configuration(stage):
+    config = CONFIG + f"store: {{url: 'sqlite:///{'a' * 300}.db'}}\n"
+    found = stage(config=config)
+    with pytest.raises(ConfigurationError, match=r"store\.url: .* cannot be used: file name too long"):
+        run(found)
+    with pytest.raises(ConfigurationError, match=r"store\.url: "):
+        make_plans(found.desk, found.chosen(), out=None, json_file=None)
+
+
+def test_what_cannot_be_tidied_after_a_finding_is_a_warning(stage, tmp_path, monkeypatch):
+    def refuse(*_given, **_named):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("mirrorwatch.checksum_folder._remove", refuse)
+    found = stage()
+    assert run(found) == 1
+    assert "cannot be taken away: permission denied. Nothing needs it: delete it." in found.said
+    assert "lost: orders [0]" in found.said

@@ -32,14 +32,18 @@ def stored(tmp_path):
     store = Store(f"sqlite:///{tmp_path / 'syncs.db'}", migrations=MIGRATIONS)
     thread.do(store.open())
 
+    def keep(syncs, *, topic_id="X"):
+        details = {"topic_id": topic_id, "next_number": syncs[-1].number + 1, "known": {}}
+        thread.do(store.write(partial(write_syncs, flow=FLOW, syncs=syncs, **details)))
+
     def syncs_of(syncs=(), ids=(), *, topic_id="X"):
         if syncs:
-            details = {"topic_id": topic_id, "next_number": syncs[-1].number + 1, "known": {}}
-            thread.do(store.write(partial(write_syncs, flow=FLOW, syncs=syncs, **details)))
+            keep(syncs, topic_id=topic_id)
             thread.do(store.write(partial(write_ids, flow=FLOW, seen=ids)))
         cursor = thread.do(store.read(partial(cursor_of, flow=FLOW)))
         return StoredSyncs(FLOW, cursor, lambda function: thread.do(store.read(function)))
 
+    syncs_of.keep = keep
     yield syncs_of
     thread.do(store.close())
     thread.end()
@@ -62,6 +66,46 @@ def test_each_pair_has_the_ids_that_were_seen_around_its_time(stored):
         Pair(40, 45, 40, "S2", "T1"),
     ]
     assert (kept.of("t", 1), kept.of("v", 0)) == ([], [])
+
+
+def test_what_the_service_keeps_after_the_cursor_was_read_is_none_of_them(stored):
+    def sync(number):
+        return WaitingSync(number, "t", 0, 10 * number, 10 * number, number)
+
+    first = stored([sync(number) for number in range(5)])
+    # The topic is read from 5 on, before the pairs are; meanwhile the service kept what came.
+    stored.keep([sync(5), sync(6)])
+    stored.keep([sync(0), sync(1)], topic_id="Y")
+    again = stored()
+    assert (first.topic_id, first.next_number, again.topic_id, again.next_number) == ("X", 5, "Y", 2)
+    assert [one.upstream for one in first.of("t", 0)] == [0, 10, 20, 30, 40]
+    assert [one.upstream for one in again.of("t", 0)] == [0, 10, 20, 30, 40, 50, 60, 0, 10]
+
+
+def test_what_the_service_keeps_while_a_plan_is_made_leaves_all_cuts(stored, tmp_path, monkeypatch):
+    one = Mirrored(lag_max=10)
+    one.write(300)
+    one.copy()
+    one.flush()
+    syncs = [
+        WaitingSync(at, "orders", 0, pair.upstream, pair.downstream, pair.at_ms)
+        for at, pair in enumerate(one.pairs)
+    ]
+    kept = stored(syncs[:-3])
+    stage = Stage(tmp_path, {("orders", 0): one}, monkeypatch)
+
+    def read_sync_topic(*_where, since, **_how):
+        stored.keep(syncs[-3:])
+        return SimpleNamespace(of=lambda *_place: one.pairs[since:])
+
+    monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
+    (flow,) = stage.config.topology.flows
+    details = {"rules": stage.desk.rules, "equal_offsets": False, "clock": stage.desk.clock}
+    before = Before(syncs=kept)
+    made = asyncio.run(plan_flow(flow, stage.desk.connects, patterns=None, **details, before=before))
+    (partition,) = made.plan.topics[0].partitions
+    assert len(partition.segments) == len(one.pairs) > 20
+    assert made.plan.left_out == ()
 
 
 def test_without_any_the_topic_is_read_from_its_start(stored):

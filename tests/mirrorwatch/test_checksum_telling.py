@@ -180,3 +180,14 @@ def test_a_document_that_is_too_large_loses_its_lists_and_no_number(monkeypatch)
         900_000: [100, 1000, 500],
         200_000: [100, 1000, 0],
     }
+
+
+def test_records_that_nobody_could_look_up_are_cut_before_findings(monkeypatch):
+    several = [finding(number=number) for number in range(3000)]
+    document = run("r1", findings=several[:1500], unsettled=several)
+    monkeypatch.setattr(checksum_telling, "MOST_BYTES", len(fitting(document)) - 1)
+    told = json.loads(fitting(document))
+    assert [(told[name]["count"], len(told[name]["shown"])) for name in ("unsettled", "findings")] == [
+        (3000, 100),
+        (1500, 1500),
+    ]

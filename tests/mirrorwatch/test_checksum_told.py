@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checksum.findings import RecordVerdict
+from checksum.result_document import MOST_FINDINGS
 from fleet.vocabulary import Cause
 from mirrorwatch.checksum_told import MOST_PROBLEMS, NoRunError, ToldRun, read_run
 from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, left, partition, run
@@ -64,6 +65,24 @@ def test_what_a_run_writes_is_read():
         ("payments", 50, True),
     ]
     assert told.nothing_new == ("quiet",)
+
+
+def test_records_that_nobody_could_look_up_are_told_and_a_document_without_them_is_read_as_well():
+    unsettled = [
+        finding(RecordVerdict.UNVERIFIABLE, source=None, offset=at, number=at)
+        for at in range(MOST_FINDINGS + 1)
+    ]
+    document = copied(run(unsettled=unsettled))
+    assert (document["status"], document["unsettled"]["count"]) == (3, MOST_FINDINGS + 1)
+    assert len(document["unsettled"]["shown"]) == MOST_FINDINGS
+    assert document["unsettled"]["shown"][41]["sentence"] == (
+        "orders [0]: the record at offset 41 on B, of 2026-09-21T11:26:40.000Z, may be a second copy, or never"
+        " have been on A: its log does not reach that far back, or too much of it would have to be read"
+    )
+    told = read_run(document)
+    assert (told.findings, told.status) == ((), 3)
+    del document["unsettled"]  # a run of an older release
+    assert read_run(document) == told
 
 
 def test_a_pass_over_counts_is_read_for_what_it_is():

@@ -16,13 +16,18 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from checksum.book import ChecksumBook
 from checksum.report_page import render
 from fleet.errors import MalformedError, UnavailableError
+from fleet.flow import Flow
 from mirrorwatch import routes_checksums
+from mirrorwatch.checksum_following import ChecksumFollowing
 from mirrorwatch.page import Page
 from mirrorwatch.routes_checksums import TOLD_PER_MINUTE, checksum_routes
+from mirrorwatch.store_parts import MIGRATIONS
 from runtime.config import HttpConfig
 from runtime.http import application
+from runtime.store import Store
 from tests.mirrorwatch.told_runs import block, counted, finding, partition, run
 from tests.runtime.fake_clock import FakeClock
 
@@ -296,3 +301,37 @@ async def test_no_body_breaks_it(scene, body):
     status, answer = await tell(scene, body)
     assert status == 400
     assert answer["error"].startswith("this is no run of a checksum: ")
+
+
+async def test_a_key_of_many_runs_is_none_of_a_run_s(scene):
+    document = run("r1", findings=[finding()]) | {"runs": [{"flow": "OTHER->ONE", "status": 0}]}
+    assert (await tell(scene, document))[0] == 201
+    text = await (await scene.client.get("/checksums/r1")).text()
+    assert "OTHER" not in text
+    assert "<bdi>A</bdi>" in text
+    assert "Not fine: " in text
+
+
+@pytest.mark.parametrize("name", ["..", ".", "-", "_x", ".r1"])
+async def test_a_run_s_name_begins_with_a_letter_or_a_digit(scene, name):
+    status, answer = await tell(scene, run(name))
+    assert (status, "a letter or digit first" in answer["error"]) == (400, True)
+
+
+@pytest.mark.parametrize("depth", [120, 900, 960, 980, 985, 990, 1500])
+async def test_a_document_that_is_nested_too_deep_is_no_run(tmp_path, depth):
+    """By the true keeper, which packs it: whether reading or packing gives up first is a matter of the stack."""
+    store = Store(f"sqlite:///{tmp_path / 'mw.db'}", migrations=MIGRATIONS)
+    await store.open()
+    reporter = SimpleNamespace(problem=lambda *_told: None, settled=lambda *_told: None)
+    kept = ChecksumFollowing(
+        ChecksumBook(store), [Flow("A", "B")], keep_s=4e7, clock=FakeClock(), reporter=reporter
+    )
+    body = json.dumps(run("r1") | {"x": 0}).replace('"x": 0', '"x": ' + "[" * depth + "]" * depth)
+    app = application()
+    http = HttpConfig(tokens={"audit": "t0ken"})
+    app.add_routes(checksum_routes(kept, lambda: http, render=str, clock=FakeClock()))
+    async with TestClient(TestServer(app)) as client:
+        answer = await client.post(PATH, data=body.encode(), headers=OURS)
+        assert answer.status == 400
+    await store.close()

@@ -35,7 +35,7 @@ def partition(topic="orders", number=0, *, offsets=100, hidden=0, **records):
     return PartitionResult(topic, number, counts, offsets, offsets, offsets, offsets - hidden, gone)
 
 
-def audit(partitions, *, findings, told, blocks, left_out, made_at_ms):
+def audit(partitions, *, findings, told, blocks, left_out, made_at_ms, unsettled=()):
     topics = {one.topic: [] for one in partitions}
     for one in partitions:
         span = OffsetRange(0, one.offsets)
@@ -57,7 +57,10 @@ def audit(partitions, *, findings, told, blocks, left_out, made_at_ms):
         left_out=tuple(left_out),
     )
     gone = tuple(one for one in left_out if not one.later)
-    result = Result(tuple(findings), tuple(told), (), tuple(blocks), tuple(blocks), tuple(partitions), gone)
+    open_blocks = tuple(blocks)
+    result = Result(
+        tuple(findings), tuple(told), tuple(unsettled), open_blocks, open_blocks, tuple(partitions), gone
+    )
     return Audit(plan, result)
 
 
@@ -67,6 +70,7 @@ def run(
     partitions=None,
     findings=(),
     told=(),
+    unsettled=(),
     blocks=(),
     left_out=(),
     ended_at=ENDED_AT,
@@ -82,6 +86,7 @@ def run(
         parts,
         findings=findings,
         told=told,
+        unsettled=unsettled,
         blocks=blocks,
         left_out=left_out,
         made_at_ms=round(made_at * 1000),

@@ -1,0 +1,69 @@
+"""Runs of which the store knows what they found, and nobody else: told by the next run, before its own.
+
+What a run found is in the store before it is told, and what it verified is not read again. Whatever ended its
+command in between, the next one prints the finding, hands it to its own outlets, and takes the status over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from checksum.finding_words import time_text
+from mirrorwatch.check_sheet import FIRST
+from mirrorwatch.checksum_desk import FINDING, INCOMPLETE
+from mirrorwatch.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from checksum.book import RunRow
+    from mirrorwatch.checksum_desk import Desk
+
+_LISTS = ("findings", "not_read_again", "unsettled")
+
+
+def tell_late(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
+    """Write what runs found that were not told, and return their documents."""
+    return [_told(desk, one) for one in untold]
+
+
+def _told(desk: Desk, one: RunRow) -> dict[str, Any]:
+    document = one.document
+    ended = time_text(one.ended_ms)
+    if document is None:
+        failure = (
+            f"what the run found that ended {ended} ({one.run}) was not told, and cannot be read any more"
+        )
+        desk.sheet.heading(f"{one.flow}: {failure}")
+        return {"flow": one.flow, "status": one.status, "failure": failure}
+    desk.sheet.heading(f"{one.flow}: the run that ended {ended} was not told: {_summary(one)}")
+    shown = [sentence for name in _LISTS for sentence in _sentences(document.get(name))]
+    for sentence in shown[:FIRST]:
+        desk.sheet.say(sentence, hang=4)
+    count = sum(_count(document.get(name)) for name in _LISTS)
+    if count > FIRST:
+        desk.sheet.say(f"and {count - FIRST:,} more; --json FILE has more of them")
+    return document | {"status": one.status}
+
+
+def _summary(one: RunRow) -> str:
+    if one.findings:
+        return counted(one.findings, "difference")
+    if one.status == FINDING:
+        return "differences that are not told apart"
+    missing = ", but not all that was asked for could be verified" if one.status == INCOMPLETE else ""
+    return f"no difference in {counted(one.source_records, 'record')}{missing}"
+
+
+def _sentences(part: object) -> list[str]:
+    shown = part.get("shown") if isinstance(part, dict) else None
+    found = [one for one in shown if isinstance(one, dict)] if isinstance(shown, list) else []
+    return [
+        f"{one['verdict']}: {one.get('sentence')}" if "verdict" in one else f"{one.get('sentence')}"
+        for one in found
+    ]
+
+
+def _count(part: object) -> int:
+    count = part.get("count") if isinstance(part, dict) else None
+    return count if isinstance(count, int) else 0

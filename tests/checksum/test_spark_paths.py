@@ -1,0 +1,64 @@
+"""Spark's Java starts in a scratch folder, and what was typed relative to ours means the same there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from checksum import spark_session as module
+from checksum.spark_paths import absolute_folders, folder_for_spark, is_absolute
+from checksum.spark_settings import SparkSettings
+from fleet.errors import UnavailableError
+
+
+@pytest.mark.parametrize(
+    ("typed", "master", "told"),
+    [
+        ("digests", "local[*]", "/here/digests"),
+        ("./d/../e", "local", "/here/e"),
+        ("../d", "local[2,3]", "/d"),
+        ("/there/d", "local[*]", "/there/d"),
+        ("hdfs://nn/d", "local[*]", "hdfs://nn/d"),
+        ("s3a://bucket/d", "local[*]", "s3a://bucket/d"),
+        ("file:d", "local[*]", "file:d"),
+        # Where Spark runs elsewhere it is relative to a home on the file system there.
+        ("digests", "yarn", "digests"),
+        ("digests", "spark://h:7077", "digests"),
+    ],
+)
+def test_a_digest_s_folder_is_that_which_was_typed(typed, master, told):
+    assert folder_for_spark(typed, master=master, here="/here") == told
+
+
+@pytest.mark.parametrize(
+    ("folder", "absolute"),
+    [("/d", True), ("hdfs://h/d", True), ("file:/d", True), ("d", False), ("./d:e", False), ("../d", False)],
+)
+def test_what_means_the_same_everywhere_is_absolute(folder, absolute):
+    assert is_absolute(folder) is absolute
+
+
+def test_folders_of_the_environment_stay_where_they_are():
+    environ = {"SPARK_HOME": "spark", "JAVA_HOME": "/opt/java", "SPARK_CONF_DIR": "./conf", "HOME": "x"}
+    found = absolute_folders(environ | {"HADOOP_CONF_DIR": ""}, here="/here")
+    assert found == {"SPARK_HOME": "/here/spark", "SPARK_CONF_DIR": "/here/conf"}
+
+
+def test_java_starts_in_the_scratch_folder(tmp_path, monkeypatch):
+    asked = []
+
+    def launch(_configuration, process):
+        asked.append((process["cwd"], os.environ["JAVA_HOME"]))
+        raise OSError(2, "no Java")
+
+    monkeypatch.setattr(module, "launch_gateway", launch)
+    monkeypatch.setattr(module, "_jars", list)
+    monkeypatch.setenv("JAVA_HOME", "java")
+    monkeypatch.setenv("PYSPARK_PYTHON", "")
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    folder = tmp_path / "scratch" / "spark"
+    with pytest.raises(UnavailableError), module.spark_session(SparkSettings(folder, master="local[1]")):
+        pass
+    assert asked == [(str(folder), str(Path.cwd() / "java"))]
