@@ -12,7 +12,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
@@ -121,24 +121,35 @@ def make_topics(client: dict[str, str], names: list[str], *, partitions: int, de
 def fill(
     client: dict[str, str], names: list[str], *, partitions: int, records: int, deadline_s: float
 ) -> None:
-    """Write so many records to each partition of these topics, and wait until they are there.
+    """Write so many records to each partition of these topics, once each, and wait until they are there.
 
     Raises TimeoutError where they are not in time. Brokers that lead a partition since a moment ago may not
-    know it yet: the client tries again.
+    know it yet: what they refuse is written again.
     """
     producer = Producer(
         {
             **client,
-            "enable.idempotence": True,
+            "enable.idempotence": True,  # or what a client tries again may be there twice
             "linger.ms": 200,
             "queue.buffering.max.messages": 1_000_000,
             "message.timeout.ms": 120_000,
         }
     )
-    for name in names:
-        for partition in range(partitions):
-            for _ in range(records):
-                producer.produce(name, b"x", partition=partition)
-        producer.poll(0)
-    if producer.flush(deadline_s):
-        raise TimeoutError(f"{len(producer)} records were not written within {deadline_s:g} s.")
+    refused: list[tuple[str, int]] = []
+
+    def hear(error: object, message: Any) -> None:
+        if error is not None:
+            refused.append((message.topic(), message.partition()))
+
+    left = [(name, partition) for name in names for partition in range(partitions) for _ in range(records)]
+    until = time.monotonic() + deadline_s
+    while left:
+        for number, (name, partition) in enumerate(left):
+            producer.produce(name, b"x", partition=partition, on_delivery=hear)
+            if number % 1000 == 0:
+                producer.poll(0)
+        waiting = producer.flush(max(1.0, until - time.monotonic()))
+        if waiting or (refused and time.monotonic() > until):
+            late = waiting + len(refused)
+            raise TimeoutError(f"{late} records were not written within {deadline_s:g} s.")
+        left, refused[:] = list(refused), []

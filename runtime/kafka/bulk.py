@@ -32,6 +32,7 @@ RECORDS = 10_000  # of one batch at most
 _QUEUE_KBYTES = 8192  # what the client holds ready: more of it only costs memory
 _FETCH_BYTES = 4_000_000
 _WAIT_MS = 200  # how long a broker lets records gather
+_BACKOFF_MS = 10  # a queue that was full is looked at again; the client's own second makes a backlog wait
 
 
 @dataclass(slots=True)
@@ -76,6 +77,7 @@ class Bulk:
             "fetch.min.bytes": 1_000_000,
             "fetch.max.bytes": _FETCH_BYTES,
             "queued.max.messages.kbytes": _QUEUE_KBYTES,
+            "fetch.queue.backoff.ms": _BACKOFF_MS,
             "error_cb": self._symptoms.hear_error,
         }
         try:
