@@ -32,6 +32,7 @@ class ChecksumEvidence:
     """What the newest run said of a flow, and what the runs that are still known found, oldest first.
 
     `coverage` is the share of offsets whose fate is known, 0 to 1; `records` of the source were compared.
+    `untold` counts records that were compared and of which nobody could say whether anything is wrong.
     """
 
     ended_at: float
@@ -39,3 +40,4 @@ class ChecksumEvidence:
     records: int
     findings: int
     found: tuple[ChecksumFound, ...] = ()
+    untold: int = 0

@@ -54,6 +54,8 @@ def part_sentence(checksum: ChecksumEvidence, now_at: float) -> str:
     if not checksum.records:
         return f"The last run ended {ago} ago and had nothing to compare."
     share = "everything" if checksum.coverage >= 1 else f"{coverage_text(checksum.coverage)} of it"
+    if checksum.untold:
+        findings += f", {count_text(checksum.untold, 'record')} that nobody can tell"
     return (
         f"The last run ended {ago} ago: {count_text(checksum.records, 'record')} of the source compared,"
         f" {share} verified, {findings}."

@@ -99,7 +99,7 @@ class MirrorAnswers:
         return Answer()
 
     def answer_flow(self, question: dict[str, Any]) -> Answer:
-        """Answer with one flow and a page of its partitions, the worst first."""
+        """Answer with one flow and a page of its partitions, the worst first; `search` is in their topics."""
         name = question["flow"]
         if name not in self.flows:
             known = ", ".join(sorted(self.flows)) or "none"
@@ -109,7 +109,8 @@ class MirrorAnswers:
         with self.held():
             told = self._document(name, sights)
             first, found = question.get("first", 0), sights[name][0]
-            rows, count = partition_page(self.flows[name], found, first=first, most=question.get("most"))
+            most, search = question.get("most"), question.get("search", "")
+            rows, count = partition_page(self.flows[name], found, first=first, most=most, search=search)
             told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
         return Answer({"status": 200}, [json.dumps(told).encode()])
 

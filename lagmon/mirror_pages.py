@@ -21,14 +21,16 @@ _Without = tuple[str, int, int]  # topic, partition, records (-1: not known)
 
 
 def partition_page(
-    flow: MirrorFlow, found: FlowSight, *, first: int = 0, most: int | None = None
+    flow: MirrorFlow, found: FlowSight, *, first: int = 0, most: int | None = None, search: str = ""
 ) -> tuple[list[dict[str, Any]], int]:
     """Return rows from the `first` on, at most so many, and how many there are.
+
+    Only topics whose names contain `search`, in whatever case.
 
     The worst come first, then those with the largest lag. Partitions of which the mirror has written no
     offset are among them. Each row has the looks at the log's end on the source, for a picture.
     """
-    sight = found.sight
+    sight, wanted = found.sight, search.casefold()
     ordered: list[tuple[int, int, str, int, int | _Without]] = [
         (-RANK[_status(sight.rows.reason[slot])], -int(sight.lag[slot]), topic, partition, slot)
         for topic, partition, slot in flow.windows.slots()
@@ -37,6 +39,8 @@ def partition_page(
     ordered += [
         (-RANK[_status_without(one)], -one[2], one[0], one[1], one) for one in flow.partitions_without()
     ]
+    if wanted:
+        ordered = [one for one in ordered if wanted in one[2].casefold()]
     ordered.sort(key=lambda one: one[:4])
     end = None if most is None else first + most
     return [_row(flow, found, what) for *_, what in ordered[first:end]], len(ordered)

@@ -49,6 +49,8 @@ def run_text(run: ChecksumRunView) -> str:
     told.append(counted(run.findings, "finding") if run.findings else "no finding")
     if run.not_told_apart:
         told.append(f"{counted(run.not_told_apart, 'block')} of offsets not told apart")
+    if run.untold_records:
+        told.append(f"{counted(run.untold_records, 'record')} that nobody can tell")
     return ", ".join(told)
 
 
@@ -70,6 +72,7 @@ def _run_view(run: RunGist) -> ChecksumRunView:
         findings=run.findings,
         expected=run.expected,
         not_told_apart=run.not_told_apart,
+        untold_records=run.untold_records,
         topics=len(run.topics),
     )
 

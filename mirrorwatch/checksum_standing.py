@@ -66,6 +66,13 @@ class RunGist:
     found: tuple[ChecksumFound, ...]
     topics: Mapping[str, TopicStanding]
 
+    @property
+    def untold_records(self) -> int:
+        """Return of how many compared records nobody could say whether anything is wrong with them."""
+        if self.coverage < 1 or self.not_told_apart:  # then these numbers tell of it
+            return 0
+        return self.records.get(RecordVerdict.UNVERIFIABLE, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class FlowStanding:
@@ -135,6 +142,7 @@ def _evidence(runs: Sequence[RunGist]) -> ChecksumEvidence:
         records=newest.source_records,
         findings=newest.findings,
         found=tuple(found),
+        untold=newest.untold_records,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
@@ -18,14 +18,15 @@ _PICTURED, _PICTURED_WELL = 6, 2
 _WORTH = {"by retention.ms and the record's own time": "about ", "by retention.ms, at most": "at most "}
 
 
-def flow_address(flow: str, offset: int = 0) -> str:
-    """Return the address of the page about a flow's offsets."""
-    query = f"?offset={offset}" if offset else ""
+def flow_address(flow: str, offset: int = 0, search: str = "") -> str:
+    """Return the address of the page about a flow's offsets, of the topics that are searched for."""
+    asked = {name: value for name, value in (("search", search), ("offset", offset)) if value}
+    query = f"?{urlencode(asked)}" if asked else ""
     return f"/flows/{quote(flow, safe='')}/offsets{query}"
 
 
-def mirror_names(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the template speaks of."""
+def mirror_names(document: Mapping[str, Any], *, search: str = "") -> dict[str, Any]:
+    """Return what the template speaks of; `search` is what was searched for."""
     bad = [row for row in document["rows"] if row["status"] != "OK"]
     offset = document["offset"]
     return {
@@ -37,10 +38,15 @@ def mirror_names(document: Mapping[str, Any]) -> dict[str, Any]:
         "found": [*_overtaken(document), *_told(document)],
         "pictured": [_pictured(row) for row in (bad[:_PICTURED] or document["rows"][:_PICTURED_WELL])],
         "rows": [_row(row) for row in document["rows"]],
+        "search": search,
+        "address": flow_address(document["flow"]),
         "place": page_of(
-            offset, len(document["rows"]), document["count"], lambda at: flow_address(document["flow"], at)
+            offset,
+            len(document["rows"]),
+            document["count"],
+            lambda at: flow_address(document["flow"], at, search),
         ),
-        "json_address": "/api/v1" + flow_address(document["flow"], offset),
+        "json_address": "/api/v1" + flow_address(document["flow"], offset, search),
     }
 
 

@@ -45,9 +45,14 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
 def list_asked(request: web.Request, *, most: int) -> dict[str, object]:
     """Return what of the list a request asks for; raises HTTPBadRequest with a sentence."""
     return page_asked(request, most) | {
-        "search": request.query.get("search", "")[:MAX_SEARCH],
+        "search": search_asked(request),
         "kafka_cluster": request.query.get("cluster", ""),
     }
+
+
+def search_asked(request: web.Request) -> str:
+    """Return what a request searches for, a part of a name."""
+    return request.query.get("search", "")[:MAX_SEARCH]
 
 
 def group_asked(request: web.Request, *, most: int) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -9,7 +10,7 @@ from aiohttp import web
 from mirrorwatch.group_page import AT_ONCE
 from mirrorwatch.mirror_page import mirror_names
 from mirrorwatch.routes_groups import LagPages
-from mirrorwatch.routes_lag import MAX_AT_ONCE, page_asked, passed_on
+from mirrorwatch.routes_lag import MAX_AT_ONCE, page_asked, passed_on, search_asked
 
 if TYPE_CHECKING:
     from mirrorwatch.lagging import Lagging
@@ -22,12 +23,13 @@ def mirror_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rou
     pages = LagPages(lagging, page=page, clock=clock)
 
     async def show_json(request: web.Request) -> web.Response:
-        asked = page_asked(request, MAX_AT_ONCE)
+        asked = page_asked(request, MAX_AT_ONCE) | {"search": search_asked(request)}
         return await passed_on(lagging, "flow", flow=_name(request), **asked)
 
     async def show_page(request: web.Request) -> web.Response:
-        asked = page_asked(request, AT_ONCE) | {"most": AT_ONCE, "flow": _name(request)}
-        return await pages.answer("flow", asked, "mirror.html", mirror_names)
+        search = search_asked(request)
+        asked = page_asked(request, AT_ONCE) | {"most": AT_ONCE, "flow": _name(request), "search": search}
+        return await pages.answer("flow", asked, "mirror.html", partial(mirror_names, search=search))
 
     return [
         web.get("/api/v1/flows/{flow:.+}/offsets", show_json),

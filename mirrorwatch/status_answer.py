@@ -41,6 +41,7 @@ class FlowAnswer:
     recovery_point_age_s: float | None
     losses: int | None
     also: AlsoAnswer | None = None
+    lag: str = ""  # how its mirror is by offsets
     checksum: str = ""  # what its last run came to
 
 
@@ -161,6 +162,7 @@ def _flow(item: Any) -> FlowAnswer:
         recovery_point_age_s=_number(item, "recovery_point_age_s"),
         losses=_losses(_dict(item, "books")),
         also=_also(_dict(item, "also")),
+        lag=_text(_dict(item, "parts"), "lag"),
         checksum=_text(_dict(item, "parts"), "checksum"),
     )
 

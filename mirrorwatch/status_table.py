@@ -55,6 +55,8 @@ def show(answer: Answer, console: Console) -> None:
     else:
         for flow in answer.flows:
             _print_folded(flow, answer.now_at, console)
+    mirrors = tuple(Note(flow.flow, flow.lag) for flow in answer.flows if flow.lag)
+    _print_notes("Mirrors by offsets", mirrors, console)
     checksums = tuple(Note(flow.flow, flow.checksum) for flow in answer.flows if flow.checksum)
     _print_notes("Checksums", checksums, console)
     _print_notes("Clusters that are not up", answer.clusters, console)

@@ -81,6 +81,7 @@ class ChecksumRunView:
     findings: int
     expected: int  # duplicates and the like of a mirror that delivers at least once
     not_told_apart: int  # blocks of offsets that differ
+    untold_records: int  # compared, and nobody could say whether anything is wrong with them
     topics: int
 
 

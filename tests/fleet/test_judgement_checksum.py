@@ -190,6 +190,13 @@ def test_beside_it_what_is_right_now_goes_before_what_has_ended():
             audited(found(), coverage=0.99999, records=1),
             "The last run ended 1 h ago: 1 record of the source compared, 99.99 % of it verified, 1 finding.",
         ),
+        (
+            replace(audited(ago_s=60), untold=3),
+            (
+                "The last run ended 1 min ago: 1000 records of the source compared, everything verified, no "
+                "finding, 3 records that nobody can tell."
+            ),
+        ),
         (audited(records=0), "The last run ended 1 h ago and had nothing to compare."),
         (
             audited(ago_s=-5),

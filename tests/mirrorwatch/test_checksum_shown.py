@@ -60,6 +60,10 @@ def page():
         ({"partitions": [], "nothing_new": ["orders"]}, "nothing new to compare, 100 % verified, no finding"),
         ({"partitions": [], "left_out": [left()]}, "nothing could be compared, 0 % verified, no finding"),
         (
+            {"partitions": [partition(unverifiable=2)]},
+            "100 records of 1 topic compared, 100 % verified, no finding, 2 records that nobody can tell",
+        ),
+        (
             {"blocks": [block(lacking=1), block(lacking=2)]},
             "100 records of 1 topic compared, 100 % verified, no finding, 2 blocks of offsets not told apart",
         ),
@@ -139,6 +143,15 @@ def table(flow, width):
     document = json.loads(json.dumps(flows_document(views.service(flow))))
     show(answer_of(document), console)
     return " ".join(console.file.getvalue().split())
+
+
+@pytest.mark.parametrize("width", [60, 140])
+def test_the_table_says_how_the_mirror_is_by_offsets(width):
+    flow = views.flow()
+    sentence = "3 partitions stand, orders-0 for 4 min: 1,200 records behind."
+    behind = replace(flow, verdict=replace(flow.verdict, parts=(*flow.verdict.parts, ("lag", sentence))))
+    assert f"Mirrors by offsets (1) A->B: {sentence}" in table(behind, width)
+    assert "by offsets" not in table(flow, width)
 
 
 @pytest.mark.parametrize("width", [60, 140])

@@ -156,6 +156,21 @@ async def test_the_same_as_json_a_page_at_a_time(client):
     assert {"ends", "commits", "sentence"} <= whole["rows"][0].keys()
 
 
+async def test_topics_are_searched_for_by_a_part_of_their_names(client):
+    markup = await drawn(client, "/flows/A-%3EB/offsets?search=WIDE")
+    assert "1 to 100 of 120, worst first" in markup.text
+    assert "Partitions found" in markup.text
+    following = next(a["href"] for a in markup.all("a") if a.get("rel") == "next")
+    assert following == "/flows/A-%3EB/offsets?search=WIDE&offset=100"
+    document = await (await client.get("/api/v1/flows/A:B/offsets?search=rder")).json()
+    assert (document["count"], {row["topic"] for row in document["rows"]}) == (2, {"orders"})
+    nothing = await drawn(client, "/flows/A-%3EB/offsets?search=%3Cb%3E%22x")
+    assert "No topic of this flow has that in its name." in nothing.text
+    (box,) = (one for one in nothing.all("input") if one.get("name") == "search")
+    assert box["value"] == '<b>"x'
+    assert not nothing.all("b")
+
+
 @pytest.mark.parametrize("query", ["offset=-1", "offset=x", "limit=0", "limit=99999999"])
 async def test_what_is_no_page_is_refused_with_a_sentence(client, query):
     for address in (f"/flows/A:B/offsets?{query}", f"/api/v1/flows/A:B/offsets?{query}"):
