@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from checksum.document_values import Value, refuse
 from checksum.plan_document import from_document, plan_id, to_document
 from checksum.plan_shape import VERSION
+from runtime.whole_files import written_whole
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from checksum.plan_shape import Plan
 
 KIND = "mirrorwatch checksum plan"
@@ -33,34 +34,13 @@ def write_plan(path: Path, plan: Plan) -> str:
     found = plan_id(plan)
     document = {"kind": KIND, "version": VERSION, "id": found, "plan": to_document(plan)}
     try:
-        if path.exists() and not path.is_file():
-            with path.open("w", encoding="ascii") as there:
-                _dump(document, there)
-        else:
-            _replace(path.resolve(), document)
+        # What is carried to another site may be read by who carries it.
+        with written_whole(path, mode=0o644) as file:
+            json.dump(document, file, separators=(",", ":"))
+            file.write("\n")
     except OSError as error:
         refuse(str(path), "", f"cannot be written: {_reason(error)}")
     return found
-
-
-def _replace(path: Path, document: object) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    beside = Path(name)
-    try:
-        with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 - a handle, not a path
-            _dump(document, file)
-            os.fsync(file.fileno())
-        beside.chmod(0o644)  # what is carried to another site may be read by who carries it
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _dump(document: object, file: TextIO) -> None:
-    json.dump(document, file, separators=(",", ":"))
-    file.write("\n")
-    file.flush()
 
 
 def read_plan(path: Path) -> tuple[Plan, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-import uuid
-from contextlib import suppress
 from pathlib import Path
+
+from runtime.whole_files import written_whole
 
 _SHOWN = 100
 
@@ -29,27 +29,9 @@ def why_not_writable(path: Path) -> str | None:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file in the place of what is there; where that raises OSError, what was there still is.
-
-    What is no file, such as /dev/stdout, is written to as it is, and a link goes on leading where it leads.
-    """
-    if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")
-        return
-    file = Path(os.path.realpath(path))
-    beside = file.with_name(f".mirrorwatch-{uuid.uuid4().hex}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with open(handle, "w", encoding="utf-8") as written:  # noqa: PTH123 - a handle, not a path
-            written.write(text)
-            written.flush()
-            os.fsync(written.fileno())
-        with suppress(OSError):  # who may read it stays as it was
-            beside.chmod(stat.S_IMODE(file.stat().st_mode))
-        beside.replace(file)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    """Write a file in the place of what is there; where that raises OSError, what was there still is."""
+    with written_whole(path) as file:
+        file.write(text)
 
 
 def reason_of(error: OSError) -> str:

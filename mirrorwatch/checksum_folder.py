@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from checksum.plan_document import plan_id
 from checksum.plan_file import read_plan, write_plan
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_files import reason_of
+from runtime.whole_files import written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +52,8 @@ class PlanFolder:
         folder = self.of(plan)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _write(folder / _ASKED, json.dumps({"asked": dict(asked), "flow": plan.flow, "basis": basis}))
+            with written_whole(folder / _ASKED, mode=0o600) as file:
+                json.dump({"asked": dict(asked), "flow": plan.flow, "basis": basis}, file)
             write_plan(folder / _PLAN, plan)
         except OSError as error:
             raise UnavailableError(
@@ -131,15 +132,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) else None
-
-
-def _write(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 - a handle, not a path
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(name).replace(path)
 
 
 def _remove(folder: Path) -> None:
