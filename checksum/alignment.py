@@ -65,4 +65,4 @@ def _content(record: SeenRecord) -> tuple[object, ...]:
 
 
 def _pair(source: SeenRecord, target: SeenRecord) -> Pair:
-    return Pair(source.offset, target.offset, source.timestamp_ms)
+    return Pair(source.offset, target.offset)

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 _NEXT_BUT_ONE = 2
+_EQUAL_PAIRS = 32  # the last ones of a mirror that keeps offsets, and as many spread evenly
 
 
 class Pair(NamedTuple):
-    """One offset sync, written at `at_ms` (epoch ms); a topic's id is None where it is not known."""
+    """One offset sync; a topic's id is None where it is not known."""
 
     upstream: int
     downstream: int
-    at_ms: int = 0
     source_topic_id: str | None = None
     target_topic_id: str | None = None
 
@@ -92,13 +92,13 @@ def usable(pairs: Iterable[Pair], *, source_id: str | None, target_id: str | Non
     return Usable(tuple(kept), others, fallen)
 
 
-def equal_pairs(logs: Logs, *, most: int = 32) -> tuple[Pair, ...]:
+def equal_pairs(logs: Logs) -> tuple[Pair, ...]:
     """Return pairs of a mirror that keeps offsets: the last that both logs hold, and others spread evenly."""
     first, until = max(logs.source_start, logs.target_start), min(logs.source_end, logs.target_end)
     if first >= until:
         return ()
-    spread = {first + (until - 1 - first) * step // most for step in range(most)}
-    last = range(max(first, until - most), until)
+    spread = {first + (until - 1 - first) * step // _EQUAL_PAIRS for step in range(_EQUAL_PAIRS)}
+    last = range(max(first, until - _EQUAL_PAIRS), until)
     return tuple(Pair(offset, offset) for offset in sorted({*spread, *last}))
 
 

@@ -45,15 +45,15 @@ class ChecksumBook:
         self._store = store
 
     async def begin(
-        self, flow: str, *, plan: str, who: str, now_ms: int, counts_only: bool, process: str | None = None
+        self, flow: str, *, who: str, now_ms: int, counts_only: bool, process: str | None = None
     ) -> str:
-        """Note that a run of a flow begins, and return its id; `plan` is "" where it is not made yet.
+        """Note that a run of a flow begins, its plan not made yet, and return its id.
 
         `who` says for people on which machine, in which process. Raises UnavailableError, with a sentence,
         while another run of the flow is on.
         """
         told = this_process().text() if process is None else process
-        run = OpenRun(uuid.uuid4().hex, flow, plan, who[:300], told, now_ms, now_ms, counts_only)
+        run = OpenRun(uuid.uuid4().hex, flow, "", who[:300], told, now_ms, now_ms, counts_only)
         on = await self._store.write(
             partial(book_rows.begin, run=run, is_on=lambda other: is_on(other, now_ms))
         )
@@ -68,11 +68,6 @@ class ChecksumBook:
     async def give_up(self, run: str) -> None:
         """Note that a run ended with nothing to tell."""
         await self._store.write(partial(book_rows.close_open, run=run))
-
-    async def under_way(self, now_ms: int, flow: str | None = None) -> list[OpenRun]:
-        """Return the runs that are on."""
-        found = await self._store.read(partial(book_rows.open_runs, flow=flow))
-        return [one for one in found if is_on(one, now_ms)]
 
     async def verified(self, flow: str) -> dict[Place, VerifiedTo]:
         """Return up to where each partition of a flow is verified, by the source's topic and partition."""
@@ -124,26 +119,9 @@ class ChecksumBook:
         content = await asyncio.to_thread(packed, document)
         return await self._store.write(partial(book_rows.write_run, row=row, content=content))
 
-    async def newest(self, flow: str | None = None, *, counts_only: bool = False) -> list[RunRow]:
-        """Return the newest finished run of each flow, or of this one, with its document."""
-        found = await self._store.read(partial(book_rows.newest_of, flow=flow, counts_only=counts_only))
-        return [replace(row, document=await asyncio.to_thread(unpacked, content)) for row, content in found]
-
-    async def runs(
-        self, flow: str, *, limit: int, before_ms: int | None = None, counts_only: bool | None = None
-    ) -> list[RunRow]:
-        """Return finished runs of a flow, newest first, without their documents.
-
-        `counts_only`: of those that merely counted, or of the others; None: of both.
-        """
-        asked = partial(
-            book_rows.runs_of,
-            flow=flow,
-            limit=min(limit, MOST_ASKED),
-            before_ms=before_ms,
-            counts_only=counts_only,
-        )
-        return await self._store.read(asked)
+    async def runs(self, flow: str, *, limit: int) -> list[RunRow]:
+        """Return finished runs of a flow, newest first, without their documents; none that merely counted."""
+        return await self._store.read(partial(book_rows.runs_of, flow=flow, limit=limit))
 
     async def untold(self, flow: str) -> list[RunRow]:
         """Return the oldest runs of a flow that nobody has been told of, with their documents, oldest first.

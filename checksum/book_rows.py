@@ -60,12 +60,10 @@ def finish(
     return True
 
 
-def open_runs(connection: sa.Connection, flow: str | None = None) -> list[OpenRun]:
-    """Return the runs that are on or were left, of one flow or of all."""
+def open_runs(connection: sa.Connection, flow: str) -> list[OpenRun]:
+    """Return the runs of a flow that are on or were left."""
     columns = [OPEN.c[name] for name in OpenRun.__dataclass_fields__]
-    wanted = sa.select(*columns).order_by(OPEN.c.begun_ms)
-    if flow is not None:
-        wanted = wanted.where(OPEN.c.flow == flow)
+    wanted = sa.select(*columns).where(OPEN.c.flow == flow).order_by(OPEN.c.begun_ms)
     return [OpenRun(*row) for row in connection.execute(wanted)]
 
 
@@ -104,23 +102,9 @@ def tell(connection: sa.Connection, runs: Sequence[str]) -> None:
     connection.execute(sa.delete(UNTOLD).where(UNTOLD.c.run.in_(runs)))
 
 
-def runs_of(
-    connection: sa.Connection,
-    flow: str,
-    *,
-    limit: int,
-    before_ms: int | None = None,
-    counts_only: bool | None = None,
-) -> list[RunRow]:
-    """Return finished runs of a flow without their documents, newest first.
-
-    `counts_only`: of those that merely counted, or of the others; None: of both.
-    """
-    wanted = sa.select(*_columns()).where(RUNS.c.flow == flow)
-    if counts_only is not None:
-        wanted = wanted.where(RUNS.c.counts_only == counts_only)
-    if before_ms is not None:
-        wanted = wanted.where(RUNS.c.ended_ms < before_ms)
+def runs_of(connection: sa.Connection, flow: str, *, limit: int) -> list[RunRow]:
+    """Return finished runs of a flow without their documents, newest first; none that merely counted."""
+    wanted = sa.select(*_columns()).where(RUNS.c.flow == flow, RUNS.c.counts_only.is_(False))
     found = wanted.order_by(RUNS.c.ended_ms.desc(), RUNS.c.run.desc()).limit(limit)
     return [RunRow(*row) for row in connection.execute(found)]
 
@@ -129,24 +113,6 @@ def run_of(connection: sa.Connection, run: str) -> tuple[RunRow, bytes] | None:
     """Return a finished run and its packed document."""
     row = connection.execute(sa.select(*_columns(), RUNS.c.document).where(RUNS.c.run == run)).first()
     return None if row is None else (RunRow(*row[:-1]), bytes(row[-1]))
-
-
-def newest_of(
-    connection: sa.Connection, flow: str | None, *, counts_only: bool
-) -> list[tuple[RunRow, bytes]]:
-    """Return the newest finished run of each flow, or of this one, and its packed document."""
-    rank = (
-        sa.func.row_number()
-        .over(partition_by=RUNS.c.flow, order_by=(RUNS.c.ended_ms.desc(), RUNS.c.run.desc()))
-        .label("rank")
-    )
-    ranked = sa.select(RUNS.c.run, rank).where(RUNS.c.counts_only == counts_only)
-    if flow is not None:
-        ranked = ranked.where(RUNS.c.flow == flow)
-    first = ranked.subquery()
-    ours = sa.select(first.c.run).where(first.c.rank == 1)
-    wanted = sa.select(*_columns(), RUNS.c.document).where(RUNS.c.run.in_(ours)).order_by(RUNS.c.flow)
-    return [(RunRow(*row[:-1]), bytes(row[-1])) for row in connection.execute(wanted)]
 
 
 def verified_of(connection: sa.Connection, flow: str) -> dict[Place, VerifiedTo]:

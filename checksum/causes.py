@@ -2,7 +2,8 @@
 
 interface.md: `filtered` is on the source and absent on the target, with newer ones there, the same topic ids,
 a log start that is not past it and no failure reported. All of that but the last is so for whatever a plan
-compares: its ranges end at a pair that both sides hold, of topics with these ids.
+compares: its ranges end at a pair that both sides hold, of topics with these ids. The last is not known here,
+so that a lost record is `unexplained`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,9 @@ if TYPE_CHECKING:
     from checksum.findings import Finding
 
 
-def cause_of(finding: Finding, *, failures_reported: bool | None) -> Cause:
-    """Return what a finding proves to be its cause; `unexplained` where it proves none.
-
-    `failures_reported` tells whether the mirror counted records that it failed on, None where nobody asked.
-    """
+def cause_of(finding: Finding) -> Cause:
+    """Return what a finding proves to be its cause; `unexplained` where it proves none."""
     match finding.verdict:
-        case RecordVerdict.LOST:
-            return Cause.FILTERED if failures_reported is False else Cause.UNEXPLAINED
         case RecordVerdict.ALTERED:
             return _of_altered(finding)
         case RecordVerdict.MISROUTED:
@@ -32,7 +28,7 @@ def cause_of(finding: Finding, *, failures_reported: bool | None) -> Cause:
             return Cause.DUPLICATING
         case RecordVerdict.EXTRA:
             return Cause.ABORTED_TRANSACTION if finding.aborted else Cause.UNEXPLAINED
-        case RecordVerdict.REORDERED | RecordVerdict.UNVERIFIABLE | RecordVerdict.MATCH:
+        case RecordVerdict.LOST | RecordVerdict.REORDERED | RecordVerdict.UNVERIFIABLE | RecordVerdict.MATCH:
             return Cause.UNEXPLAINED
         case _:
             assert_never(finding.verdict)

@@ -6,6 +6,7 @@ begins anew, since all of it is one cheap read.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from pyspark.errors import PySparkException
 from checksum.count_query import bucket_counts
 from checksum.counting import BucketCount, CountProgress
 from checksum.digest_query import SIZE_BYTES, Reading
-from checksum.paced import PacedSlices, see_that_it_was_asked
+from checksum.paced import SideReading, see_that_it_was_asked
 from checksum.pacing import FREE, Stretch
 from checksum.spark_failures import reading_failure
 from fleet.errors import ConfigurationError, Problem
@@ -23,39 +24,14 @@ from fleet.errors import ConfigurationError, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import Row, SparkSession
-
-    from checksum.cell_rows import Side
-    from checksum.kafka_options import Cluster
-    from checksum.paced import Pause
-    from checksum.places import Place
-    from checksum.plan_shape import Plan
-    from runtime.clock import Clock
+    from pyspark.sql import Row
 
 MOST_ROWS: Final = 2_000_000  # of one slice: rows are in the memory of the program that compares
 
 
-class SideCount:
+@dataclass(frozen=True, slots=True)
+class SideCount(SideReading):
     """Counts one side of a plan."""
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        plan: Plan,
-        side: Side,
-        *,
-        places: Sequence[Place],
-        cluster: Cluster,
-        clock: Clock,
-        pause: Pause,
-    ) -> None:
-        self._spark = spark
-        self._plan = plan
-        self._side = side
-        self._places = places
-        self._cluster = cluster
-        self._clock = clock
-        self._pause = pause
 
     def run(
         self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets
@@ -67,18 +43,11 @@ class SideCount:
         """
         left = [
             Stretch(place.number, place.offsets.first, place.offsets.until)
-            for place in self._places
+            for place in self.places
             if place.offsets.span
         ]
         of_offsets, of_partitions = sum(one.span for one in left), len(left)
-        slices = PacedSlices(
-            self._places,
-            left,
-            max_rate=max_rate,
-            clock=self._clock,
-            pause=self._pause,
-            slice_offsets=slice_offsets,
-        )
+        slices = self.paced(left, max_rate=max_rate, slice_offsets=slice_offsets)
         offsets = records = size_bytes = 0
         yield CountProgress(0, of_offsets, 0, of_partitions, 0, 0)
         while taken := slices.next():
@@ -104,13 +73,13 @@ class SideCount:
         bounds = {one.place: one for one in taken}
         found: list[tuple[BucketCount, int]] = []
         for timestamps, some in groupby(sorted(taken, key=self._timed), self._timed):
-            reading = Reading(self._plan, self._side, self._places, tuple(some), False, timestamps, False)
+            reading = Reading(self.plan, self.side, self.places, tuple(some), False, timestamps, False)
             try:
-                frame = bucket_counts(self._spark, self._cluster.options, reading, sizes=sizes)
+                frame = bucket_counts(self.spark, self.cluster.options, reading, sizes=sizes)
                 rows = frame.limit(MOST_ROWS + 1).collect()
             except (PySparkException, Py4JError) as error:
                 raise reading_failure(
-                    str(error), cluster=self._cluster.alias, doing="counting", secrets=self._cluster.secrets
+                    str(error), cluster=self.cluster.alias, doing="counting", secrets=self.cluster.secrets
                 ) from None
             if len(rows) > MOST_ROWS:
                 raise self._scattered()
@@ -118,19 +87,19 @@ class SideCount:
         return found
 
     def _row(self, row: Row, asked: Stretch) -> BucketCount:
-        place = self._places[asked.place]
+        place = self.places[asked.place]
         found = BucketCount(
             place.topic,
             place.partition,
             *(int(row[name]) for name in ("bucket", "records", "first_offset", "last_offset")),
         )
         see_that_it_was_asked(
-            found.first_offset, found.last_offset, asked, cluster=self._cluster.alias, place=place
+            found.first_offset, found.last_offset, asked, cluster=self.cluster.alias, place=place
         )
         return found
 
     def _counts(self, found: Sequence[tuple[BucketCount, int]]) -> dict[int, tuple[int, int]]:
-        numbers = {(place.topic, place.partition): place.number for place in self._places}
+        numbers = {(place.topic, place.partition): place.number for place in self.places}
         sums: dict[int, tuple[int, int]] = {}
         for row, size in found:
             number = numbers[row.topic, row.partition]
@@ -142,7 +111,7 @@ class SideCount:
         self, taken: Sequence[Stretch], rows: Sequence[BucketCount]
     ) -> tuple[tuple[str, int, int, int], ...]:
         heard = {(row.topic, row.partition) for row in rows}
-        places = [(self._places[one.place], one) for one in taken]
+        places = [(self.places[one.place], one) for one in taken]
         return tuple(
             (place.topic, place.partition, one.first, one.until)
             for place, one in places
@@ -150,13 +119,13 @@ class SideCount:
         )
 
     def _timed(self, stretch: Stretch) -> bool:
-        return self._places[stretch.place].timestamps
+        return self.places[stretch.place].timestamps
 
     def _scattered(self) -> ConfigurationError:
         return ConfigurationError(
             [
                 Problem(
-                    f"cluster {self._cluster.alias}",
+                    f"cluster {self.cluster.alias}",
                     "",
                     f"the times of records scatter over more than {MOST_ROWS} buckets; set checksum.bucket"
                     " wider, or count fewer topics at once",

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 from checksum.digest_coverage import SliceRow, remaining
 from checksum.digest_query import Reading, cells
 from checksum.header_guard import look_for_headers
-from checksum.paced import PacedSlices, see_that_it_was_asked
+from checksum.paced import SideReading, see_that_it_was_asked
 from checksum.pacing import FREE
 from checksum.spark_failures import folder_failure, reading_failure
 from fleet.errors import ConfigurationError, Problem
@@ -28,16 +28,8 @@ from fleet.errors import ConfigurationError, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pyspark.sql import SparkSession
-
-    from checksum.cell_rows import Side
     from checksum.digest_files import DigestFolder, PlaceCount
-    from checksum.kafka_options import Cluster
-    from checksum.paced import Pause
     from checksum.pacing import Stretch
-    from checksum.places import Place
-    from checksum.plan_shape import Plan
-    from runtime.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,6 @@ class Progress:
     of_partitions: int
     records: int
     size_bytes: int
-    slice_took_s: float  # of this slice alone; 0 for what was there already
     silent: tuple[tuple[str, int, int, int], ...]  # topic, partition, first, until that held no record
 
 
@@ -63,29 +54,11 @@ class _Counted:
     size_bytes: int = 0
 
 
-class SideDigest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideDigest(SideReading):
     """Digests one side of a plan into a folder."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        plan: Plan,
-        side: Side,
-        *,
-        places: Sequence[Place],
-        cluster: Cluster,
-        folder: DigestFolder,
-        clock: Clock,
-        pause: Pause,
-    ) -> None:
-        self._spark = spark
-        self._plan = plan
-        self._side = side
-        self._places = places
-        self._cluster = cluster
-        self._folder = folder
-        self._clock = clock
-        self._pause = pause
+    folder: DigestFolder
 
     def run(self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets) -> Iterator[Progress]:
         """Read what is not digested yet, and give the progress after each slice.
@@ -95,53 +68,41 @@ class SideDigest:
         Raises UnavailableError and RefusedError where the cluster or Spark fails, ConfigurationError where
         the folder holds another digest, OutdatedPlanError where records have headers and the plan says none.
         """
-        done = self._folder.slices()
-        left = remaining(self._places, done)
+        done = self.folder.slices()
+        left = remaining(self.places, done)
         if isinstance(left, str):
-            raise ConfigurationError([Problem(self._folder.path, "", left)])
+            raise ConfigurationError([Problem(self.folder.path, "", left)])
         counted = _Counted(
             slices=max((row.number for row in done), default=-1) + 1,
             offsets=sum(row.until - row.first for row in done),
             records=sum(row.records for row in done),
             size_bytes=sum(row.size_bytes for row in done),
         )
-        yield self._progress(counted, left, took_s=0.0, silent=_silent(done))
-        slices = PacedSlices(
-            self._places,
-            left,
-            max_rate=max_rate,
-            clock=self._clock,
-            pause=self._pause,
-            slice_offsets=slice_offsets,
-            whole={place.number for place in self._places if place.compacted},
-        )
+        yield self._progress(counted, left, _silent(done))
+        compacted = {place.number for place in self.places if place.compacted}
+        slices = self.paced(left, max_rate=max_rate, slice_offsets=slice_offsets, whole=compacted)
         with self._translated("looking for headers"):
-            look_for_headers(self._spark, self._cluster, self._places, left, wait=slices.look)
-        numbers = {(place.topic, place.partition): place.number for place in self._places}
+            look_for_headers(self.spark, self.cluster, self.places, left, wait=slices.look)
+        numbers = {(place.topic, place.partition): place.number for place in self.places}
         while taken := slices.next():
-            begun_s = self._now_s()
             rows = self._slice(counted.slices, taken)
-            took_s = self._now_s() - begun_s
             slices.read({numbers[row.topic, row.partition]: (row.records, row.size_bytes) for row in rows})
             counted.slices += 1
             counted.offsets += sum(row.until - row.first for row in rows)
             counted.records += sum(row.records for row in rows)
             counted.size_bytes += sum(row.size_bytes for row in rows)
-            yield self._progress(counted, slices.left, took_s=took_s, silent=_silent(rows))
-
-    def _now_s(self) -> float:
-        return self._clock.monotonic_ns() / 1e9
+            yield self._progress(counted, slices.left, _silent(rows))
 
     def _slice(self, number: int, taken: Sequence[Stretch]) -> list[SliceRow]:
         """Read and write one slice; what it counted is checked against what was asked for."""
         with self._translated("digesting"):
-            frames = [cells(self._spark, self._cluster.options, reading) for reading in self._readings(taken)]
-            counts = self._folder.write_cells(number, reduce(DataFrame.unionByName, frames))
+            frames = [cells(self.spark, self.cluster.options, reading) for reading in self._readings(taken)]
+            counts = self.folder.write_cells(number, reduce(DataFrame.unionByName, frames))
         found = {(count.topic, count.partition): count for count in counts}
         total = (sum(count.cells for count in counts), sum(count.records for count in counts))
         rows = [self._row(number, stretch, found, total) for stretch in taken]
         with self._translated("writing the digest"):
-            self._folder.finish(rows)
+            self.folder.finish(rows)
         return rows
 
     def _row(
@@ -151,14 +112,14 @@ class SideDigest:
         found: Mapping[tuple[str, int], PlaceCount],
         total: tuple[int, int],
     ) -> SliceRow:
-        place = self._places[stretch.place]
+        place = self.places[stretch.place]
         count = found.get((place.topic, place.partition))
         if count is None:
             return SliceRow(
                 number, place.topic, place.partition, stretch.first, stretch.until, 0, 0, None, None, *total
             )
         see_that_it_was_asked(
-            count.first_offset, count.last_offset, stretch, cluster=self._cluster.alias, place=place
+            count.first_offset, count.last_offset, stretch, cluster=self.cluster.alias, place=place
         )
         return SliceRow(
             number,
@@ -177,11 +138,11 @@ class SideDigest:
         """Group what is read alike: headers cost a quarter of the speed and are read only where there are."""
 
         def kind(stretch: Stretch) -> tuple[bool, bool, bool]:
-            place = self._places[stretch.place]
+            place = self.places[stretch.place]
             return place.headers, place.timestamps, place.compacted
 
         return [
-            Reading(self._plan, self._side, self._places, tuple(held), *alike)
+            Reading(self.plan, self.side, self.places, tuple(held), *alike)
             for alike, held in groupby(sorted(stretches, key=kind), kind)
         ]
 
@@ -189,20 +150,17 @@ class SideDigest:
         self,
         counted: _Counted,
         left: Sequence[Stretch],
-        *,
-        took_s: float,
-        silent: tuple[tuple[str, int, int, int], ...] = (),
+        silent: tuple[tuple[str, int, int, int], ...],
     ) -> Progress:
-        of_partitions = sum(place.offsets.span > 0 for place in self._places)
+        of_partitions = sum(place.offsets.span > 0 for place in self.places)
         return Progress(
             slices=counted.slices,
             offsets=counted.offsets,
-            of_offsets=sum(place.offsets.span for place in self._places),
+            of_offsets=sum(place.offsets.span for place in self.places),
             partitions=of_partitions - len({one.place for one in left}),
             of_partitions=of_partitions,
             records=counted.records,
             size_bytes=counted.size_bytes,
-            slice_took_s=took_s,
             silent=silent,
         )
 
@@ -211,9 +169,9 @@ class SideDigest:
         try:
             yield
         except (PySparkException, Py4JError) as error:
-            told = folder_failure(str(error), path=self._folder.path)
+            told = folder_failure(str(error), path=self.folder.path)
             raise told or reading_failure(
-                str(error), cluster=self._cluster.alias, doing=doing, secrets=self._cluster.secrets
+                str(error), cluster=self.cluster.alias, doing=doing, secrets=self.cluster.secrets
             ) from None
 
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, Str
 from checksum import header_columns
 from checksum.cell_rows import CellRow
 from checksum.compacted import IS_VALUE, KEY, last_of_keys
-from checksum.hash_columns import NO_TIME_MS, high, low, record_hash, second_sum, third_sum, time_ms
+from checksum.hash_columns import high, low, record_hash, second_sum, third_sum, time_ms
 from checksum.places import PlaceRow, place_rows, search_steps
 from checksum.record_hash import SPARK_SEED
 from checksum.xxhash64 import hash_bytes, hash_int, signed
@@ -137,7 +137,7 @@ def _counted(frame: DataFrame, array: str, name: str, rows: Sequence[PlaceRow]) 
 
 def _hashed(frame: DataFrame, reading: Reading) -> DataFrame:
     plan = reading.plan
-    milliseconds = time_ms() if reading.timestamps else F.lit(NO_TIME_MS).cast("bigint")
+    milliseconds = time_ms(timestamps=reading.timestamps)
     width = F.lit(plan.bucket_ms).cast("bigint")
     within = F.pmod(milliseconds, width) if reading.timestamps else F.lit(0).cast("bigint")
     bucket = bucket_of(reading)

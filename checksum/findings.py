@@ -120,11 +120,6 @@ class ReadAgain:
     lacking: int = 0
     surplus: int = 0
 
-    @property
-    def span(self) -> int:
-        """Return how many records there are to read at most, both sides together."""
-        return self.source.span + self.target.span
-
 
 @dataclass(frozen=True, slots=True)
 class LookUp:

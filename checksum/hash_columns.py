@@ -16,27 +16,27 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from checksum import header_columns
 from checksum.plan_shape import SEEDS, VERSION
+from checksum.record_hash import NO_TIME_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column
 
-NO_TIME_MS = -1
 _LOW = 0xFFFFFFFF
 _HALF_BITS = 32
 
 
-def time_ms() -> Column:
-    """Return the record's time in milliseconds since the epoch; a log without times has -1."""
-    return F.unix_millis(F.col("timestamp"))
+def time_ms(*, timestamps: bool) -> Column:
+    """Return the record's time in epoch ms; NO_TIME_MS where times are not compared, or its log has none."""
+    return F.unix_millis(F.col("timestamp")) if timestamps else F.lit(NO_TIME_MS).cast("bigint")
 
 
 def record_hash(*, headers: bool, milliseconds: Column, excluded_headers: Sequence[str] = ()) -> Column:
     """Return h, a bigint, of columns key, value and, where they are read, headers.
 
-    `milliseconds` is `time_ms`, or the literal NO_TIME_MS where times are not compared. Records without
-    headers have the same hash whether headers are read or not, and an empty list of them is none.
+    `milliseconds` is `time_ms`. Records without headers have the same hash whether headers are read or not,
+    and an empty list of them is none.
     """
     key, value = F.col("key"), F.col("value")
     parts = [F.lit(VERSION), key.isNull(), key, value.isNull(), value, milliseconds]

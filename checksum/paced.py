@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from checksum.pacing import (
@@ -21,7 +22,12 @@ from fleet.errors import UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from pyspark.sql import SparkSession
+
+    from checksum.cell_rows import Side
+    from checksum.kafka_options import Cluster
     from checksum.places import Place
+    from checksum.plan_shape import Plan
     from runtime.clock import Clock
 
 
@@ -81,6 +87,39 @@ class PacedSlices:
 
     def _now_s(self) -> float:
         return self._clock.monotonic_ns() / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class SideReading:
+    """One side of a plan, and what it is read with; `places` are all of the side, by number."""
+
+    spark: SparkSession
+    plan: Plan
+    side: Side
+    _: KW_ONLY
+    places: Sequence[Place]
+    cluster: Cluster
+    clock: Clock
+    pause: Pause
+
+    def paced(
+        self,
+        left: Sequence[Stretch],
+        *,
+        max_rate: float | None,
+        slice_offsets: int,
+        whole: Collection[int] = (),
+    ) -> PacedSlices:
+        """Return the slices of what is left to read; places in `whole` are never divided."""
+        return PacedSlices(
+            self.places,
+            left,
+            max_rate=max_rate,
+            clock=self.clock,
+            pause=self.pause,
+            slice_offsets=slice_offsets,
+            whole=whole,
+        )
 
 
 def see_that_it_was_asked(

@@ -26,7 +26,6 @@ class Anchored(StrEnum):
     OFFSET_SYNCS = "offset syncs"  # pairs that the mirror wrote, their records read and found the same
     EQUAL_OFFSETS = "equal offsets"  # the mirror keeps offsets
     TIMESTAMPS = "timestamps"  # found by the time of a record, confirmed by equal neighbours
-    VERIFIED = "verified before"  # where the last run ended
 
 
 @dataclass(frozen=True, slots=True)

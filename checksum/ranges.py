@@ -253,12 +253,6 @@ def _start(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | None:
     return (facts.logs.source_start if downstream == 0 and facts.whole else upstream, downstream)
 
 
-def _why_before(facts: PartitionFacts, anchors: Anchors, start: tuple[int, int]) -> str:
-    if not facts.whole and start[1] == 0:
-        return begun_late(facts.offset_reset)
-    return no_beginning(facts.anchored, facts.usable, anchors, facts.logs)
-
-
 def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
     """Return where the ranges end by this pair."""
     if facts.anchored is Anchored.EQUAL_OFFSETS:

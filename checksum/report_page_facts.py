@@ -61,11 +61,11 @@ def picture_of(run: Mapping[str, Any]) -> Picture | None:
     return laid_out(cells, whole=whole, left_out=_left_out(run), bucket_ms=bucket_ms)
 
 
-def summed(entries: Iterable[Mapping[str, Any]], *, by: tuple[str, ...], of: str) -> Counter[tuple[Any, ...]]:
-    """Return how much each group of entries holds together."""
+def summed(entries: Iterable[Mapping[str, Any]], *, by: tuple[str, ...]) -> Counter[tuple[Any, ...]]:
+    """Return how many records each group of entries holds together."""
     found: Counter[tuple[Any, ...]] = Counter()
     for one in entries:
-        found[tuple(one[key] for key in by)] += one[of]
+        found[tuple(one[key] for key in by)] += one["records"]
     return found
 
 

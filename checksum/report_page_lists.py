@@ -36,7 +36,7 @@ def _grouped(found: Mapping[str, Any], listed: int) -> str:
     """Return how many of each kind there are where not all of them stand in the table."""
     if found["count"] <= listed:
         return ""
-    groups = summed(found["shown"], by=("verdict", "topic", "partition"), of="records").most_common()
+    groups = summed(found["shown"], by=("verdict", "topic", "partition")).most_common()
     rows = [
         (text(verdict), f'{name(topic)} <span class="nowrap">[{text(partition)}]</span>', number(records))
         for (verdict, topic, partition), records in groups[:MOST_OTHERS]
@@ -77,7 +77,7 @@ def expected(run: Mapping[str, Any], index: int) -> str:
     rows = [
         (text(verdict), f'{name(topic)} <span class="nowrap">[{text(partition)}]</span>', number(records))
         for (verdict, topic, partition), records in summed(
-            found["shown"], by=("verdict", "topic", "partition"), of="records"
+            found["shown"], by=("verdict", "topic", "partition")
         ).most_common()
     ]
     inside = faint(said) + _listed(("Verdict", "Where", "Records"), rows, numbers=("Records",))
@@ -133,7 +133,7 @@ def left_out(run: Mapping[str, Any], index: int) -> str:
         some = [one for one in entries if one["later"] is later]
         if not some:
             continue
-        groups = summed(some, by=("topic", "why"), of="records").most_common()
+        groups = summed(some, by=("topic", "why")).most_common()
         partitions: dict[tuple[Any, Any], list[str]] = {}
         for one in some:
             held = partitions.setdefault((one["topic"], one["why"]), [])

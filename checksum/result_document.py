@@ -111,7 +111,7 @@ def _some(shown: list[dict[str, Any]], of: Sequence[object]) -> dict[str, Any]:
 def _finding(one: Finding, plan: Plan) -> dict[str, Any]:
     return {
         "verdict": one.verdict.value,
-        "cause": cause_of(one, failures_reported=None).value,
+        "cause": cause_of(one).value,
         "sentence": finding_text(one, plan),
         "topic": one.topic,
         "partition": one.partition,

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from checksum.cell_rows import CellRow
     from checksum.connections import Connects
     from checksum.inventory import Admin
+    from checksum.paced import Pause
     from checksum.plan_shape import Plan
-    from checksum.second_look import Pause
     from fleet.flow import Flow
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from checksum.cell_rows import Side, planned_partitions
-from checksum.joining import after_reading, settled
+from checksum.joining import after_reading, answered
 from checksum.latest_by_key import latest_differences
 from checksum.look_ups import LookUps
 from checksum.narrow import ReadBlock, differences
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from checksum.findings import Finding, ReadAgain
     from checksum.joining import Known
     from checksum.narrow import ReadRecord
+    from checksum.paced import Pause
     from checksum.plan_shape import OffsetRange, Plan
 
 MOST_OFFSETS = 250_000  # of one block and side: a record that was read takes half a kilobyte
@@ -46,14 +47,6 @@ class Readers(NamedTuple):
     target: Reader
     everything: Reader
     committed: Reader
-
-
-class Pause(Protocol):
-    """Waits for so many seconds."""
-
-    def __call__(self, seconds: float, /) -> object:
-        """Wait."""
-        ...
 
 
 def looked_twice(
@@ -105,13 +98,8 @@ def _look(comparison: Comparison, readers: Readers) -> Known:
     findings = [one for blocks in side_by_side(read) for one in _differences(blocks, plan, readers, again)]
     whole = [block for block in read if (block.topic, block.partition) not in again.undecided]
     known = after_reading(comparison.known, whole, findings, plan, comparison.source)
-    answers = LookUps(plan, everything=readers.everything, committed=readers.committed)
-    held = {
-        id(one.finding): answer
-        for one, answer in zip(known.look_ups, answers.answers(known.look_ups), strict=True)
-    }
-    told = [settled(one, held[id(one)]) if id(one) in held else one for one in known.findings]
-    return replace(known, findings=tuple(told), look_ups=())
+    look_ups = LookUps(plan, everything=readers.everything, committed=readers.committed)
+    return answered(known, zip(known.look_ups, look_ups.answers(known.look_ups), strict=True))
 
 
 def side_by_side(blocks: Iterable[ReadAgain]) -> list[list[ReadAgain]]:

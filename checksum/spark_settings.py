@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 CONNECTOR: Final = "spark-sql-kafka-0-10"
+DRIVER_MEMORY: Final = "1g"  # of Spark's Java on this machine, where nobody says how much
 
 # Java's time zone shifts instants before 1900 when Spark makes its own timestamps of Java's, and two sites
 # may have different ones. Ivy has no time-out of its own: a repository that is silent would hold us for ever.
@@ -38,8 +39,8 @@ class SparkSettings:
     """
 
     folder: Path
-    master: str = "local[*]"
-    driver_memory: str = "1g"
+    master: str
+    driver_memory: str = DRIVER_MEMORY
     extra: Mapping[str, str] = field(default_factory=dict)
 
 

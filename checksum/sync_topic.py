@@ -43,7 +43,7 @@ class SyncPairs:
         """Return what is known of a partition."""
         return self._pairs.get((topic, partition), [])
 
-    def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:
+    def take(self, key: bytes | None, value: bytes | None) -> None:
         """Take a record of the topic of offset syncs."""
         try:
             sync = decode_offset_sync(key, value)
@@ -53,7 +53,7 @@ class SyncPairs:
         place = sync.key.topic, sync.key.partition
         known = place in self._pairs or (len(self._pairs) < MOST_PARTITIONS and self._wanted(place[0]))
         if known and isinstance(sync, OffsetSync):
-            pair = Pair(sync.upstream_offset, sync.downstream_offset, at_ms)
+            pair = Pair(sync.upstream_offset, sync.downstream_offset)
             _add(self._pairs.setdefault(place, []), pair)
 
 
@@ -80,10 +80,9 @@ def read_sync_topic(
     try:
         while True:
             batch = bulk.take(wait_s=_WAIT_S)
-            records = zip(batch.offsets, batch.keys, batch.values, batch.times_ms, strict=True)
-            for offset, key, value, at_ms in records:
+            for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
                 if offset >= since:
-                    found.take(key, value, at_ms)
+                    found.take(key, value)
             if batch.refused is not None:
                 raise batch.refused
             if batch.ends:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from checksum.spark_settings import DRIVER_MEMORY
 from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, conclude_refusals_with
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 
@@ -41,7 +42,7 @@ _MASTER = click.option(
 _MEMORY = click.option(
     "--driver-memory",
     metavar="SIZE",
-    default="1g",
+    default=DRIVER_MEMORY,
     show_default=True,
     help="How much memory Spark's Java on this machine may use, such as 512m or 4g.",
 )

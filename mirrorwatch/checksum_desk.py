@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from checksum.config import ChecksumConfig
     from checksum.connections import Connects
+    from checksum.paced import Pause
     from checksum.plan_shape import Plan
-    from checksum.second_look import Pause
     from fleet.flow import Flow
     from mirrorwatch.checksum_progress import Shows
     from mirrorwatch.configuration import Configuration

@@ -132,7 +132,7 @@ class ChecksumFollowing:
 
     async def _look_at(self, flow: str) -> dict[str, str]:
         """Take in a flow's newest runs, and return those that cannot be read, with why."""
-        rows = await self._book.runs(flow, limit=KEPT_RUNS, counts_only=False)
+        rows = await self._book.runs(flow, limit=KEPT_RUNS)
         before = self._gists.get(flow, {})
         unreadable = {row.run: self._unreadable[row.run] for row in rows if row.run in self._unreadable}
         kept: dict[str, RunGist] = {}

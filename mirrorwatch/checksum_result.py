@@ -132,7 +132,7 @@ def _print_findings(desk: Desk, audit: Audit, title: str, findings: Sequence[Fin
         return
     desk.sheet.heading(f"{title} ({len(findings):,})")
     for one in findings[:FIRST]:
-        cause = cause_of(one, failures_reported=None)
+        cause = cause_of(one)
         told = "" if cause is Cause.UNEXPLAINED else f" ({cause})"
         desk.sheet.say(f"{one.verdict}: {finding_text(one, audit.plan)}{told}", hang=4)
     print_rest(desk, findings)

@@ -13,7 +13,7 @@ from checksum.plan_document import canonical
 from checksum.plan_file import read_plan
 from checksum.result_document import VERSION, of_run, run_document
 from checksum.run import conclude, still_there
-from mirrorwatch.checksum_desk import FINE, check_folder, check_writable, write_json
+from mirrorwatch.checksum_desk import FINE, check_writable, write_json
 from mirrorwatch.checksum_plan import print_plan
 from mirrorwatch.checksum_result import conclude_all, print_result
 from mirrorwatch.checksum_run import read_side
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: Spark) -> int:
     """Read one side by a plan into a folder, and return the exit status."""
-    check_folder(folder, "--out")
     plan, identity = read_plan(plan_file)
     desk.flow_of(plan, plan_file)
     refuse_beyond(plan, max_bytes=desk.settings.max_bytes)
@@ -48,8 +47,6 @@ def compare_digests(
     """Compare the digests of both sides by one plan, and return the exit status."""
     check_writable(json_file)
     folders = {Side.SOURCE: source, Side.TARGET: target}
-    for which, folder in folders.items():
-        check_folder(folder, f"--{which}")
     begun_ms = _now_ms(desk)
     plan, _ = read_plan(plan_file)
     flow = desk.flow_of(plan, plan_file)

@@ -40,7 +40,7 @@ class Spark:
         stack: ExitStack,
         *,
         master: str,
-        driver_memory: str = "1g",
+        driver_memory: str,
         scratch: Path,
         folder: str | None,
     ) -> None:
@@ -94,7 +94,7 @@ def spark_for(
     desk: Desk,
     *,
     master: str,
-    driver_memory: str = "1g",
+    driver_memory: str,
     folder: str | None,
     option: str = "--folder",
     keeps: bool = True,

@@ -67,7 +67,7 @@ class State:
         if self._store is None:
             return Run(self, uuid.uuid4().hex, flow.name, begun_ms, counts_only=counts_only)
         book = ChecksumBook(self._store)
-        begun = self.ask(book.begin(flow.name, plan="", who=who(), now_ms=begun_ms, counts_only=counts_only))
+        begun = self.ask(book.begin(flow.name, who=who(), now_ms=begun_ms, counts_only=counts_only))
         run = Run(self, begun, flow.name, begun_ms, book=book, counts_only=counts_only)
         self._runs.append(run)
         run.start()
@@ -101,7 +101,7 @@ class State:
         """
         if self._store is None:
             return None
-        found = self.ask(ChecksumBook(self._store).runs(flow.name, limit=1, counts_only=False))
+        found = self.ask(ChecksumBook(self._store).runs(flow.name, limit=1))
         return found[0] if found and found[0].run not in self._late else None
 
     def untold(self, flows: Iterable[Flow]) -> list[RunRow]:

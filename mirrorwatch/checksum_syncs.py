@@ -60,7 +60,6 @@ class StoredSyncs:
             Pair(
                 one.upstream,
                 one.downstream,
-                one.at_ms,
                 _id_at(ids["source"], one.at_ms),
                 _id_at(ids["target"], one.at_ms),
             )

@@ -136,7 +136,7 @@ class Mirrored:
             self._parked = upstream, downstream
 
     def _emit(self, upstream, downstream):
-        self.pairs.append(Pair(upstream, downstream, self.now_ms, self.source_id, self.target_id))
+        self.pairs.append(Pair(upstream, downstream, self.source_id, self.target_id))
         self._last, self._parked = (upstream, downstream), None
 
     # --- what a planner sees

@@ -212,7 +212,7 @@ def test_the_offset_of_a_record_that_went_into_another_partition_spoils_no_other
     for at in range(count):
         mirrored.write(1)
         mirrored.copy(1, drop=True)
-        mirrored.pairs.append(Pair(150 + at, offset + at, 0))
+        mirrored.pairs.append(Pair(150 + at, offset + at))
     lone = Clusters({("orders", 0): mirrored}).plan()
     mirrored.write(150)
     mirrored.copy()

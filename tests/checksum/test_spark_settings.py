@@ -24,8 +24,8 @@ def test_the_connector_follows_from_the_installed_pyspark(jars, version, coordin
     assert connector(jars, version) == coordinates
 
 
-def configured(packages=None, **more):
-    return spark_configuration(SparkSettings(Path("/scratch"), **more), packages=packages)
+def configured(packages=None, *, master="local[*]", **more):
+    return spark_configuration(SparkSettings(Path("/scratch"), master, **more), packages=packages)
 
 
 def test_a_local_spark_listens_on_this_machine_only_and_tells_nothing():

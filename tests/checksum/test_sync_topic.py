@@ -21,15 +21,15 @@ def sync(upstream, downstream, topic="t", partition=0):
 
 def taken(*records, wanted=lambda _: True):
     pairs = SyncPairs(wanted)
-    for at, (key, value) in enumerate(records):
-        pairs.take(key, value, at)
+    for key, value in records:
+        pairs.take(key, value)
     return pairs
 
 
 def test_pairs_are_kept_by_partition_in_their_order():
     pairs = taken(sync(5, 6), sync(1, 9, partition=1), sync(3, 7))
-    assert pairs.of("t", 0) == [Pair(5, 6, 0), Pair(3, 7, 2)]
-    assert pairs.of("t", 1) == [Pair(1, 9, 1)]
+    assert pairs.of("t", 0) == [Pair(5, 6), Pair(3, 7)]
+    assert pairs.of("t", 1) == [Pair(1, 9)]
     assert pairs.of("u", 0) == []
 
 
@@ -37,7 +37,7 @@ def test_what_is_no_sync_is_counted_and_what_nobody_wants_is_not_kept():
     gone = encode_offset_sync(Tombstone(OffsetSyncKey("t", 0)))
     pairs = taken((b"\x00", b""), gone, sync(1, 1, "other"), sync(2, 2), wanted=lambda name: name == "t")
     assert pairs.malformed == 1
-    assert pairs.of("t", 0) == [Pair(2, 2, 3)]
+    assert pairs.of("t", 0) == [Pair(2, 2)]
     assert pairs.of("other", 0) == []
 
 
@@ -119,7 +119,7 @@ def batch(*records, **others):
 
 def test_the_topic_is_read_to_its_end(bulk):
     bulk.batches[:] = [batch(sync(1, 1)), batch(), batch(sync(2, 2), ends={0: 2}), batch(sync(3, 3))]
-    assert read().of("t", 0) == [Pair(1, 1, 7), Pair(2, 2, 7)]
+    assert read().of("t", 0) == [Pair(1, 1), Pair(2, 2)]
     assert bulk.made.asked == ("A", "syncs", True)
     assert bulk.made.closed
 
@@ -127,7 +127,7 @@ def test_the_topic_is_read_to_its_end(bulk):
 def test_what_was_read_before_is_passed_over(bulk):
     bulk.batches[:] = [batch(sync(1, 1), sync(2, 2), sync(3, 3), ends={0: 9})]
     bulk.batches[0].offsets[:] = [4, 5, 8]
-    assert read(since=5).of("t", 0) == [Pair(2, 2, 7), Pair(3, 3, 7)]
+    assert read(since=5).of("t", 0) == [Pair(2, 2), Pair(3, 3)]
 
 
 def test_a_topic_that_may_not_be_read_is_refused(bulk):

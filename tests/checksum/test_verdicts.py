@@ -251,25 +251,23 @@ def test_an_extra_record_is_what_the_source_tells_of_it(held, verdict, aborted):
 
 
 @pytest.mark.parametrize(
-    ("one", "failures_reported", "cause"),
+    ("one", "cause"),
     [
-        (finding(V.LOST), False, Cause.FILTERED),
-        (finding(V.LOST), True, Cause.UNEXPLAINED),
-        (finding(V.LOST), None, Cause.UNEXPLAINED),
-        (finding(V.ALTERED, what=("value",)), None, Cause.TRANSFORMED),
-        (finding(V.ALTERED, what=("value", "time")), None, Cause.TRANSFORMED),
-        (finding(V.ALTERED, what=("time",)), None, Cause.RETIMED),
-        (finding(V.ALTERED, what=("time",), proof=Proof.DIGESTS), None, Cause.UNEXPLAINED),
-        (finding(V.ALTERED, proof=Proof.DIGESTS), None, Cause.TRANSFORMED),
-        (finding(V.MISROUTED), None, Cause.MISROUTED),
-        (finding(V.DUPLICATED), None, Cause.DUPLICATING),
-        (finding(V.EXTRA), None, Cause.UNEXPLAINED),
-        (finding(V.EXTRA, aborted=True), None, Cause.ABORTED_TRANSACTION),
-        (finding(V.REORDERED), None, Cause.UNEXPLAINED),
+        (finding(V.LOST), Cause.UNEXPLAINED),
+        (finding(V.ALTERED, what=("value",)), Cause.TRANSFORMED),
+        (finding(V.ALTERED, what=("value", "time")), Cause.TRANSFORMED),
+        (finding(V.ALTERED, what=("time",)), Cause.RETIMED),
+        (finding(V.ALTERED, what=("time",), proof=Proof.DIGESTS), Cause.UNEXPLAINED),
+        (finding(V.ALTERED, proof=Proof.DIGESTS), Cause.TRANSFORMED),
+        (finding(V.MISROUTED), Cause.MISROUTED),
+        (finding(V.DUPLICATED), Cause.DUPLICATING),
+        (finding(V.EXTRA), Cause.UNEXPLAINED),
+        (finding(V.EXTRA, aborted=True), Cause.ABORTED_TRANSACTION),
+        (finding(V.REORDERED), Cause.UNEXPLAINED),
     ],
 )
-def test_a_cause_is_named_where_the_finding_proves_it(one, failures_reported, cause):
-    assert cause_of(one, failures_reported=failures_reported) is cause
+def test_a_cause_is_named_where_the_finding_proves_it(one, cause):
+    assert cause_of(one) is cause
 
 
 def test_the_series_and_the_findings_have_the_same_words():

@@ -170,7 +170,9 @@ def test_scratch_goes_and_what_java_said_stays_where_it_helps(tmp_path, monkeypa
     seen = []
 
     def fail():
-        with checksum_spark.spark_for(stage.desk, master="local[1]", folder=None) as spark:
+        with checksum_spark.spark_for(
+            stage.desk, master="local[1]", driver_memory="1g", folder=None
+        ) as spark:
             log = spark._settings.folder / "spark.log"
             log.parent.mkdir()
             log.write_text("Exception in thread main\n")
@@ -190,9 +192,11 @@ def test_scratch_goes_and_what_java_said_stays_where_it_helps(tmp_path, monkeypa
 def test_digests_of_a_run_are_kept_by_plan_and_side_where_a_folder_is_named(tmp_path, monkeypatch, installed):
     stage = Stage(tmp_path, {("orders", 0): mirrored()}, monkeypatch)
     plan = stage.clusters.plan()
-    with checksum_spark.spark_for(stage.desk, master="yarn", folder="s3a://there/") as spark:
+    with checksum_spark.spark_for(
+        stage.desk, master="yarn", driver_memory="1g", folder="s3a://there/"
+    ) as spark:
         assert spark.folder_of(plan, Side.TARGET) == f"s3a://there/{plan_id(plan)[:12]}/target"
-    with checksum_spark.spark_for(stage.desk, master="local", folder=None) as spark:
+    with checksum_spark.spark_for(stage.desk, master="local", driver_memory="1g", folder=None) as spark:
         assert spark.folder_of(plan, Side.SOURCE).endswith(f"/digests/{plan_id(plan)[:12]}/source")
 
 

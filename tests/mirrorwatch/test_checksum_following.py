@@ -213,7 +213,7 @@ async def test_flows_that_go_are_forgotten_and_those_that_change_are_read_anew(s
 
 
 async def test_counts_are_those_of_the_store(scene):
-    begun = await scene.book.begin("A->B", plan="", who="", now_ms=1, counts_only=False)
+    begun = await scene.book.begin("A->B", who="", now_ms=1, counts_only=False)
     rows = [Counted("orders", 0, at_ms, 5, 4) for at_ms in (0, 900_000)]
     document = run(begun)
     await scene.book.finish(begun, now_ms=2, status=0, document=document, verified={}, counts=rows)

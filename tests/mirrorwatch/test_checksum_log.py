@@ -96,7 +96,9 @@ def test_a_full_disk_hides_no_reason(stage, monkeypatch):
     monkeypatch.setattr(checksum_log.shutil, "copyfileobj", no_room)
 
     def fail():
-        with checksum_spark.spark_for(stage.desk, master="local[1]", folder=None) as spark:
+        with checksum_spark.spark_for(
+            stage.desk, master="local[1]", driver_memory="1g", folder=None
+        ) as spark:
             spark._settings.folder.mkdir()
             (spark._settings.folder / "spark.log").write_text("x")
             raise UnavailableError("a disk is full")
@@ -108,7 +110,7 @@ def test_a_full_disk_hides_no_reason(stage, monkeypatch):
 
 
 def test_the_log_of_a_flow_that_failed_while_others_went_on_is_kept(stage):
-    with checksum_spark.spark_for(stage.desk, master="local[1]", folder=None) as spark:
+    with checksum_spark.spark_for(stage.desk, master="local[1]", driver_memory="1g", folder=None) as spark:
         spark._settings.folder.mkdir()
         (spark._settings.folder / "spark.log").write_text("it failed")
         spark.keep_log()

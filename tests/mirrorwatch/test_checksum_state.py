@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from contextlib import ExitStack, closing
+from functools import partial
 from sqlite3 import connect
 
 import pytest
 
+from checksum import book_rows
 from checksum.book import ChecksumBook
 from checksum.cell_rows import Side
 from checksum.plan_file import read_plan
@@ -148,7 +150,7 @@ def test_a_run_gives_signs_of_life_while_it_works(stage, tmp_path, monkeypatch):
     found = stage()
 
     async def ask(book):
-        return await book.under_way(0)
+        return await book._store.read(partial(book_rows.open_runs, flow="A->B"))
 
     with state_for(found.desk) as state:
         state.begin(found.desk.flow("A:B"))
@@ -183,7 +185,14 @@ def test_digests_are_kept_where_the_command_line_says(stage, tmp_path):
         (None, None, f"{tmp_path}/scratch/digests/{plan.name[:12]}/source"),
         ("s3a://bucket/x/", plan, f"s3a://bucket/x/{plan.name[:12]}/source"),
     ):
-        spark = Spark(found.desk, ExitStack(), master="local", scratch=tmp_path / "scratch", folder=folder)
+        spark = Spark(
+            found.desk,
+            ExitStack(),
+            master="local",
+            driver_memory="1g",
+            scratch=tmp_path / "scratch",
+            folder=folder,
+        )
         assert spark.folder_of(plans[0][0], Side.SOURCE, beside=beside) == expected
 
 
@@ -369,7 +378,7 @@ def test_the_last_finding_is_named_however_many_counts_came_since(stage, tmp_pat
 
     async def count(book):
         for number in range(60):
-            begun = await book.begin("A->B", plan="", who="w", now_ms=number, counts_only=True)
+            begun = await book.begin("A->B", who="w", now_ms=number, counts_only=True)
             document = documents_of_a_count(begun)
             await book.finish(begun, now_ms=1, status=0, document=document, verified={}, counts=())
 

@@ -60,10 +60,10 @@ def test_each_pair_has_the_ids_that_were_seen_around_its_time(stored):
     kept = stored(syncs, ids)
     assert (kept.topic_id, kept.next_number) == ("X", 4)
     assert kept.of("t", 0) == [
-        Pair(10, 15, 10, "S1", "T1"),
-        Pair(20, 25, 20, "S1", "T1"),
-        Pair(30, 35, 30, None, "T1"),  # between the last look at one topic and the first at the next
-        Pair(40, 45, 40, "S2", "T1"),
+        Pair(10, 15, "S1", "T1"),
+        Pair(20, 25, "S1", "T1"),
+        Pair(30, 35, None, "T1"),  # between the last look at one topic and the first at the next
+        Pair(40, 45, "S2", "T1"),
     ]
     assert (kept.of("t", 1), kept.of("v", 0)) == ([], [])
 
@@ -88,7 +88,7 @@ def test_what_the_service_keeps_while_a_plan_is_made_leaves_all_cuts(stored, tmp
     one.copy()
     one.flush()
     syncs = [
-        WaitingSync(at, "orders", 0, pair.upstream, pair.downstream, pair.at_ms)
+        WaitingSync(at, "orders", 0, pair.upstream, pair.downstream, one.now_ms)
         for at, pair in enumerate(one.pairs)
     ]
     kept = stored(syncs[:-3])
@@ -122,7 +122,7 @@ def test_the_topic_of_syncs_is_read_behind_what_is_kept(stored, tmp_path, monkey
     one.flush()
     pairs = one.pairs
     syncs = [
-        WaitingSync(at, "orders", 0, pair.upstream, pair.downstream, pair.at_ms)
+        WaitingSync(at, "orders", 0, pair.upstream, pair.downstream, one.now_ms)
         for at, pair in enumerate(pairs[:3])
     ]
     kept = stored(syncs, topic_id=of_topic)

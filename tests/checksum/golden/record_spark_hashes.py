@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from checksum.hash_columns import NO_TIME_MS, record_hash, second_sum, third_sum
+from checksum.hash_columns import record_hash, second_sum, third_sum, time_ms
 from checksum.spark_session import spark_session
 from checksum.spark_settings import SparkSettings
 
@@ -70,7 +70,7 @@ def hashes(spark):
         for number, (key, value, ms, headers) in enumerate(RECORDS)
     ]  # fmt: skip
     frame = spark.createDataFrame(rows, SCHEMA).withColumn("timestamp", F.timestamp_millis("ms"))
-    ms, none = F.unix_millis("timestamp"), F.lit(NO_TIME_MS).cast("bigint")
+    ms, none = time_ms(timestamps=True), time_ms(timestamps=False)
     found = frame.select(
         "number",
         record_hash(headers=True, milliseconds=ms).alias("hash"),
