@@ -20,7 +20,7 @@ LEAST_SHARE_BYTES: Final = (
 )
 UNKNOWN_RECORD_BYTES: Final = 10_000  # on the safe side, until the first slice has been counted
 OVERHEAD_BYTES: Final = 12  # of a record in Kafka's format beside key, value and headers, about
-MOST_FETCH_BYTES: Final = 8_000_000
+MOST_FETCH_BYTES: Final = 2_000_000  # Spark keeps 64 consumers with what they fetched: more is all garbage
 LEAST_FETCH_BYTES: Final = 64_000
 SLICE_S: Final = 10.0  # of a slice that keeps a rate
 _FETCHES_AHEAD: Final = 2  # of a consumer: what it has and nobody took, and what it has asked for meanwhile

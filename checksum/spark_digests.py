@@ -23,7 +23,7 @@ from checksum.spark_paths import folder_for_spark
 from checksum.spark_session import spark_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import PurePath
 
     from pyspark.sql import SparkSession
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from checksum.cell_rows import CellRow
     from checksum.counting import CountProgress
     from checksum.digest import Progress
+    from checksum.places import Place
     from checksum.plan_shape import Plan
     from checksum.spark_settings import SparkSettings
     from runtime.clock import Clock
@@ -62,12 +63,13 @@ class SparkDigests:
 
     def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progress]:
         """Read what is not digested yet into the folder, and give the progress after each slice."""
+        places = places_of(plan, side)
         work = SideDigest(
             self._spark,
             plan,
             side,
-            places=places_of(plan, side),
-            cluster=self._cluster(plan, side),
+            places=places,
+            cluster=self._cluster(plan, side, places),
             folder=self._folder(plan, side, folder),
             clock=self._clock,
             pause=Event().wait,
@@ -76,12 +78,13 @@ class SparkDigests:
 
     def count(self, plan: Plan, side: Side) -> Iterator[CountProgress]:
         """Count a side by partition and bucket, and give the progress and the rows after each slice."""
+        places = places_of(plan, side)
         work = SideCount(
             self._spark,
             plan,
             side,
-            places=places_of(plan, side),
-            cluster=self._cluster(plan, side),
+            places=places,
+            cluster=self._cluster(plan, side, places),
             clock=self._clock,
             pause=Event().wait,
         )
@@ -104,7 +107,7 @@ class SparkDigests:
         there = folder_for_spark(folder, master=self._master, here=str(Path.cwd()))
         return DigestFolder(self._spark, there, Stamp(plan_id(plan), plan.version, side))
 
-    def _cluster(self, plan: Plan, side: Side) -> Cluster:
+    def _cluster(self, plan: Plan, side: Side, places: Sequence[Place]) -> Cluster:
         source = side is Side.SOURCE
         alias = plan.source if source else plan.target
         properties = self._reach.properties[alias]
@@ -115,7 +118,7 @@ class SparkDigests:
             digest=f"{plan_id(plan)[:12]}-{side}",
             isolation=plan.isolation_source if source else plan.isolation_target,
             fetch_bytes=fetch_bytes(
-                self._reach.max_rate, places=sum(place.offsets.span > 0 for place in places_of(plan, side))
+                self._reach.max_rate, places=sum(place.offsets.span > 0 for place in places)
             ),
         )
         return Cluster(alias, options, secrets_of(properties.items()))

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 CONNECTOR: Final = "spark-sql-kafka-0-10"
 DRIVER_MEMORY: Final = "1g"  # of Spark's Java on this machine, where nobody says how much
+COLLECTOR: Final = "-XX:+UseParallelGC"  # to G1 each fetch is a large object: twice the time
 
 # Java's time zone shifts instants before 1900 when Spark makes its own timestamps of Java's, and two sites
 # may have different ones. Ivy has no time-out of its own: a repository that is silent would hold us for ever.
 _JAVA_OPTIONS: Final = (
-    "-Duser.timezone=UTC -Dsun.net.client.defaultConnectTimeout=10000 "
+    f"{COLLECTOR} -Duser.timezone=UTC -Dsun.net.client.defaultConnectTimeout=10000 "
     "-Dsun.net.client.defaultReadTimeout=60000"
 )
 _OURS: Final = frozenset(

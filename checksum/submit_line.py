@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from checksum.spark_settings import connector
+from checksum.spark_settings import COLLECTOR, connector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +35,7 @@ def submit_line(
     `packages` are Maven coordinates, None where Spark has the connector among its own jars.
     """
     words = ["spark-submit", "--master", master, "--driver-memory", driver_memory]
+    words += ["--driver-java-options", COLLECTOR] if master.startswith("local") else []
     words += ["--packages", packages] if packages is not None else []
     return shlex.join([*words, "--conf", f"spark.pyspark.driver.python={python}", script, *arguments])
 

@@ -24,7 +24,8 @@ def test_the_line_can_be_typed_as_it_is():
     )
     assert "\n" not in line
     assert shlex.split(line) == [
-        "spark-submit", "--master", "local[*]", "--driver-memory", "2g", "--packages", CONNECTOR,
+        "spark-submit", "--master", "local[*]", "--driver-memory", "2g",
+        "--driver-java-options", "-XX:+UseParallelGC", "--packages", CONNECTOR,
         "--conf", "spark.pyspark.driver.python=/opt/my python",
         "/opt/x/submitted.py", "checksum", "run", "my mirror.yaml", "--topic=a b;'c", "--all",
     ]  # fmt: skip
