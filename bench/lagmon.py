@@ -175,19 +175,19 @@ def _ingest(folder: Path, parts: tuple[str, ...], scale: Scale, found: Found, wi
             found.keep("backlog", figures | _scrape(ingest, scale))
         else:
             _scrape(ingest, scale)  # it holds what it holds when it is scraped
-        if "positions" in parts or "live" in parts:
+        if {"positions", "live"} & set(parts):
             idle = _share(ingest, scale.idle_s)
-            state = ingest.state()
+        if "live" in parts:
+            found.keep("live", _live(folder, ingest, scale, wide) | {"core_share_idle": idle})
+    if "positions" in parts:
+        # Without a group: where groups stand before ends, the logs are read there as well.
+        with Ingest(folder / "ingest", wide.client, groups_exclude=".*") as ingest:
+            ingest.read(deadline_s=_READ_S)
+            figures = {"core_share": _share(ingest, scale.idle_s), "core_share_with_groups": idle}
+            took_s = round(ingest.state()["look_took_s"], 2)
             found.keep(
-                "positions",
-                {
-                    "partitions": scale.topics * PARTITIONS,
-                    "core_share": idle,
-                    "look_took_s": round(state["look_took_s"], 2),
-                },
+                "positions", {"partitions": scale.topics * PARTITIONS, "look_took_s": took_s} | figures
             )
-            if "live" in parts:
-                found.keep("live", _live(folder, ingest, scale, wide) | {"core_share_idle": idle})
 
 
 def _read(ingest: Ingest, scale: Scale) -> dict[str, float]:

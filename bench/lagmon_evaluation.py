@@ -66,6 +66,7 @@ def positions(windows: Windows, end: np.ndarray[Any, np.dtype[np.int64]]) -> Pos
         head_at_ms=now - 1_000,
         start=nothing,
         readable_from=nothing - 1,
+        others_moved_ms=nothing - 1,
         passed_ms=now - 30_000,
         passed_exact=np.ones(count, np.bool_),
         seen_ms=windows.committed_ms[:, -1],

@@ -30,7 +30,9 @@ _END_S = 30.0
 class Ingest:
     """A context manager: inside it the process runs, on one cluster A."""
 
-    def __init__(self, folder: Path, client: dict[str, str], *, commits: str = "topic") -> None:
+    def __init__(
+        self, folder: Path, client: dict[str, str], *, commits: str = "topic", groups_exclude: str = ""
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._socket = folder / "socket"
         self._log = folder / "ingest.log"
@@ -38,7 +40,7 @@ class Ingest:
             {"A": ClientSettings(client)},
             burrow_names={"A": "A"},
             groups=".*",
-            groups_exclude="",
+            groups_exclude=groups_exclude,
             per_partition=True,
             max_series=MOST_SERIES,
             log_level="info",

@@ -189,7 +189,8 @@ class Site:
                 self.counts.errors["topics"] += 1
                 self._reporter.problem(where, str(error))
             else:
-                self.counts.last_success_at["topics"] = self._clock.wall_s()
+                if self.wanted:  # else nothing was asked, and that proves nothing
+                    self.counts.last_success_at["topics"] = self._clock.wall_s()
                 self._reporter.settled(where)
             tell_throttled(self.alias, self.throttles, self._reporter)
             await self._clock.wait(stopping, timeout_s=INTERVAL_S)

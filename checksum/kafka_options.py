@@ -94,6 +94,9 @@ def reading_options(
         "kafka.max.poll.records": str(_MAX_POLL_RECORDS),
         "kafka.max.partition.fetch.bytes": str(fetch_bytes),
         "kafka.fetch.max.bytes": str(fetch_bytes),  # a consumer reads one partition
+        # What is read is there. Behind a log's end a broker lets a fetch wait for half a second, and with it
+        # all that the consumer asks after it: so long each partition would take, however little is read.
+        "kafka.fetch.max.wait.ms": "10",
         "kafka.receive.buffer.bytes": str(1 << 20),
         "fetchOffset.numRetries": "2",
         # Retention may take a log's head while it is read. What is gone is found out by reading after the

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from checksum.plan_shape import LeftOut, Plan, TopicPlan
 
 _NAMED = 8  # partitions in a line
+_LISTED = 20  # lines of topics, and of what is left out: the largest
 _UNKNOWN = "an unknown number of bytes"
 
 
@@ -38,8 +39,7 @@ def plan_lines(plan: Plan, *, plan_id: str, max_rate: float | None = None) -> li
     if max_rate and most:
         least = duration_text(most / max_rate)
         lines.append(f"  at max_rate {bytes_text(max_rate)}/s each side takes {least} at least")
-    for topic in plan.topics:
-        lines += _topic_lines(plan, topic)
+    lines += _topics_lines(plan)
     due = [one for one in plan.left_out if not one.later]
     later = [one for one in plan.left_out if one.later]
     if due:
@@ -53,7 +53,20 @@ def plan_lines(plan: Plan, *, plan_id: str, max_rate: float | None = None) -> li
     return lines
 
 
-def _topic_lines(plan: Plan, topic: TopicPlan) -> list[str]:
+def _topics_lines(plan: Plan) -> list[str]:
+    """Return a line for each of the topics that are largest on the source, and one for all others."""
+    sizes = {topic.topic: sum(one.source.span for one in topic.partitions) for topic in plan.topics}
+    listed = set(sorted(sizes, key=lambda name: sizes[name], reverse=True)[:_LISTED])
+    lines = [_topic_line(plan, topic) for topic in plan.topics if topic.topic in listed]
+    rest = [size for name, size in sizes.items() if name not in listed]
+    if rest:
+        lines.append(
+            f"  and {count_text(len(rest), 'more topic')}: {count_text(sum(rest), 'record')} at most"
+        )
+    return lines
+
+
+def _topic_line(plan: Plan, topic: TopicPlan) -> str:
     remarks = []
     if topic.compacted:
         remarks.append("compacted: the last record of each key")
@@ -69,23 +82,31 @@ def _topic_lines(plan: Plan, topic: TopicPlan) -> list[str]:
         f"  {topic.topic} -> {topic.target_topic}: {count_text(len(topic.partitions), 'partition')},"
         f" {count_text(spans, 'record')} at most"
     )
-    return [f"{head} ({'; '.join(remarks)})" if remarks else head]
+    return f"{head} ({'; '.join(remarks)})" if remarks else head
 
 
 def _left_out_lines(left_out: Iterable[LeftOut]) -> list[str]:
-    """Return a line for each topic and reason, with the partitions that it concerns."""
+    """Return a line for each topic and reason, with the partitions that it concerns; of many the largest."""
     groups: dict[tuple[str, str], list[LeftOut]] = {}
     for one in left_out:
         groups.setdefault((one.topic, one.why), []).append(one)
+    sizes = {group: sum(one.records for one in several) for group, several in groups.items()}
+    listed = set(sorted(sizes, key=lambda group: sizes[group], reverse=True)[:_LISTED])
     lines = []
     for (topic, why), several in groups.items():
+        if (topic, why) not in listed:
+            continue
         numbers = [str(one.partition) for one in several if one.partition is not None]
         where = f"{topic}"
         if numbers:
             more = f" and {len(numbers) - _NAMED} more" if len(numbers) > _NAMED else ""
             where += f" [{', '.join(numbers[:_NAMED])}{more}]"
-        records = count_text(sum(one.records for one in several), "record")
-        lines.append(f"  {where}: {records}: {why}")
+        lines.append(f"  {where}: {count_text(sizes[topic, why], 'record')}: {why}")
+    rest = [size for group, size in sizes.items() if group not in listed]
+    if rest:
+        lines.append(
+            f"  and {len(rest):,} more: {count_text(sum(rest), 'record')}; --json FILE has more of them"
+        )
     return lines
 
 

@@ -128,6 +128,11 @@ _READING: Final = (
         "Spark ran out of memory: give it more (--driver-memory; on other machines spark.executor.memory)",
     ),
     (
+        "Answer from Java side is empty|to connect to the Java server|Error while sending or receiving",
+        False,
+        "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory",
+    ),
+    (
         "ARITHMETIC_OVERFLOW|long overflow",
         False,
         "a record's time lies further from today than Spark can count (292,000 years)",

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import threading
+import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -92,6 +93,9 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
     except (Py4JError, PySparkException, ValueError) as error:
         raise launch_failure(f"{_said(log, 0)}\n{error}", java=_java(), packages=packages) from error
     session.sparkContext.setLogLevel("WARN")
+    # PySpark's server for counters prints a traceback where Java ends first, of which what we ask tells.
+    server = session.sparkContext._accumulatorServer  # noqa: SLF001 - nothing public quietens it
+    setattr(server, "handle_error", lambda _request, _address: None)  # noqa: B010 - it is a method
     return session
 
 
@@ -113,7 +117,8 @@ def _said(log: Path, begun_at: int) -> str:
 
 
 def _close(gateway: Any, session: SparkSession | None) -> None:
-    with suppress(Py4JError, PySparkException, OSError):  # Java may be gone, which is what is wanted
+    with suppress(Py4JError, PySparkException, OSError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # Java may be gone, which is what is wanted
         if session is not None:
             session.stop()
     with suppress(Py4JError, OSError):

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState
-from fleet.judgement_words import Judgement, ended
+from fleet.judgement_words import Judgement, ended, sentences
 from fleet.quantity import duration_text
 from fleet.rules_checksum import part_sentence
 from fleet.rules_joined import altered, healthy, late, losing, repeating, stalled, unknown
@@ -128,8 +128,13 @@ def _following(
         parts=parts,
         since_at=told.since_at,
         shown_at=told.shown_at,
-        also=None if also is None else _kept(before, also, now_at),
+        also=None if also is None else _kept(before, _in_short(also), now_at),
     )
+
+
+def _in_short(also: Judgement) -> Judgement:
+    """Return what stands beside a verdict with its first sentence alone: the parts have all of them."""
+    return replace(also, sentence=next(iter(sentences(also.sentence)), ""))
 
 
 def _kept(before: FlowVerdict | None, judgement: Judgement, now_at: float) -> Also:

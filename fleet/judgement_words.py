@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 HOLD_S = 900.0  # how long loss, change and repetition hold after their last evidence
 MAX_ROWS = 10  # rows of evidence for one verdict; the books have the count
 _SHOWN_PARTITIONS = 6
+_BETWEEN = re.compile(r"(?<=[.!?])\s+")  # two sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,17 @@ def pause_s(interval_s: float, horizon_s: float) -> float:
 
 
 def joined(canary: Judgement, offsets: Judgement, *, cause: Cause | None = None) -> Judgement:
-    """Return one judgement of two that agree: the canary's first, with its cause unless one is given."""
+    """Return one judgement of two that agree: the canary's first, with its cause unless one is given.
+
+    The rows of evidence begin with those of whose cause it is.
+    """
+    others_cause = cause is not None and cause is not canary.cause
+    first, then = (offsets, canary) if others_cause else (canary, offsets)
     return Judgement(
         canary.verdict,
         cause or canary.cause,
         f"{canary.sentence} {offsets.sentence}",
-        canary.evidence + offsets.evidence,
+        first.evidence + then.evidence,
         ended=canary.ended,
     )
 
@@ -97,7 +104,7 @@ def rows_of(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
 
 def probes_text(count: int) -> str:
     """Write a number of probes."""
-    return "1 probe" if count == 1 else f"{count} probes"
+    return "1 probe" if count == 1 else f"{count:,} probes"
 
 
 def partitions_text(partitions: Collection[int]) -> str:
@@ -114,6 +121,11 @@ def partitions_text(partitions: Collection[int]) -> str:
 def latency_text(seconds: float) -> str:
     """Write what latencies stay within, where that may be too short to be told in hundredths of a second."""
     return f"at most {duration_text(seconds)}" if seconds >= 0.01 else "less than 0.01 s"
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, in their order."""
+    return [one for one in _BETWEEN.split(text.strip()) if one]
 
 
 def clause(sentence: str) -> str:

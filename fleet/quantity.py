@@ -63,8 +63,16 @@ def duration_text(seconds: float) -> str:
 
 
 def count_text(count: int, what: str) -> str:
-    """Write how many there are: `1 record`, `3 records`."""
-    return f"1 {what}" if count == 1 else f"{count} {what}s"
+    """Write how many there are: `1 record`, `3 records`, `1,017 records`."""
+    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def between_text(least: int, most: int, noun: str = "") -> str:
+    """Write a number with its bounds: `5 records`, `between 5 and 8 records`; without a noun `5`."""
+    if least == most:
+        return count_text(least, noun) if noun else f"{least:,}"
+    upper = count_text(most, noun) if noun else f"{most:,}"
+    return f"between {least:,} and {upper}"
 
 
 def bytes_text(count: float) -> str:

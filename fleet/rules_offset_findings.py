@@ -11,7 +11,7 @@ from fleet.vocabulary import Cause, Evidence, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.evidence import FlowEvidence, LagFinding
+    from fleet.evidence import FlowEvidence, LagEvidence, LagFinding
 
     _Counts = dict[tuple[str, int | None], int | None]
 
@@ -44,6 +44,12 @@ def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | No
     if lag.verdict is verdict:
         return Judgement(verdict, lag.cause or Cause.UNEXPLAINED, ended(lag.sentence), lag.rows, ended=True)
     return None
+
+
+def lost_records(lag: LagEvidence, now_at: float, *, without: str) -> int:
+    """Return how many records are known to be lost by findings that hold, at least; none of one topic."""
+    held = _once([one for one in holding(lag.findings, now_at) if one.verdict is Verdict.LOSING])
+    return sum(one.records or 0 for one in held if one.topic != without)
 
 
 def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Cause | None:
@@ -132,13 +138,16 @@ def _records_of(held: Sequence[LagFinding], *, least: bool) -> str:
         for (topic, partition), count in sorted(counts.items(), key=lambda item: -(item[1] or 0))
     ]
     shown = ", ".join(
-        place if count is None else f"{count} of {place}" for place, count in where[:SHOWN_PARTITIONS]
+        place if count is None else f"{count:,} of {place}" for place, count in where[:SHOWN_PARTITIONS]
     )
     more = len(where) - SHOWN_PARTITIONS
     return f"{_total(counts, least=least)} ({shown}{f' and {more} more' if more > 0 else ''})"
 
 
 def _rows(held: Sequence[LagFinding]) -> tuple[Evidence, ...]:
+    """Return a row for each of the newest, those of the newest one's cause first."""
+    ranked = list(reversed(held))
+    ranked.sort(key=lambda one: one.cause is not held[-1].cause)
     return tuple(
         Evidence(
             part="lag",
@@ -148,5 +157,5 @@ def _rows(held: Sequence[LagFinding]) -> tuple[Evidence, ...]:
             partition=one.partition,
             source_offset=one.first_offset,
         )
-        for one in list(reversed(held))[:MAX_ROWS]
+        for one in ranked[:MAX_ROWS]
     )

@@ -2,9 +2,13 @@
 
 import signal
 
-# Who sends SIGHUP to all of the service's processes asks the service for a reload, and it tells us of that.
-# Before the other imports, which take most of a second: until then the signal would end us.
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
+# Who sends SIGHUP to all of the service's processes asks the service for a reload, and it tells us of that;
+# who presses Ctrl-C asks it to stop, and it tells us when. Before the other imports, which take most of a
+# second: either would end us until then, Ctrl-C with a traceback. Up to here the service has kept both off.
+HEEDED_BY_THE_SERVICE = (signal.SIGHUP, signal.SIGINT)
+for one in HEEDED_BY_THE_SERVICE:
+    signal.signal(one, signal.SIG_IGN)  # handed down to whom we start
+signal.pthread_sigmask(signal.SIG_UNBLOCK, HEEDED_BY_THE_SERVICE)
 
 from lagmon.ingest import main  # noqa: E402 - see above
 

@@ -27,6 +27,22 @@ def refusal_sentence(cluster: str, retry_s: float) -> str:
     )
 
 
+def hidden_sentence(cluster: str) -> str:
+    """Say that no group is shown, and which right to grant."""
+    return (
+        f"cluster {cluster}: the Admin API shows no group, because the principal may not describe any: grant "
+        "it the right Describe on groups (on the cluster it shows them, and does not tell where they stand)"
+    )
+
+
+def all_denied_sentence(why: str) -> str:
+    """Say that no group tells where it stands, `why` one of them does not, and which right to grant."""
+    return (
+        "none of the groups that the Admin API shows tells where it stands, for which the principal needs "
+        f"the right Describe on groups; of one: {why}"
+    )
+
+
 def commits_readable(settings: ClientSettings, *, cluster: str, clock: Clock) -> bool:
     """Tell whether the commits may be read, by beginning to; False where that is not seen within TRY_S."""
     bulk = Bulk(settings, cluster=cluster, topic=TOPIC, name=f"{cluster}-commits-try")

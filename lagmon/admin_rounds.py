@@ -10,11 +10,19 @@ import threading
 from typing import TYPE_CHECKING, assert_never
 
 from fleet.errors import UnavailableError
+from lagmon.admin_fallback import all_denied_sentence, hidden_sentence
 from lagmon.admin_intake import AdminIntake
 from lagmon.admin_plan import Plan
 from lagmon.commits import Progress
 from runtime.kafka.group_asker import GroupAsker
-from runtime.kafka.group_offsets import Failed, GroupsListed, GroupsOfAnyKind, MembersTold, OffsetsTold
+from runtime.kafka.group_offsets import (
+    Failed,
+    GroupsListed,
+    GroupsOfAnyKind,
+    MembersTold,
+    OffsetsTold,
+    RightTold,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +78,9 @@ class AdminRounds:
         self._asked_ms: dict[str, int] = {}
         self._without_list = ""  # why the last list is not whole
         self._silent_until_s = 0.0
+        self._shown = True  # whether the last list had a group in it
+        self._hidden = False  # whether it had none for want of a right
+        self._denied: set[str] = set()  # groups whose question was refused
         self.failing: dict[str, str] = {}  # why, by group
         self.others = 0  # groups of other kinds, which have no offsets
         self.progress = Progress(total_groups=0)
@@ -160,6 +171,9 @@ class AdminRounds:
                         )
                     self._plan.note_answered(told.group, self._now_s())
                     self.failing.pop(told.group, None)
+                    self._denied.discard(told.group)
+            case RightTold():
+                self._hidden = not told.granted and not self._shown
             case MembersTold():
                 if told.group in self._plan:
                     with self._lock:
@@ -178,6 +192,11 @@ class AdminRounds:
         if self._without_list and not told.problem:
             self._plan.note_back(self._now_s())
         self._without_list = told.problem
+        self._shown = bool(told.states)
+        if self._shown:
+            self._hidden = False
+        elif not told.problem:
+            self._asker.ask_right()
         gone = self._plan.note_listed(states, self._now_s(), whole=not told.problem)
         with self._lock:
             for group, state in states.items():
@@ -188,12 +207,14 @@ class AdminRounds:
         for group in gone:
             self._asked_ms.pop(group, None)
             self.failing.pop(group, None)
+            self._denied.discard(group)
 
     def _heed_failure(self, told: Failed) -> None:
         match told.about:
             case "offsets":
                 if told.group in self._plan:
                     self.failing[told.group] = told.sentence
+                    (self._denied.add if told.refused else self._denied.discard)(told.group)
                     self._plan.note_failed(told.group, self._now_s())
             case "list" | "client":
                 self._list_asked_s = None
@@ -202,7 +223,8 @@ class AdminRounds:
     def _note_progress(self) -> None:
         progress = self.progress
         progress.total_groups = self._plan.groups
-        progress.problem = self._problem()
+        progress.refused = self._refused()
+        progress.problem = progress.refused or self._problem()
         if progress.ready_after_s is None:
             progress.asked_groups = self._plan.settled
             if self._listed and progress.asked_groups == progress.total_groups:
@@ -212,6 +234,16 @@ class AdminRounds:
         if progress.problem and self._now_s() >= self._silent_until_s:
             self._silent_until_s = self._now_s() + TOLD_S
             self._tell(progress.problem)
+
+    def _refused(self) -> str:
+        """Return which right is missing, where no group can be told of for want of it."""
+        if self._without_list:
+            return ""  # which groups there are is not known either
+        if self._hidden:
+            return hidden_sentence(self._cluster)
+        if self._denied and len(self._denied) == self._plan.groups:
+            return all_denied_sentence(next(iter(self.failing.values())))
+        return ""
 
     def _problem(self) -> str:
         if self._without_list:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import duration_text
-from lagmon.rules_sentences import instant_text
+from lagmon.rules_sentences import instant_text, longer, reads_on
 from lagmon.sweep import Sweep
 from lagmon.words import Reason
 
@@ -44,7 +44,7 @@ def seen_by_asking(rows: Sweep, members: NDArray[np.integer]) -> AdminSweep:
 
 
 def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"
+    return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _lasting(milliseconds: int) -> str:
@@ -61,7 +61,7 @@ def _standing(facts: Facts) -> str:
 def _unmoved(facts: Facts) -> str:
     return (
         f"{_standing(facts)}: whenever the Admin API was asked since {instant_text(facts.before)}, its "
-        f"offset was the same. At its pace up to {_lasting(facts.limit_ms)} is usual."
+        f"offset was the same. At its pace up to {_lasting(facts.limit_ms)} is usual.{reads_on(facts)}"
     )
 
 
@@ -70,7 +70,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         "The group's offsets have not been told by the Admin API yet."
         if facts.since_ms < 0
         else f"The group's offsets were last asked for at {instant_text(facts.since_ms)}, "
-        f"{_lasting(facts.now_ms - facts.since_ms)} ago: that is longer than {_lasting(facts.limit_ms)}, so "
+        f"{_lasting(facts.now_ms - facts.since_ms)} ago{longer(facts)}, so "
         "the group may be elsewhere by now."
     ),
     Reason.STALLED: lambda facts: (

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
     from runtime.supervision import State
 
+CLIENTS = "mirrorwatch"  # with it the ids of all our clients begin: each is named after what it does
 SIGHT_S = 1.0  # verdicts that are younger are not made again
 
 
@@ -62,6 +63,7 @@ class Answers:
                 orders.burrow_names[watch.alias],
                 watch.lag,
                 servers=tuple(orders.clients[watch.alias].librdkafka["bootstrap.servers"].split(",")),
+                client_id=CLIENTS,
             )
             for watch in watches
         }
@@ -97,9 +99,9 @@ class Answers:
         taken = watch.lag.intake.taken
         with watch.lock:
             groups = len(list(watch.lag.slots.groups()))
-            other_groups = watch.other_groups
+            other_groups, failing = watch.other_groups, watch.lag.failing
         return {
-            "not_ready": not_ready(state, progress),
+            "not_ready": not_ready(state, progress, failing),
             "phase": state.phase.value if state is not None else "",
             "sentence": state.sentence if state is not None else "",
             "looked_at": watch.looked_at,
@@ -121,20 +123,22 @@ class Answers:
         }
 
     def _flows(self, question: dict[str, Any]) -> Answer:
-        """Answer about every flow, and in the head when each cluster was last read, epoch s."""
+        """Answer about every flow; in the head when each cluster was last read (epoch s), which is away."""
         assert self._mirrors is not None
         found = self._mirrors.answer_flows(question)
         return Answer({**found.head, "collected": self._collected()}, found.pieces)
 
-    def _collected(self) -> dict[str, dict[str, dict[str, float]]]:
-        succeeded, failed = {}, {}
+    def _collected(self) -> dict[str, dict[str, dict[str, Any]]]:
+        succeeded, failed, away = {}, {}, {}
         for alias, watch in self._watches.items():
             with watch.lock:
-                read_to_ms = watch.lag.read_to_ms
+                read_to_ms, gone = watch.lag.read_to_ms, watch.lag.away
+            if gone is not None:
+                away[alias] = {"since_ms": gone.since_ms, "why": gone.why}
             known = {"positions": watch.looked_at, "commits": read_to_ms / 1000 if read_to_ms >= 0 else None}
             succeeded[alias] = {name: at for name, at in known.items() if at is not None}
             failed[alias] = {"positions": float(watch.failed_looks), "commits": float(watch.failed_reads)}
-        return {"last_success_at": succeeded, "errors": failed}
+        return {"last_success_at": succeeded, "errors": failed, "away": away}
 
     def _metrics(self, question: dict[str, Any]) -> Answer:
         form = Form(question["form"])

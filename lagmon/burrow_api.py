@@ -4,7 +4,8 @@ Paths, answers and words are those of github.com/linkedin/Burrow, core/internal/
 kafka.go, structs.go). What Burrow's own configuration and log level answer to (`/v3/config`,
 `/v3/admin/loglevel`, `/burrow/admin/ready`) is not served, and answered as Burrow answers what it does not
 know. A path is taken apart before it is decoded, so that `%2F` is part of a name; Burrow decodes first, and
-cannot be asked for a group with a slash. A slash at the end changes nothing; Burrow redirects.
+cannot be asked for a group with a slash. A slash at the end changes nothing; Burrow redirects. Any method but
+GET and HEAD is refused at a path that is served, and finds nothing at another: so does Burrow's httprouter.
 """
 
 from __future__ import annotations
@@ -59,7 +60,26 @@ def answer(path: str, clusters: Mapping[str, BurrowCluster], *, host: str, url: 
         case ["", "v3", "kafka", cluster, *rest]:
             return _about(clusters.get(cluster), rest, request, now_ms)
         case _:
-            return _not_served()
+            return not_served()
+
+
+def is_served(path: str) -> bool:
+    """Tell whether there is anything at this path for GET, whatever clusters, groups and topics there are."""
+    match [unquote(part) for part in path.rstrip("/").split("/")]:
+        case ["", "burrow", "admin"] | ["", "v3", "kafka"] | ["", "v3", "kafka", _]:
+            return True
+        case ["", "v3", "kafka", _, "topic" | "consumer"] | ["", "v3", "kafka", _, "topic" | "consumer", _]:
+            return True
+        case ["", "v3", "kafka", _, "topic", _, "consumers"]:
+            return True
+        case ["", "v3", "kafka", _, "consumer", _, "status" | "lag"]:
+            return True
+    return False
+
+
+def not_served() -> tuple[int, dict[str, Any]]:
+    """Answer what no route is for."""
+    return HTTPStatus.NOT_FOUND, {"error": True, "message": "invalid request type", "result": {}}
 
 
 def _about(asked: BurrowCluster | None, rest: list[str], request: dict[str, str], now_ms: int) -> Answer:
@@ -75,7 +95,7 @@ def _about(asked: BurrowCluster | None, rest: list[str], request: dict[str, str]
             return _consumers(asked, "consumer list returned", request, now_ms)
         case ["consumer", group]:
             return _consumer(asked, group, request, now_ms)
-    return _not_served()
+    return not_served()
 
 
 def _cluster(asked: BurrowCluster | None, request: dict[str, str]) -> Answer:
@@ -157,8 +177,3 @@ def _found(message: str, key: str, content: object, request: dict[str, str]) -> 
 
 def _missing(message: str, request: dict[str, str]) -> Answer:
     return HTTPStatus.NOT_FOUND, {"error": True, "message": message, "request": request}
-
-
-def _not_served() -> Answer:
-    """Answer what no route is for."""
-    return HTTPStatus.NOT_FOUND, {"error": True, "message": "invalid request type", "result": {}}

@@ -5,17 +5,19 @@ Pure: the loops that read hand in what they have read, with the instant by our w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lagmon.admin_words import seen_by_asking
+from lagmon.carried import Carriers, tell_carried
 from lagmon.cluster_commits import CommitsKnown
 from lagmon.cluster_marks import TopicMarks
 from lagmon.cluster_positions import leave_former_logs, positions_of
 from lagmon.cluster_tails import Tails
 from lagmon.earlier_lags import measure_earlier
+from lagmon.group_growth import GroupGrowth, Look
 from lagmon.heads import Heads
 from lagmon.intake import Intake, none_hidden
 from lagmon.membership import Membership
@@ -25,13 +27,16 @@ from lagmon.rules import Policy
 from lagmon.rules_groups import Grouping, GroupSweep, judge_groups
 from lagmon.rules_window import Windows
 from lagmon.sweep import Sweep, sweep
-from lagmon.time_lag import lag_s
+from lagmon.time_lag import NO_ANSWER_S, LagKind, lag_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from fleet.flow import Flow
+    from lagmon.carried import Carried
+    from lagmon.group_growth import Falling
     from lagmon.readable import Stretch
     from lagmon.rules_window import Longs
 
@@ -41,10 +46,11 @@ MEASURED_MS = 45_000  # commits older than this have been measured by the looks 
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """A cluster that does not answer: since when (epoch ms), and what the client says of it."""
+    """A cluster that does not answer, or refuses us: since when (epoch ms), and what the client says."""
 
     since_ms: int
     why: str
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +66,15 @@ class GroupSight:
     end: Longs
     start: Longs
     readable_from: Longs
+    carried: Carried = field(default_factory=dict)  # by number of a group that mirrors carry, their flows
+    falling: Mapping[int, Falling] = field(default_factory=dict)  # groups that are WARN for what all lag by
 
 
 class ClusterLag:
     """The groups of one cluster; `wanted` tells whether a group's offset on a topic is kept.
 
     One of which `hidden` tells so is kept for the sake of a mirror, and not told among groups. Asked without
-    a topic, both tell of any.
+    a topic, both tell of any. `flows` are those to this cluster.
     """
 
     def __init__(
@@ -75,8 +83,10 @@ class ClusterLag:
         wanted: Callable[[str, str | None], bool],
         hidden: Callable[[str, str | None], bool] = none_hidden,
         policy: Policy | None = None,
+        flows: Iterable[Flow] = (),
     ) -> None:
         self.policy = policy or Policy()
+        self._carriers = Carriers(flows)
         self.heads = Heads()
         self.places = Places(self.heads.claim, self.heads.release)
         self.slots = Slots()
@@ -96,28 +106,35 @@ class ClusterLag:
         self.readable = self.tails.readable
         self.readable_uncommitted = self.tails.readable_uncommitted
         self.mirror_readers, self.mirrors_stand = self.tails.mirror_readers, self.tails.mirrors_stand
-        self.topics: dict[str, int] = {}  # every topic that the cluster has, with its partitions
-        self.away: Away | None = None  # while it does not answer
+        self.topics: dict[str, int] = {}  # every topic that the cluster shows us, with its partitions
+        self.listed_ms = -1  # when that was read last, -1 where it is not known
+        self.listed = False  # whether it told of its topics once
+        self.failing: Away | None = None  # while what it is asked at a look fails
         self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
         self._marked = TopicMarks()
         # Known by these names to who reads, tells and keeps them.
         self.ids, self.former_ids = self._marked.ids, self._marked.former_ids
         self.marks, self.take_up_marks = self._marked.of, self._marked.take_up
+        self._growth = GroupGrowth()
         self._commits = CommitsKnown()
         self.asked_ms, self.group_states = self._commits.asked_ms, self._commits.group_states
         self.note_read, self.end_asking = self._commits.note_read, self._commits.end_asking
 
     # --- topics and positions
 
-    def note_topics(self, partitions: Mapping[str, int]) -> list[str]:
-        """Take note of every topic that there is, with its partitions; return those that went away."""
+    def note_topics(self, partitions: Mapping[str, int], read_ms: int = -1) -> list[str]:
+        """Take note of every topic that there is, with its partitions; return those that went away.
+
+        `read_ms` is when that was asked for, -1 where nobody has to know.
+        """
         gone = [name for name in self.places.topics if name not in partitions]
         self._forget(gone)
-        self.topics = dict(partitions)
+        self.topics, self.listed, self.listed_ms = dict(partitions), True, read_ms
         self.places.listed = sum(partitions.values())
         for name, count in self.topics.items():
             if count:
                 self.places.take(name, count - 1)
+        self._carriers.note_topics(self.topics, self.places)
         return gone
 
     def note_looked(
@@ -131,6 +148,7 @@ class ClusterLag:
         self.tails.note_ends(places, ends)
         self._measure_lags(at_ms)
         measure_earlier(self.intake, self.heads, at_ms)
+        self._note_growth(at_ms)
 
     def _measure_lags(self, now_ms: int) -> None:
         """Tell the lags of late commits by where the logs ended when they were made."""
@@ -142,10 +160,32 @@ class ClusterLag:
         rows = np.flatnonzero(late)
         trail.measure(rows, self.heads.end_at(places[rows], at_ms[rows]))
 
-    def note_answer(self, now_ms: int, failure: str = "") -> None:
-        """Take note of whether the cluster answered, and if not (`failure`), why."""
-        since_ms = now_ms if self.away is None else self.away.since_ms
-        self.away = Away(since_ms, failure) if failure else None
+    def _note_growth(self, now_ms: int) -> None:
+        """Sum up what each group has to read, once all commits are known."""
+        if self.read_to_ms < 0:
+            return
+        count = len(self.slots)
+        at, heads = np.maximum(self.slots.place[:count], 0), self.heads
+        end, stable = heads.end[at], heads.stable[at]
+        look = Look(
+            group=self.slots.group[:count],
+            turns=self.slots.turns[:count],
+            seen=heads.sampled_ms[at] >= now_ms,
+            end=np.where(stable >= 0, np.minimum(stable, end), end),
+            offset=self.rings.offset[:count, -1],
+        )
+        self._growth.note(look, count=self.slots.group_numbers, now_ms=now_ms)
+
+    def note_answer(self, now_ms: int, failure: str = "", *, refused: bool = False) -> None:
+        """Take note of whether the cluster told what it was asked, and if not (`failure`), why."""
+        before = self.failing
+        since_ms = before.since_ms if before is not None and before.refused == refused else now_ms
+        self.failing = Away(since_ms, failure, refused) if failure else None
+
+    @property
+    def away(self) -> Away | None:
+        """Return since when it does not answer and why; None where it does, be it that it refuses."""
+        return None if self.failing is None or self.failing.refused else self.failing
 
     def note_id(self, topic: str, topic_id: str, now_ms: int) -> bool:
         """Take note of a topic's id; return whether it is another topic of the same name."""
@@ -203,7 +243,7 @@ class ClusterLag:
         used = places >= 0
         at = np.where(used, places, 0)
         leave_former_logs(self.intake, self.heads, self._marked, at=at, used=used)
-        windows = self._windows(count)
+        windows, grouping = self._windows(count), self._grouping(used)
         positions = positions_of(
             self.intake,
             self.heads,
@@ -212,22 +252,31 @@ class ClusterLag:
             at=at,
             commits_read_to_ms=self._commits.of_slots(self.slots, used),
             members=self._members()[np.maximum(self.slots.group[:count], 0)],
+            grouping=grouping,
+            now_ms=now_ms,
         )
         rows = sweep(windows, positions, now_ms=now_ms, policy=self.policy)
         if self.asking:
             rows = seen_by_asking(rows, positions.members)
+        carried = self._carriers.of(self.slots, count, self.membership, asking=self.asking)
+        rows = tell_carried(rows, self.slots.group[:count], carried)
         next_record = np.maximum(windows.offset[:, -1], positions.readable_from)
         seconds, kinds = lag_s(self.heads, at, next_record, now_ms) if count else _no_lags()
-        grouping = self._grouping(used)
+        seconds[rows.lag < 0], kinds[rows.lag < 0] = NO_ANSWER_S, LagKind.NONE
+        groups = judge_groups(rows.status, rows.lag, seconds, grouping, falls=self._falls(carried))
         return GroupSight(
             now_ms,
             rows,
             seconds,
             kinds,
-            judge_groups(rows.status, rows.lag, seconds, grouping),
+            groups,
             end=positions.end,
             start=positions.start,
             readable_from=positions.readable_from,
+            carried=carried,
+            falling={
+                number: self._growth.falling(number) for number in np.flatnonzero(groups.falls).tolist()
+            },
         )
 
     def tails_due(self, now_ms: int, *, committed: bool = True) -> list[Stretch]:
@@ -262,6 +311,14 @@ class ClusterLag:
         for number, name in self.slots.groups():
             found[number] = self.membership.members(name)
         return found
+
+    def _falls(self, carried: Carried) -> NDArray[np.bool_]:
+        """Tell by number which groups fall behind; where a mirror keeps the offsets, nobody does."""
+        falls = np.zeros(self.slots.group_numbers, np.bool_)
+        known = self._growth.falls[: len(falls)]
+        falls[: len(known)] = known
+        falls[list(carried)] = False
+        return falls
 
     def _grouping(self, used: NDArray[np.bool_]) -> Grouping:
         return Grouping(self.slots.group[: len(used)], self.slots.group_numbers)

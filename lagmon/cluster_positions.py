@@ -8,6 +8,7 @@ import numpy as np
 
 from lagmon.cluster_marks import by_place
 from lagmon.rules_window import Positions
+from lagmon.turns import others_moved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from lagmon.heads import Heads
     from lagmon.intake import Intake
     from lagmon.readable import Readable
+    from lagmon.rules_groups import Grouping
     from lagmon.rules_window import Flags, Longs
 
 
@@ -28,6 +30,8 @@ def positions_of(
     at: NDArray[np.int32],
     commits_read_to_ms: Longs,
     members: Longs,
+    grouping: Grouping,
+    now_ms: int,
 ) -> Positions:
     """Return where each slot stands; `at` is its place, the first where it has none."""
     if not len(at):
@@ -41,8 +45,9 @@ def positions_of(
         held_ms = by_place(marks.held_ms, len(heads.end))[at]
         late = (passed_ms >= 0) & (passed_ms < held_ms)
         passed_ms[late] = held_ms[late]
+    head = np.where(stable >= 0, np.minimum(stable, end), end)
     return Positions(
-        head=np.where(stable >= 0, np.minimum(stable, end), end),
+        head=head,
         end=end,
         head_at_ms=heads.sampled_ms[at],
         start=heads.start[at],
@@ -53,6 +58,9 @@ def positions_of(
         recreated=_remade_after(marks, heads, at, seen_ms),
         members=members,
         readable_from=readable_from,
+        others_moved_ms=others_moved(
+            intake, grouping, members, has_more=head > np.maximum(offset, readable_from), now_ms=now_ms
+        ),
     )
 
 
@@ -83,4 +91,4 @@ def _remade_after(marks: TopicMarks, heads: Heads, at: NDArray[np.int32], seen_m
 def _no_positions() -> Positions:
     none = np.zeros(0, np.int64)
     no = np.zeros(0, np.bool_)
-    return Positions(none, none, none, none, none, no, none, none, no, none, none)
+    return Positions(none, none, none, none, none, no, none, none, no, none, none, none)

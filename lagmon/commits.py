@@ -34,6 +34,7 @@ class Progress:
     began_at: float = 0.0
     ready_after_s: float | None = None  # None while what was there at the beginning is still being read
     problem: str = ""
+    refused: str = ""  # which right is missing, where no group can be told of for want of it
     total_groups: int | None = None  # where groups are asked instead, how many
     asked_groups: int = 0  # of them at least once
 

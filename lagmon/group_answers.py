@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lagmon.group_id import group_id
 from lagmon.group_kinds import one_sentence
-from lagmon.group_list import Listed, by_status, group_line, matching
+from lagmon.group_list import Listed, by_carrier, by_status, group_line, matching
 from lagmon.group_rows import clients, partition_rows
 from lagmon.readiness import not_ready
 from runtime.channel import Answer
@@ -61,6 +61,7 @@ class GroupAnswers:
             "count": len(found),
             "offset": first,
             "by_status": by_status(found),
+            "carried": self._carried(asked, found),
             "kafka_clusters": list(self._watches),
             "commits_from": {alias: self._watches[alias].commits_from for alias in asked},
             "other_groups": self._other_groups(asked),
@@ -72,8 +73,15 @@ class GroupAnswers:
     def counts(self, _question: dict[str, Any]) -> Answer:
         """Answer with how many groups there are, and how many have each status."""
         lacking = self._not_ready(list(self._watches))
-        found = self._found(list(self._watches), "")
-        return _answer({"count": len(found), "by_status": by_status(found), "not_ready": lacking})
+        asked = list(self._watches)
+        found = self._found(asked, "")
+        document = {
+            "count": len(found),
+            "by_status": by_status(found),
+            "carried": self._carried(asked, found),
+            "not_ready": lacking,
+        }
+        return _answer(document)
 
     def group(self, question: dict[str, Any]) -> Answer:
         """Answer with one group and its partitions, worst first, their windows included.
@@ -120,6 +128,13 @@ class GroupAnswers:
                 found += matching(alias, watch.lag, sight, search)
         return found
 
+    def _carried(self, asked: list[str], found: list[Listed]) -> dict[str, int]:
+        """Return how many of the groups that were found each flow carries, by its name."""
+        told: dict[str, int] = {}
+        for alias in asked:
+            told |= by_carrier(alias, found, self._sight(alias, 0))
+        return told
+
     def _other_groups(self, asked: list[str]) -> dict[str, dict[str, int]]:
         """Return how many groups commit no offsets, by cluster and kind."""
         told = {}
@@ -131,7 +146,10 @@ class GroupAnswers:
     def _not_ready(self, asked: list[str]) -> dict[str, Any]:
         told = {}
         for alias in asked:
-            why = not_ready(self._states.get(alias), self._watches[alias].progress)
+            watch = self._watches[alias]
+            with watch.lock:
+                failing = watch.lag.failing
+            why = not_ready(self._states.get(alias), watch.progress, failing)
             if why is not None:
                 told[alias] = why
         return told

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lagmon.carried import sentence_of
 from lagmon.time_lag import LagKind
 from lagmon.words import RANK, WORSE, Status
 
@@ -51,16 +52,32 @@ def by_status(found: Iterable[Listed]) -> dict[str, int]:
     return {WORSE[-less_bad].name: counts[less_bad] for less_bad in sorted(counts)}
 
 
+def by_carrier(alias: str, found: Iterable[Listed], sight: GroupSight) -> dict[str, int]:
+    """Return how many groups of a cluster each flow carries there; several flows may carry one group."""
+    carried = (sight.carried.get(one.number, ()) for one in found if one.alias == alias)
+    counts = Counter(flow for flows in carried for flow in flows)
+    return {flow: counts[flow] for flow in sorted(counts)}
+
+
 def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: GroupSight) -> dict[str, Any]:
-    """Return what a list says of one group: the sentence is that of its worst partition, `worst`."""
+    """Return what a list says of one group: the sentence is that of its worst partition, `worst`.
+
+    Where the group falls behind with its partitions together, it is the group's own, and none is the worst.
+    """
     row = sight.groups.row(number)
+    flows = sight.carried.get(number, ())
     kind = LagKind(int(sight.lag_kind[row.lag_s_row])) if row.lag_s >= 0 else LagKind.NONE
+    if row.falls:
+        sentence = sight.falling[number].sentence
+    else:
+        sentence = sentence_of(sight.rows, row.worst_row, flows) if row.worst_row >= 0 else row.sentence
     return {
         "kafka_cluster": alias,
         "group": name,
         "status": row.status.name,
-        "sentence": sight.rows.sentence(row.worst_row) if row.worst_row >= 0 else row.sentence,
-        "worst": _partition(lag, row.worst_row),
+        "sentence": sentence,
+        "worst": None if row.falls else _partition(lag, row.worst_row),
+        "carried_by": list(flows),
         "partitions": {status.name: row.partitions[status] for status in Status if row.partitions[status]},
         "lag_records": row.total_lag if row.max_lag >= 0 else None,
         "max_lag_records": row.max_lag if row.max_lag >= 0 else None,

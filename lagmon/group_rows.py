@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from lagmon.carried import sentence_of
 from lagmon.place_looks import looks_of
 from lagmon.time_lag import LagKind
 from lagmon.words import RANK, STATUS_OF, Reason
@@ -62,7 +63,7 @@ def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
     return {
         "status": _status(sight, slot).name,
         "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
-        "sentence": sight.rows.sentence(slot),
+        "sentence": sentence_of(sight.rows, slot, sight.carried.get(int(lag.slots.group[slot]), ())),
         "since_ms": _known(int(sight.rows.since_ms[slot])),
         "committed_offset": int(sight.rows.offset[slot]),
         "readable_from": _known(int(sight.readable_from[slot])),  # nothing is to be read before it

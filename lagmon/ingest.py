@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lagmon.answers import Answers
 from lagmon.cluster import ClusterLag
+from lagmon.faults import Faults
 from lagmon.mirror_answers import MirrorAnswers
 from lagmon.mirror_ids import MirrorIds
 from lagmon.mirror_sources import mirrors
@@ -53,12 +54,15 @@ async def serve(orders: Orders) -> None:
     loop = asyncio.get_running_loop()
     # It may be for the service too, which asks what we know before it ends us.
     loop.add_signal_handler(signal.SIGTERM, lambda: loop.call_later(LINGER_S, stopping.set))
-    loop.add_signal_handler(signal.SIGINT, lambda: None)  # the service tells when to stop
     watches = [
         ClusterWatch(
             alias,
             settings,
-            ClusterLag(wanted=partial(orders.wanted, alias), hidden=orders.hidden),
+            ClusterLag(
+                wanted=partial(orders.wanted, alias),
+                hidden=orders.hidden,
+                flows=[one.flow for one in orders.mirrors if one.flow.target == alias],
+            ),
             clock=clock,
             random=random.SystemRandom().random,
             commits_from=orders.commits,
@@ -79,7 +83,12 @@ async def serve(orders: Orders) -> None:
         )
         for watch in (watches if flows else ())
     ]
-    told = MirrorAnswers(flows, locks, clock=clock)
+    faults = Faults(log, clock=clock)
+
+    def wrong_at(flow: str, error: Exception) -> None:
+        faults.note(f"{flow} cannot be judged by its offsets", error, flow=flow)
+
+    told = MirrorAnswers(flows, locks, clock=clock, wrong=wrong_at)
     syncs = SyncAnswers((one for one in readers if isinstance(one, SyncReader)), clock=clock)
     answers = Answers(orders, watches, clock=clock, mirrors=told, syncs=syncs)
     answers.snapshots = Snapshots(watches, told, clock=clock, log=log)
@@ -96,10 +105,9 @@ async def serve(orders: Orders) -> None:
         if saying is not None:
             log.warning(saying.sentence, **about)
 
-    def wrong(error: Exception) -> None:
-        log.error("a question could not be answered", error=f"{type(error).__name__}: {error}")
-
-    server = await channel.listen(orders.socket, answer, wrong=wrong)
+    server = await channel.listen(
+        orders.socket, answer, wrong=partial(faults.note, "a question could not be answered")
+    )
     async with asyncio.TaskGroup() as group:
         group.create_task(_end_with_input(stopping))
         works: list[tuple[str, Callable[[asyncio.Event], Awaitable[None]], Callable[[State], None]]] = [

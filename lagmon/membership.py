@@ -40,6 +40,7 @@ class Membership:
     def __init__(self) -> None:
         self.kinds: dict[str, str] = {}  # of groups that commit no offsets by what they are, by name
         self._groups: dict[str, _Group] = {}
+        self._joined: set[str] = set()
         self._names: Mapping[str, str] = {}  # of topics, by id
 
     def name_topics(self, names: Mapping[str, str]) -> None:
@@ -51,6 +52,8 @@ class Membership:
         match record:
             case GroupDescribed():
                 self.note_kind(record.group, record.protocol_type)
+                if record.members or record.generation > 0:  # which counts how often anybody came or went
+                    self.note_joined(record.group)
                 self._groups[record.group] = _Group(
                     {one.id: Owner(one.client_id, one.client_host) for one in record.members},
                     {one.id: dict(one.assigned) for one in record.members},
@@ -58,7 +61,9 @@ class Membership:
             case GroupGone():
                 self._groups.pop(record.group, None)
                 self.kinds.pop(record.group, None)
+                self._joined.discard(record.group)
             case MemberDescribed():
+                self.note_joined(record.group)
                 group = self._groups.setdefault(record.group, _Group())
                 group.members[record.member] = Owner(record.client_id, record.client_host)
             case MemberAssigned():
@@ -80,9 +85,18 @@ class Membership:
         else:
             self.kinds.pop(group, None)
 
+    def note_joined(self, group: str) -> None:
+        """Take note that a group has, or had, a member."""
+        self._joined.add(group)
+
+    def joined(self, group: str) -> bool:
+        """Tell whether a group was seen to have a member, or to have had one, since it began."""
+        return group in self._joined
+
     def forget_all(self) -> None:
         """Know of no group any more."""
         self._groups.clear()
+        self._joined.clear()
         self.kinds.clear()
 
     def members(self, group: str) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from lagmon.rings import Rings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -133,10 +133,21 @@ class MirrorWindows:
         self._free.append(slot)
         self._clear(slot)
 
-    def drop_topic(self, topic: str) -> None:
-        """Forget a topic that the source does not have any more."""
-        for name in [name for name in self._slots if name[0] == topic]:
-            self.forget(*name)
+    def forget_until(self, names: Iterable[tuple[str, int]], at_ms: int) -> None:
+        """Forget what was written of these partitions up to an instant: it is of logs that are gone."""
+        for name in names:
+            slot = self._slots.get(name)
+            if slot is None:
+                continue
+            filled = int(self.rings.filled[slot])
+            times = self.rings.committed_ms[slot, self.rings.length - filled :]
+            since = int(np.count_nonzero(times > at_ms))
+            if not since or self.committed_ms[slot] <= at_ms:
+                self.forget(*name)
+            elif since < filled:
+                self._put_back(slot)
+                self.rest[slot] = -1
+                self.keep_newest(slot, since)
 
     def forget(self, topic: str, partition: int) -> None:
         """Forget an offset that says nothing any more; none was taken away."""

@@ -1,4 +1,7 @@
-"""What the ingest process answers about flows: judged when asked, at most once a second."""
+"""What the ingest process answers about flows: judged when asked, at most once a second.
+
+A mistake of ours at one flow is told, makes that one unknown, and takes no answer about another.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.vocabulary import Verdict
 from lagmon.connect_states import take_states
+from lagmon.faults import fault_text, let_through
 from lagmon.mirror_movement import movement_document
 from lagmon.mirror_pages import partition_page
 from lagmon.mirror_rows import flow_document
 from lagmon.mirror_telling import MirrorTelling
+from lagmon.mirror_unseen import unseen
 from lagmon.mirror_verdict import judge_flow
 from runtime.channel import Answer
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
@@ -30,12 +35,23 @@ BACK_AFTER_MS = 600_000  # what is told again later than this after a restart is
 
 
 class MirrorAnswers:
-    """Answers from the flows; `locks` guard what is read, taken in their order."""
+    """Answers from the flows; `locks` guard what is read, taken in their order.
 
-    def __init__(self, flows: Sequence[MirrorFlow], locks: Sequence[threading.Lock], *, clock: Clock) -> None:
+    `wrong` is told of mistakes of our own: at which flow, and which.
+    """
+
+    def __init__(
+        self,
+        flows: Sequence[MirrorFlow],
+        locks: Sequence[threading.Lock],
+        *,
+        clock: Clock,
+        wrong: Callable[[str, Exception], None] = let_through,
+    ) -> None:
         self.flows = {flow.order.name: flow for flow in flows}
         self._locks = list(locks)
         self._clock = clock
+        self._wrong = wrong
         self._seen: dict[str, tuple[FlowSight, MirrorVerdict]] = {}
         self._seen_at: float | None = None
         self._since: dict[str, tuple[tuple[str, str | None], int]] = {}
@@ -49,13 +65,20 @@ class MirrorAnswers:
             now_ms = int(now_s * 1000)
             with self.held():
                 for name, flow in self.flows.items():
-                    found = flow.see(now_ms)
-                    self._seen[name] = found, judge_flow(flow, found)
+                    self._seen[name] = self._judged(flow, now_ms)
             for name, (_, told) in self._seen.items():
                 words = str(told.verdict), None if told.cause is None else str(told.cause)
                 self._follow(name, words, now_ms)
             self._seen_at = now_s
         return self._seen
+
+    def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSight, MirrorVerdict]:
+        try:
+            found = flow.see(now_ms)
+            return found, judge_flow(flow, found)
+        except Exception as error:  # noqa: BLE001 - a mistake at one flow must not end what is told of others
+            self._wrong(flow.order.name, error)
+            return unseen(now_ms, fault_text(error))
 
     def told_since(self, flow: str) -> tuple[tuple[str, str | None], int] | None:
         """Return verdict and cause of a flow and since when it has them, None where it was not judged yet."""
@@ -84,10 +107,7 @@ class MirrorAnswers:
         """
         sights, topic = self.sights(), str(question.get("canary_topic", ""))
         with self.held():
-            told = [
-                self._document(name, sights) | movement_document(flow, sights[name][0], canary_topic=topic)
-                for name, flow in self.flows.items()
-            ]
+            told = [self._in_short(name, sights, topic) for name in self.flows]
         for row in (row for document in told for row in document["worst"]):
             row.pop("commits", None)
         return Answer({"status": 200}, [json.dumps({"flows": told}).encode()])
@@ -114,6 +134,19 @@ class MirrorAnswers:
             told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
         return Answer({"status": 200}, [json.dumps(told).encode()])
 
+    def _in_short(
+        self, name: str, sights: dict[str, tuple[FlowSight, MirrorVerdict]], canary_topic: str
+    ) -> dict[str, Any]:
+        flow = self.flows[name]
+        try:
+            moves = movement_document(flow, sights[name][0], canary_topic=canary_topic)
+            return self._document(name, sights) | moves
+        except Exception as error:  # noqa: BLE001 - as above
+            self._wrong(name, error)
+            sights[name] = unseen(sights[name][0].now_ms, fault_text(error))
+            moves = movement_document(flow, sights[name][0], canary_topic=canary_topic)
+            return self._document(name, sights) | moves
+
     def _document(self, name: str, sights: dict[str, tuple[FlowSight, MirrorVerdict]]) -> dict[str, Any]:
         found, told = sights[name]
         return flow_document(self.flows[name], found, told, since_ms=self._since[name][1])
@@ -121,7 +154,9 @@ class MirrorAnswers:
     def telling(self, orders: Orders) -> MirrorTelling:
         """Return what tells the series of these flows."""
         flows = self.flows.values()
-        return MirrorTelling(flows, per_partition=orders.per_partition, max_series=orders.max_series)
+        return MirrorTelling(
+            flows, per_partition=orders.per_partition, max_series=orders.max_series, wrong=self._wrong
+        )
 
     def held(self) -> AbstractContextManager[Any]:
         """Hold every lock; a context manager."""

@@ -4,17 +4,22 @@ While each record is copied once, a copy's end is the mirror's offset at that in
 *distance*. At a look at the copy's end the mirror's offset was at least the newest that was written by then,
 and at most what is written later or where the source's log ended later. So each look bounds the distance from
 both sides, and all looks together narrow it: to one number as soon as the mirror has once read all that there
-was. Where a look contradicts those before it (markers of transactions, records that were left out, a copy
-that was made anew), bounds begin anew with that look.
+was. Where a look contradicts those before it (records that were left out, a copy that was made anew), bounds
+begin anew with that look.
+
+Markers of transactions make the distance fall as offsets go on. So its upper bound holds for all that comes
+later, and the lower one only where it was told: between the look that told the upper and a later one that
+told the lower, it fell by no more than the two lie apart. No more markers than that, offset by offset, are
+taken to come behind that look. What a look at the very same end told of the mirror's offset holds without it.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from lagmon.mirror_growth import Distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +32,34 @@ if TYPE_CHECKING:
 EVERY_MS = 4_000  # ends are read each ten seconds
 _FAR = np.iinfo(np.int64).max
 WRITING_MS = 2_000  # an offset written so soon after a look may have been settled on before it
+READING_MS = 2_000  # ends are read within this from the instant that a look is told by
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The bounds of a distance, in records, and at which offsets of the source they were told."""
+
+    low: int
+    high: int
+    low_at: int  # the mirror was at least here
+    high_at: int  # the mirror was at most here
+
+    def gaps(self, offsets: int) -> int | None:
+        """Return how many markers are among so many offsets at most, None where nothing tells."""
+        held_for = self.low_at - self.high_at
+        if held_for <= self.high - self.low:
+            return None
+        return math.ceil((self.high - self.low) * max(0, offsets) / held_for)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLook:
+    """A look at a copy's end, and between which offsets the mirror was then."""
+
+    least: int
+    most: int
+    end: int
+    at_ms: int
 
 
 class DistanceBounds:
@@ -38,29 +71,44 @@ class DistanceBounds:
         self._noted_ms = -EVERY_MS
 
     def _begin(self, count: int) -> None:
-        self._low, self._high = (np.zeros(count, np.int64) for _ in range(2))
+        self._low, self._high, self._low_at, self._high_at = (np.zeros(count, np.int64) for _ in range(4))
         self._known = np.zeros(count, np.bool_)
-        self._from = np.full(count, -1, np.int64)  # the offset with which the bounds began
-        self._width = np.full(count, -1, np.int64)  # how far apart they were then
+        self._seen = np.full((4, count), -1, np.int64)  # the newest look that was used, as CopyLook has it
+        self._same_most = np.full(count, -1, np.int64)  # the least of `most` of all looks at the same end
         self._end = np.full(count, -1, np.int64)  # of the copy, at a look that is not used yet
         self._looked_ms = np.full(count, -1, np.int64)  # when that was, or the last that was used
 
-    def of(self, slot: int) -> tuple[int, int] | None:
+    def of(self, slot: int) -> Reach | None:
         """Return the bounds of a slot, None where no look has told any yet."""
         if slot >= len(self._known) or not self._known[slot]:
             return None
-        return int(self._low[slot]), int(self._high[slot])
+        each = self._low, self._high, self._low_at, self._high_at
+        return Reach(*(int(one[slot]) for one in each))
 
-    def proves(self, slot: int, lost: int, next_offset: int, start: int) -> bool:
-        """Tell whether so many records that a copy lacks from an offset to a start can be no gaps.
+    def newest(self, slot: int) -> CopyLook | None:
+        """Return the newest look at a slot's copy that was used, None where there is none."""
+        if slot >= len(self._known) or self._seen[3, slot] < 0:
+            return None
+        return CopyLook(*self._seen[:, slot].tolist())
 
-        Gaps (markers of transactions) make a copy fall behind as offsets go on. In no more offsets than the
-        bounds have held for, no more of them are to be expected than the bounds would have let pass.
-        """
-        if slot >= len(self._known) or not self._known[slot]:
-            return False
-        held_for = next_offset - int(self._from[slot])
-        return start - next_offset <= held_for and lost > int(self._width[slot])
+    def most_at(self, slot: int, end: int) -> int | None:
+        """Return which offset the mirror was at, at most, when its copy ended there; None where not known."""
+        if slot >= len(self._known):
+            return None
+        found = [int(self._same_most[slot])] if int(self._seen[2, slot]) == end >= 0 else []
+        reach = self.of(slot)
+        if reach is not None:
+            # Markers put the mirror's offset further on, where there may be more of them.
+            ratio = (reach.high - reach.low, reach.low_at - reach.high_at)
+            behind = end - reach.low - reach.low_at
+            gaps = reach.gaps(behind * ratio[1] // (ratio[1] - ratio[0]) + 1) if ratio[1] > ratio[0] else None
+            found += [] if gaps is None else [end - reach.low + gaps]
+        return min(found, default=None)
+
+    def forget(self, slot: int) -> None:
+        """Begin anew with a slot's next look: its copy lacks records from here on."""
+        if slot < len(self._known):
+            self._known[slot] = False
 
     def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
         """Take in what was looked at since the last time, at first all looks that are kept."""
@@ -85,7 +133,7 @@ class DistanceBounds:
         source_ends, source_ms = source.ends[:, places], source.times[:, places] + np.int64(source.origin_ms)
         for ends, times in zip(target.ends[:, target_places], target.times[:, target_places], strict=True):
             looked_ms = times + np.int64(target.origin_ms)
-            later = (source_ends >= 0) & (source_ms >= looked_ms)
+            later = (source_ends >= 0) & (source_ms >= looked_ms + READING_MS)
             ended = np.where(later.any(axis=0), source_ends[later.argmax(axis=0), row], -1)
             at = ends >= 0
             self._bound(flow, slots[at], ends[at], looked_ms[at], ended[at])
@@ -93,7 +141,8 @@ class DistanceBounds:
     def _use(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by a look that the source has been looked at after, or an offset was written after."""
         source, looked_ms, places = flow.source.heads, self._looked_ms[slots], sight.places[slots]
-        ended = np.where(source.sampled_ms[places] >= looked_ms, source.end[places], -1)
+        read = source.sampled_ms[places] >= looked_ms + READING_MS
+        ended = np.where(read, source.end[places], -1)
         used = self._bound(flow, slots, self._end[slots], looked_ms, ended)
         self._end[used] = -1
 
@@ -110,12 +159,17 @@ class DistanceBounds:
         most = np.minimum(written.min(axis=1, initial=_FAR), np.where(source_ends >= 0, source_ends, _FAR))
         least = np.where(known & (times < looked_ms[:, None]), offsets, -1).max(axis=1, initial=-1)
         use = (most < _FAR) & (least >= 0) & (most >= least)
-        slots, low, high, least = slots[use], (ends - most)[use], (ends - least)[use], least[use]
+        slots, ends, least, most, times = (one[use] for one in (slots, ends, least, most, looked_ms))
+        low, high = ends - most, ends - least
         lows, highs = np.maximum(self._low[slots], low), np.minimum(self._high[slots], high)
         fits = self._known[slots] & (lows <= highs)
-        self._from[slots] = np.where(fits, self._from[slots], least)
-        self._width[slots] = np.where(fits, self._width[slots], high - low)
+        # Of equal bounds the upper one is of the first look, the lower of the last: fewer gaps lie between.
+        self._low_at[slots] = np.where(fits & (self._low[slots] > low), self._low_at[slots], least)
+        self._high_at[slots] = np.where(fits & (self._high[slots] <= high), self._high_at[slots], most)
         self._low[slots], self._high[slots] = np.where(fits, lows, low), np.where(fits, highs, high)
+        same = (self._seen[2, slots] == ends) & (self._same_most[slots] >= 0)
+        self._same_most[slots] = np.where(same, np.minimum(self._same_most[slots], most), most)
+        self._seen[:, slots] = least, most, ends, times
         self._known[slots] = True
         return slots
 
@@ -125,17 +179,3 @@ class DistanceBounds:
         new = (heads.sampled_ms[places] > self._looked_ms[slots]) & (heads.end[places] >= 0)
         self._end[slots[new]] = heads.end[places[new]]
         self._looked_ms[slots[new]] = heads.sampled_ms[places[new]]
-
-
-def narrowed(usual: Distance | None, bounds: tuple[int, int] | None) -> Distance | None:
-    """Return an estimate that keeps within bounds and is no wider than they are."""
-    if bounds is None:
-        return usual
-    low, high = bounds
-    if usual is None:
-        return Distance(low, high - low, sure=True)
-    return Distance(
-        min(max(usual.records, low), high),
-        min(usual.spread, high - low),
-        sure=usual.sure or low == high,
-    )

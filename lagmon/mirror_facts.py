@@ -1,11 +1,14 @@
-"""What is told of a flow beside its verdict: losses of late, who does not run, what was made anew. Pure."""
+"""What is told of a flow beside its verdict: who does not run, what was made anew. Pure.
+
+What was lost or altered is listed among its findings, and told there.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from lagmon import mirror_words
-from lagmon.mirror_findings import HELD_MS, worst_finding
+from lagmon.mirror_findings import HELD_MS
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -15,11 +18,9 @@ if TYPE_CHECKING:
 
 def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
     """Return sentences, an empty text where there is nothing to tell beside what is said already."""
-    worst = worst_finding(found.findings)
-    told = [] if worst is None else [_finding(found, worst.code, worst.sentence)]
     # Who does not run carries nothing, also while there is nothing to be copied.
     states = (mirror_words.failed(flow.states), flow.states.halted_sentence())
-    told += [one for one in states if one and one not in said]
+    told = [one for one in states if one and one not in said]
     lossy = {one.topic for one in found.findings if one.proved} | {one.topic for one in found.undecided}
     lately = {
         (one.topic, one.side): one
@@ -39,13 +40,6 @@ def may_lose(flow: MirrorFlow, found: FlowSight) -> str:
         "if it had grown longer than the old one was before the mirror read it, the mirror passes over "
         "its beginning. Its next offsets show that."
     )
-
-
-def _finding(found: FlowSight, code: str, sentence: str) -> str:
-    others = sum(one.proved for one in found.findings) - 1
-    more = f" ({others} more such findings are listed.)" if others > 1 else ""
-    more = " (1 more such finding is listed.)" if others == 1 else more
-    return f"Found lately, {code}: {sentence}{more}"
 
 
 def _remade(flow: MirrorFlow, remade: list[Recreation]) -> str:

@@ -41,6 +41,7 @@ class MirrorFinding:
     last_offset: int | None = None
     side: str = "source"  # source | target
     proved: bool = True
+    records_most: int | None = None  # where `records` is how many at least; None where that is all
 
     @property
     def verdict(self) -> Verdict:
@@ -50,15 +51,6 @@ class MirrorFinding:
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         return {**asdict(self), "code": str(self.code), "verdict": str(self.verdict)}
-
-
-def worst_finding(findings: Iterable[MirrorFinding]) -> MirrorFinding | None:
-    """Return the proved finding that decides the verdict: of the worst kind the newest, then the largest."""
-    return min(
-        (one for one in findings if one.proved),
-        key=lambda one: (one.verdict.severity, -one.at_ms, -(one.records or 0), one.topic),
-        default=None,
-    )
 
 
 def listed(findings: Iterable[MirrorFinding], *, most: int) -> list[MirrorFinding]:

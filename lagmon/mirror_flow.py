@@ -24,6 +24,7 @@ from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
 from lagmon.mirror_starts import StartLooks
 from lagmon.mirror_states import MirrorStates
 from lagmon.mirror_topics import MirrorTopics
+from lagmon.mirror_unlisted import UnlistedTopics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
 DEFAULT_REFRESH_S = 600.0
 MOST_KEPT = 1000
-IDS_WITHIN_MS = 60_000  # how long the id of a topic that is back is waited for
-_NOT_BACK = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class MirrorFlow:
     _rewinds: Rewinds = field(default_factory=Rewinds)
     _behind: LeftBehind = field(default_factory=LeftBehind)
     distance: DistanceBounds = field(default_factory=DistanceBounds)
-    _away: dict[str, int] = field(default_factory=dict)  # topics left out of a list: since when they are back
+    _unlisted: UnlistedTopics = field(default_factory=UnlistedTopics)
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
@@ -212,8 +211,7 @@ class MirrorFlow:
             if alias == self.order.flow.source and topic in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "source"), -1)
                 remade = self.topics.note_id(topic, "source", ids[topic], now_ms)
-                if topic in self._away:
-                    self._note_back(topic, is_another=remade is not None)
+                self._unlisted.note_id(self, topic, is_another=remade is not None)
                 if remade is not None:
                     self.windows.begin_anew(topic)
                     self._behind.begin_anew(topic)
@@ -240,49 +238,24 @@ class MirrorFlow:
             self.retention_ms[topic] = retention_ms
 
     def _follow_topics(self, now_ms: int) -> None:
-        """Keep what is known of a topic that is left out of a list until its id tells if it is another."""
         there = self.source.topics
         if not there:
             return
         self.topics.note_source(there)
         self.source.mirrored[self.order.name] = self.topics.remote.keys()
-        for topic in {topic for topic, _, _ in self.windows.slots()} - there.keys():
-            if self._away.get(topic) is None:
-                self.losses.note_gone(self, topic)
-            if (topic, "source") in self.topics.ids:
-                self._away[topic] = _NOT_BACK
-            else:
-                self._drop(topic)
-        for topic in self._away.keys() & there.keys():
-            back_ms = self._away[topic]
-            if back_ms == _NOT_BACK:
-                self._away[topic] = now_ms
-            elif now_ms - back_ms > IDS_WITHIN_MS:
-                self._drop(topic)
-
-    def _drop(self, topic: str) -> None:
-        self._away.pop(topic, None)
-        self.windows.drop_topic(topic)
-
-    def _note_back(self, topic: str, *, is_another: bool) -> None:
-        """Take note of the id of a topic that had been away."""
-        if is_another:
-            self._drop(topic)
-        else:
-            del self._away[topic]
-            self.losses.note_back(topic)
+        self._unlisted.follow(self, now_ms)
 
     def _find_places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        held = (self.source.topics, self.target.topics, self.windows.version, frozenset(self._away))
+        held = (self.source.topics, self.target.topics, self.windows.version, self._unlisted.silent)
         known = self._held and held[0] is self._held[0] and held[1] is self._held[1]
         if known and held[2:] == self._held[2:] and self._places is not None:
             return self._places
-        count = len(self.windows)
+        count, silent = len(self.windows), self._unlisted.silent
         found = np.full((2, count), -1, np.int32)
         for topic, partition, slot in self.windows.slots():
             remote = self.topics.remote.get(topic)
-            if remote is None or topic in self._away:
-                continue  # it was left out of the flow: its offset stays and says nothing
+            if remote is None or topic in silent:
+                continue  # it is left out of the flow, or of the list: its offset stays and says nothing
             on_source = self.source.places.of(topic)
             on_target = self.target.places.of(remote)
             found[0, slot] = on_source[partition] if partition < len(on_source) else -1

@@ -32,17 +32,18 @@ class MirrorLosses:
 
     ends: TargetEnds = field(default_factory=TargetEnds)
     remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
-    _gone: dict[str, dict[int, Base]] = field(default_factory=dict)
+    _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
     _copies: list[MirrorFinding] = field(default_factory=list)
     _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 when the copies went
 
-    def note_gone(self, flow: MirrorFlow, topic: str) -> None:
-        """Keep where the mirror was in a source topic that is not there any more."""
+    def note_gone(self, flow: MirrorFlow, topic: str, *, gone_ms: int) -> None:
+        """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
         remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
         places = {number: (-1, place) for number, place in enumerate(flow.target.places.of(remote))}
         known_ms = flow.topics.ids_at_ms.get((topic, "source"), -1)
         self._gone.pop(topic, None)
-        self._gone[topic] = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=known_ms)
+        found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=known_ms, to_ms=gone_ms)
+        self._gone[topic] = gone_ms, found
         if len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]  # the one that went first
 
@@ -55,8 +56,10 @@ class MirrorLosses:
         if flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
             return  # only N of its own tells where the mirror went on
         followed, places = _followed(flow, topic), _places(flow, topic)
+        gone = self._gone.pop(topic, None)
         remade = mirror_remade.begin(topic, followed, places, known_ms=known_ms, now_ms=now_ms)
-        remade.open = {**self._gone.pop(topic, {}), **remade.open}
+        if gone is not None:
+            mirror_remade.begin_from(remade, gone[1], followed, gone_ms=gone[0])
         self.remade[topic] = remade
 
     def note_target(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
@@ -157,6 +160,7 @@ def _followed(flow: MirrorFlow, topic: str) -> Followed:
         flow.target.heads,
         flow.order.flow.source,
         compacted=topic in flow.settings.compacted,
+        by_record=flow.order.lag_from == CONNECT_OFFSETS,
     )
 
 

@@ -11,6 +11,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from fleet.errors import UnavailableError
+from fleet.judgement_words import ended
+from lagmon import mirror_words
 from lagmon.mirror_intake import OffsetsIntake
 from runtime import logs
 from runtime.kafka.bulk import Bulk
@@ -89,18 +91,27 @@ class MirrorOffsets:
         begun_ns = self._clock.monotonic_ns()
         while not stopping.is_set():
             with self._lock:
-                known, found = bool(self._host.topics), self._host.topics.get(self.topic, 0)
+                found = self._host.topics.get(self.topic, 0)
+                listed, lacks = self._host.listed, "" if found else self._lacks()
             if found:
                 return found
             waited_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
-            if known or waited_s > FIRST_LOOK_S:
-                keys = " and ".join(f"flows.{flow.order.name}.offsets" for flow in self._flows)
-                raise UnavailableError(
-                    f"cluster {self.cluster}: it has no topic {self.topic} with the mirror's offsets:"
-                    f" that was never started, or it keeps them elsewhere (set {keys})"
-                )
+            if listed or waited_s > FIRST_LOOK_S:
+                raise UnavailableError(lacks)
             await self._clock.wait(stopping, timeout_s=WAIT_S)
         return 0
+
+    def _lacks(self) -> str:
+        """Return why there is nothing to read; under the lock of the cluster."""
+        what = f"topic {self.topic} with the mirror's offsets"
+        if not self._host.topics:
+            why = mirror_words.unlisted(self.cluster, self._host).rstrip(".")
+            return f"cluster {self.cluster}: it is not known whether it has the {what}. {why}"
+        keys = " and ".join(f"flows.{flow.order.name}.offsets" for flow in self._flows)
+        return (
+            f"cluster {self.cluster}: it has no {what}: that was never started, or it keeps them"
+            f" elsewhere (set {keys})"
+        )
 
     def _begin(self, partitions: int) -> None:
         self._position = dict.fromkeys(range(partitions), 0)
@@ -131,7 +142,7 @@ class MirrorOffsets:
         for partition, offset in (*bulk.positions().items(), *batch.ends.items()):
             self._position[partition] = max(offset, self._position.get(partition, 0))
         for fault in batch.faults:
-            self.tell(f"{fault}.")
+            self.tell(ended(str(fault)))
         self._advance()
 
     def _tell_malformed(self, now_ms: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.filters import PatternList, TopicFilter
+from fleet.filters import GroupFilter, PatternList, TopicFilter
 from fleet.flow import Flow
 from fleet.replication import PolicyKind, ReplicationPolicy
 
@@ -33,6 +33,8 @@ _PLAIN = (
     "exactly_once",
     "isolation_level",
     "status_storage_topic",
+    "emit_checkpoints_interval_s",
+    "sync_group_offsets",
 )
 
 
@@ -125,11 +127,12 @@ def _dedicated(flow: Flow) -> str:
 def write_mirror(order: MirrorOrder) -> dict[str, Any]:
     """Return the order as JSON has it."""
     flow = order.flow
-    topics = flow.topic_filter
+    topics, groups = flow.topic_filter, flow.group_filter
     return {
         **{name: getattr(flow, name) for name in _PLAIN},
         "policy": asdict(flow.policy),
         "topics": [topics.include, topics.exclude, topics.blacklist],
+        "groups": [groups.include, groups.exclude, groups.blacklist],
         "offsets_cluster": order.offsets_cluster,
         "offsets_topic": order.offsets_topic,
         "connector": order.connector,
@@ -145,6 +148,7 @@ def read_mirror(told: Mapping[str, Any]) -> MirrorOrder:
         **{name: told[name] for name in _PLAIN},
         policy=ReplicationPolicy(**policy),
         topic_filter=TopicFilter(*told["topics"]),
+        group_filter=GroupFilter(*told["groups"]),
     )
     return MirrorOrder(
         flow,

@@ -1,47 +1,44 @@
 """Records that the source deleted before the mirror had copied them: how many, by partition. Pure.
 
 By offsets they are N + 1 to the log's start less 1, but N is only as fresh as the worker's flush: what was
-copied since it was written is not lost. That shows in how much the copy has grown since N was written (the
-base, `mirror_growth`). A mirror that keeps up, with offsets each minute and a log of seconds, loses nothing
-though its log starts behind its N all the time; one that was frozen has copied what it had fetched. So a loss
-is told when N has stood for longer than it does in a mirror that moves, and counted once the mirror has
-passed the start that was seen meanwhile, be the log's start behind its N again by then: each look at the
-copy's end bounds the count from both sides, as N at that instant lies between two offsets.
+copied since it was written is not lost. Where the mirror stands is bounded by where its copy ends
+(`mirror_distance`), and so is the number: `least` to `most`, which meet where looks at rest have told the
+distance. Each further look narrows them; one that contradicts tells that records came after all, or that the
+log's start had moved on.
 
-Of a mirror that has not stood for so long nothing is told: markers of transactions make a copy seem to lack
-as many records, more with each offset. Nor is what is within the spread of the base.
+A loss is told when N has stood for longer than it does in a mirror that moves, of a log's start that was read
+before the copy was looked at, and where at least one record is lost for certain. A mirror that keeps up, with
+offsets each minute and a log of seconds, loses nothing though its log starts behind its N all the time. Once
+the mirror has passed the start, the copy lacks what was lost: the distance before less that since. So much as
+that proves is counted at once, and the rest of `least` when it settles.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import count_text
+from fleet.quantity import between_text
 from fleet.vocabulary import Cause
-from lagmon import mirror_growth
-from lagmon.mirror_distance import narrowed
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.mirror_orders import EQUAL_OFFSETS
-from lagmon.mirror_passage import Base
-from lagmon.mirror_remade import Followed, sighted
-from lagmon.mirror_standing import Standing, longest_ms, standing
+from lagmon.mirror_standing import longest_ms, standing
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from lagmon.mirror_distance import Reach
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
+    from lagmon.mirror_standing import Standing
 
-    Longs = NDArray[np.int64]
     Name = tuple[str, int]  # topic and partition
 
 _ANY = 1 << 62
+MOST_STARTS = 8  # of a log, while its copy is not looked at
 SETTLES_MS = 90_000  # looks enough at a mirror that moves; longer where it writes its offsets less often
 
 
@@ -51,44 +48,90 @@ class Overtaken:
 
     topic: str
     partition: int
-    next_offset: int  # the first of them: what the mirror had written, and what its copy got behind that
+    next_offset: int  # the first of those that are surely lost
     start: int  # where the log began then
     first_at_ms: int
     at_ms: int
-    written: int = -1  # the next offset that the mirror had written, -1 where its copy does not tell more
-    within: int = 0  # records by which the number may be wrong
+    written: int = -1  # the next offset that the mirror had written, -1 for that of the first one
+    within: int = 0  # how many before them may be lost too
 
     @property
     def records(self) -> int:
-        """Return how many."""
+        """Return how many at least."""
         return self.start - self.next_offset
 
     @property
+    def most(self) -> int:
+        """Return how many at most."""
+        return self.records + self.within
+
+    @property
+    def mirrored_to(self) -> int:
+        """Return the next offset that the mirror had written."""
+        return self.written if self.written >= 0 else self.next_offset
+
+    @property
     def copied(self) -> int:
-        """Return how many of those the copy had got all the same."""
-        return self.next_offset - self.written if self.written >= 0 else 0
+        """Return how many the copy had got at least, of what is behind the offset that was written."""
+        return max(0, self.next_offset - self.within - self.mirrored_to)
+
+    @property
+    def copied_most(self) -> int:
+        """Return how many of those it had got at most."""
+        return self.next_offset - self.mirrored_to
 
 
 @dataclass(slots=True)
 class Passing:
-    """What bounds the number of records of one that is open: lost are at least and at most so many."""
+    """What bounds the number of records of one that is open."""
 
-    base: Base
-    spread: int = 0  # records within which the base is not known
-    least: int = 0
-    most: int = _ANY
-    copied: int = 0  # by how much the copy had grown when N was first known to stand
-    passed_ms: int = -1  # when the mirror's offset was seen to be past it, -1 not yet
+    next_offset: int  # that the mirror had written
+    low: int  # the mirror stands at least here
+    high: int = _ANY  # and at most here
+    reach: Reach | None = None  # from its offset to its copy's end, before anything was lost
+    copy_end: int = -1
+    starts: list[tuple[int, int]] = field(default_factory=list)  # of the log, and when they were seen first
+    start: int = -1  # of the log, read before the copy was looked at
     stood: bool = False  # whether the mirror stood, as far as that is proved
     told: Overtaken | None = None  # what was lost while it stood, as it was proved last
+    passed_ms: int = -1  # when the mirror's offset was seen to be past it, -1 not yet
+    passed_to: int = -1  # what the mirror had written then
+    moved_to: int = -1  # where the log may have started when the mirror went on, -1 at `start`
+    least: int = 0  # by what the copy lacks since
+    most: int = _ANY
+    looked_ms: int = -1
+    counted: int = 0
 
-    def lost(self, one: Overtaken) -> int:
-        """Return how many of one are lost by the bounds, none of a mirror that has not stood.
+    def see_start(self, start: int, now_ms: int, looked_ms: int) -> None:
+        """Take note where the log starts, and what of that the newest look at the copy came after."""
+        if not self.starts or start > self.starts[-1][0]:
+            del self.starts[MOST_STARTS - 1 :]
+            self.starts.append((start, now_ms))
+        before = [one for one in self.starts if one[1] <= looked_ms]
+        if before:
+            self.start = max(self.start, before[-1][0])
+            self.starts = self.starts[len(before) - 1 :]
 
-        No more than by offsets, and no more than the copy had not got yet while it stood.
-        """
-        left = min(one.records, one.start - self.base.next_offset - self.copied)
-        return max(0, min(left, max(self.least, self.most))) if self.stood else 0
+    def range(self) -> tuple[int, int]:
+        """Return how many were lost at least and at most, by all that is known."""
+        told = self.told
+        most_told = max(self.start, self.moved_to) - self.low
+        least, most = (0, max(0, most_told)) if told is None else (told.records, max(told.most, most_told))
+        if self.most < least:
+            return max(0, self.least), max(0, self.most)  # records that were under way came after all
+        if self.least > most:
+            return least, most  # the copy lacks more than was deleted: that is not of this
+        return max(least, self.least), min(most, self.most)
+
+    def found(self, one: Overtaken, at_ms: int) -> Overtaken:
+        """Return what was lost of one that the mirror has passed."""
+        least, most = self.range()
+        start = max(self.start, one.start) if self.moved_to < 0 else self.start
+        if self.moved_to >= 0 and self.told is not None:
+            start = max(start, self.told.next_offset + least)
+        first = start - least
+        written = min(one.mirrored_to, first)
+        return replace(one, next_offset=first, start=start, at_ms=at_ms, written=written, within=most - least)
 
 
 def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> None:
@@ -97,36 +140,75 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
     gone = {flow.windows.name(slot): slot for slot in slots}
     stands = standing(flow, sight)
     _settle_passed(flow, sight, gone, passing, stands)
-    anew = [
-        name
-        for name, slot in gone.items()
-        if name not in passing or _moves(passing[name], int(sight.known_to[slot]))
-    ]
-    _note_bases(flow, sight, [gone[name] for name in anew], passing)
     for name, slot in gone.items():
-        offset, bounds, before = int(sight.known_to[slot]), passing[name], flow.open_overtaken.get(name)
+        offset, before = int(sight.known_to[slot]), flow.open_overtaken.get(name)
+        start, bounds = offset + int(sight.deleted[slot]), passing.get(name)
+        if bounds is None or _moves(bounds, offset):
+            bounds = passing[name] = _begin(offset, before)
         if bounds.passed_ms >= 0:
             continue  # it settles, and what the log has lost since is seen after that
-        start = offset + int(sight.deleted[slot])
-        grown = _grown(flow, sight, slot, bounds) if stands.offset[slot] else 0
-        lost = start - bounds.base.next_offset - grown
-        proved = stands.offset[slot] and (
-            stands.copy[slot] or flow.distance.proves(slot, lost, bounds.base.next_offset, start)
-        )
-        if not bounds.stood and proved:
-            bounds.stood, bounds.copied = True, grown
-        if before is None or (before.next_offset, before.start) != (offset, start):
-            same = before is not None and (bounds.stood or before.next_offset == offset)
+        if before is None or (before.mirrored_to, before.start) != (offset, start):
+            same = before is not None and (bounds.stood or before.mirrored_to == offset)
             first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
-            flow.open_overtaken[name] = Overtaken(*name, offset, start, first_at_ms, sight.now_ms)
-        if proved:
-            one = flow.open_overtaken[name]
-            bounds.told = _counted(one, lost, sight.now_ms, bounds) if lost > bounds.spread else None
+            one = Overtaken(*name, start, start, first_at_ms, sight.now_ms, offset, start - offset)
+            flow.open_overtaken[name] = before = one
+        known = _see_copy(flow, sight, slot, bounds, start, stands=bool(stands.copy[slot]))
+        if not known or not stands.offset[slot]:
+            continue
+        lost = bounds.start - bounds.high
+        bounds.stood |= bool(stands.copy[slot]) or lost > 0
+        if lost > 0:
+            flow.open_overtaken[name] = bounds.told = replace(
+                before,
+                next_offset=bounds.high,
+                start=bounds.start,
+                at_ms=sight.now_ms,
+                written=min(offset, bounds.low),
+                within=bounds.high - bounds.low,
+            )
+
+
+def _begin(offset: int, before: Overtaken | None) -> Passing:
+    """Begin with what is known of a loss, by an earlier process too, where the mirror has not moved since."""
+    if before is None or before.mirrored_to != offset or not before.records:
+        return Passing(offset, offset)
+    low, high = before.next_offset - before.within, before.next_offset
+    return Passing(offset, low, high, start=before.start, stood=True, told=before)
 
 
 def _moves(bounds: Passing, offset: int) -> bool:
     """Tell whether the mirror writes on without having stood: what it lost or not is told from there."""
-    return bounds.passed_ms < 0 and not bounds.stood and offset != bounds.base.next_offset
+    return bounds.passed_ms < 0 and not bounds.stood and offset != bounds.next_offset
+
+
+def _see_copy(
+    flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Passing, start: int, *, stands: bool
+) -> bool:
+    """Bound where the mirror stands by the end of its copy; tell whether that is known."""
+    place, offset = int(sight.target_places[slot]), int(sight.known_to[slot])
+    if place < 0 or flow.order.lag_from == EQUAL_OFFSETS:
+        # It has no copy, or its copy's end is the offset and goes past what is lost with it.
+        looked_ms = sight.now_ms if place < 0 else int(flow.windows.committed_ms[slot])
+        bounds.low, bounds.high = max(bounds.low, offset), max(bounds.low, offset)
+        bounds.see_start(start, sight.now_ms, looked_ms)
+        return True
+    end = int(flow.target.heads.end[place])
+    if bounds.copy_end not in (-1, end):
+        if bounds.told is not None:
+            return False  # it has gone on, and its next offset tells where
+        bounds.low, bounds.high = offset, _ANY
+    if end < 0:
+        return False
+    if offset == bounds.next_offset:  # a later look may be one at a copy that lacks what was lost
+        bounds.reach = flow.distance.of(slot) or bounds.reach
+        most = flow.distance.most_at(slot, end)
+        bounds.high = bounds.high if most is None else min(bounds.high, most)
+    bounds.copy_end = end
+    if stands and bounds.reach is not None:  # else it may have grown behind what was lost
+        bounds.low = max(bounds.low, end - bounds.reach.high)
+    bounds.high = max(bounds.high, bounds.low)
+    bounds.see_start(start, sight.now_ms, int(flow.target.heads.sampled_ms[place]))
+    return bounds.high < _ANY and bounds.start >= 0
 
 
 def _settle_passed(
@@ -137,7 +219,6 @@ def _settle_passed(
     stands: Standing,
 ) -> None:
     """Count what the mirror has passed, also where the log's start has passed it again since."""
-    looks_ms: tuple[Longs, Longs] | None = None
     for name, one in list(flow.open_overtaken.items()):
         slot, bounds = flow.windows.slot(*name), passing.get(name)
         again = name in gone
@@ -147,11 +228,9 @@ def _settle_passed(
             continue
         if slot is not None and not again and (slot >= len(sight.used) or not sight.used[slot]):
             continue  # its topic is left out for now
-        if looks_ms is None:
-            looks_ms = flow.source.heads.sampled_ms, flow.target.heads.sampled_ms
         stands_again = again and slot is not None and bool(stands.offset[slot])
         at_once = stands_again or (again and bounds is not None and not bounds.stood)
-        _settle(flow, sight, name, passing, looks_ms, at_once=at_once)
+        _settle(flow, sight, name, passing, at_once=at_once)
 
 
 def uncounted(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> dict[Name, Overtaken]:
@@ -164,11 +243,12 @@ def uncounted(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]
         slot, bounds = flow.windows.slot(*name), passing.get(name)
         if slot is None or bounds is None or slot >= len(sight.used) or not sight.used[slot]:
             continue
-        lost = bounds.lost(one) if bounds.most < _ANY else 0
         if bounds.passed_ms < 0 and bounds.told is not None:
             found[name] = bounds.told
-        elif bounds.passed_ms >= 0 and lost > bounds.spread:
-            found[name] = _counted(one, lost, sight.now_ms, bounds)
+        elif bounds.passed_ms >= 0 and bounds.stood:
+            passed = bounds.found(one, sight.now_ms)
+            if passed.records > 0:
+                found[name] = passed
     return found
 
 
@@ -177,85 +257,58 @@ def findings(flow: MirrorFlow, lost: Sequence[Overtaken], now_ms: int) -> list[M
     return [_finding(flow, one) for one in lost if 0 <= now_ms - one.at_ms <= HELD_MS]
 
 
-def _counted(one: Overtaken, lost: int, at_ms: int, bounds: Passing | None) -> Overtaken:
-    """Return what was lost of one by offsets: not more than that."""
-    if bounds is None or bounds.base.target_end < 0:
-        return replace(one, next_offset=one.start - min(lost, one.records), at_ms=at_ms)
-    within = bounds.spread
-    if bounds.passed_ms >= 0 and bounds.most < _ANY:
-        within = max(within, bounds.most - bounds.least)
-    next_offset = one.start - min(lost, one.records)
-    return replace(one, next_offset=next_offset, at_ms=at_ms, written=one.next_offset, within=within)
-
-
-def _note_bases(flow: MirrorFlow, sight: MirrorSight, slots: list[int], passing: dict[Name, Passing]) -> None:
-    """Find where the copies ended when N was written."""
-    if not slots:
-        return
-    # Where offsets are equal the copy's end is the offset, and goes past what is lost with it.
-    places = sight.target_places[slots] if flow.order.lag_from != EQUAL_OFFSETS else np.full(len(slots), -1)
-    rows = mirror_growth.distances(flow, slots, places)
-    lost_to: dict[Name, int] = {}
-    for one in flow.settled_overtaken:
-        name = one.topic, one.partition
-        lost_to[name] = max(one.start, lost_to.get(name, 0))
-    for slot, row in zip(slots, rows, strict=True):
-        name, next_offset = flow.windows.name(slot), int(sight.known_to[slot])
-        after = flow.windows.rings.offset[slot] >= lost_to.get(name, 0)  # before a loss it was another
-        bounds = flow.distance.of(slot) if flow.order.lag_from != EQUAL_OFFSETS else None
-        usual = narrowed(mirror_growth.usual(np.where(after, row, np.nan)), bounds)
-        end = -1 if usual is None else next_offset + usual.records
-        base = Base(next_offset, int(flow.windows.committed_ms[slot]), end, sure=True)
-        passing[name] = Passing(base) if usual is None else Passing(base, usual.spread)
-
-
-def _grown(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Passing) -> int:
-    """Return by how many records the copy has grown since the base, 0 where that can not be told."""
-    place, base = int(sight.target_places[slot]), bounds.base
-    end = int(flow.target.heads.end[place]) if place >= 0 else -1
-    if min(end, base.target_end) < 0:
-        return 0
-    grown = end - base.target_end
-    return grown if 2 * grown > bounds.spread else 0
-
-
 def _settle(
     flow: MirrorFlow,
     sight: MirrorSight,
     name: Name,
     passing: dict[Name, Passing],
-    looks_ms: tuple[Longs, Longs],
     *,
     at_once: bool,
 ) -> None:
     """Bound what was lost by the newest look, and count it as soon as the bounds meet, or `at_once`."""
     one, bounds, slot = flow.open_overtaken[name], passing.get(name), flow.windows.slot(*name)
-    followed = Followed(flow.windows, flow.source.heads, flow.target.heads, flow.order.flow.source)
-    # Without the target's growth only a mirror that stood is known to have lost what its offsets say.
-    stood = bounds.stood if bounds is not None else _stood(flow, sight, one, slot)
-    lost, sure = one.records if stood else 0, True
-    if bounds is not None and slot is not None and slot < len(sight.places):
-        if bounds.passed_ms < 0:
-            bounds.passed_ms = sight.now_ms
-        places = int(sight.places[slot]), int(sight.target_places[slot])
-        if min(places) >= 0 and bounds.base.target_end >= 0:
-            looked_ms = int(looks_ms[0][places[0]]), int(looks_ms[1][places[1]])
-            seen = sighted(followed, slot, places, looked_ms, bounds.base)
-            if seen is not None:
-                grew = seen.target_end - bounds.base.target_end
-                bounds.least = max(bounds.least, seen.low - bounds.base.next_offset - grew)
-                bounds.most = min(bounds.most, seen.high - bounds.base.next_offset - grew)
-            within_ms = max(SETTLES_MS, 2 * sight.stopped_after_ms)
-            sure = bounds.most - bounds.least <= 0 or sight.now_ms - bounds.passed_ms > within_ms
-            if bounds.most < _ANY:
-                lost = bounds.lost(one)
-    if not sure and not at_once:
-        return
+    if bounds is None:  # what a process before this one proved of it
+        lost = one if _stood(flow, sight, one, slot) else replace(one, next_offset=one.start)
+    else:
+        settled = True
+        if slot is not None and slot < len(sight.places):
+            settled = _look_at_passed(flow, sight, slot, bounds, one)
+        if not settled and bounds.stood and not at_once:
+            return
+        lost = bounds.found(one, sight.now_ms) if bounds.stood else replace(one, next_offset=one.start)
     del flow.open_overtaken[name]
     passing.pop(name, None)
-    if lost:
-        flow.settled_overtaken.append(_counted(one, lost, sight.now_ms, bounds))
-        flow.overtaken_total[one.topic] += lost
+    if lost.records > 0:
+        if slot is not None:
+            flow.distance.forget(slot)
+        flow.settled_overtaken.append(replace(lost, at_ms=sight.now_ms))
+        flow.overtaken_total[one.topic] += max(0, lost.records - (0 if bounds is None else bounds.counted))
+
+
+def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Passing, one: Overtaken) -> bool:
+    """Bound what was lost by what the copy lacks since, and count what is certain; tell if that is all."""
+    if bounds.passed_ms < 0:
+        bounds.passed_ms, bounds.passed_to = sight.now_ms, int(sight.known_to[slot])
+    start = int(flow.source.heads.start[sight.places[slot]]) if sight.places[slot] >= 0 else -1
+    if start > bounds.start:  # it had moved on when the mirror went on, or did so since
+        bounds.moved_to = min(start, bounds.passed_to)
+    look, reach = flow.distance.newest(slot), bounds.reach
+    if reach is None or sight.target_places[slot] < 0:
+        return True
+    if look is not None and look.at_ms > bounds.looked_ms and look.least >= max(one.start, bounds.start):
+        bounds.looked_ms = look.at_ms
+        high = bounds.high if bounds.high < _ANY else one.start
+        gaps = reach.gaps(high - reach.low_at + look.most - max(one.start, bounds.start))
+        if gaps is not None:
+            bounds.least = max(bounds.least, look.least - look.end + reach.low - gaps)
+        bounds.most = min(bounds.most, look.most - look.end + reach.high)
+        certain = min(bounds.least, bounds.range()[0])
+        if bounds.stood and certain > bounds.counted:
+            flow.overtaken_total[one.topic] += certain - bounds.counted
+            bounds.counted = certain
+    least, most = bounds.range()
+    within_ms = max(SETTLES_MS, 2 * sight.stopped_after_ms)
+    return (least == most and bounds.most < _ANY) or sight.now_ms - bounds.passed_ms > within_ms
 
 
 def _stood(flow: MirrorFlow, sight: MirrorSight, one: Overtaken, slot: int | None) -> bool:
@@ -263,38 +316,38 @@ def _stood(flow: MirrorFlow, sight: MirrorSight, one: Overtaken, slot: int | Non
     if slot is None:
         return False
     rings, first = flow.windows.rings, flow.windows.rings.length - int(flow.windows.rings.filled[slot])
-    behind = np.flatnonzero(rings.offset[slot, first:] > one.next_offset)
+    behind = np.flatnonzero(rings.offset[slot, first:] > one.mirrored_to)
     if not len(behind) or not behind[0]:
         return False
     written_ms = rings.committed_ms[slot, first:]
     since_ms, place = int(written_ms[behind[0] - 1]), int(sight.places[slot])
     if place >= 0:  # before there was more to copy it did not stand
-        passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.next_offset]))
+        passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.mirrored_to]))
         since_ms = max(since_ms, int(passed_ms[0]))
     return bool(written_ms[behind[0]] - since_ms > longest_ms(sight))
 
 
 def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
-    were = "it was" if one.records == 1 else "they were"
-    written = one.next_offset - one.copied
-    came = f"{one.copied or 'none'} of what is behind that had come to {flow.order.flow.target}"
-    if one.written < 0:
-        came = f"how much of what is behind that had come to {flow.order.flow.target} is not known"
-    had = f"the mirror had written {written} as its next offset, and {came}"
+    were, target = "it was" if one.most == 1 else "they were", flow.order.flow.target
+    came = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
+    had = (
+        f"the mirror had written {one.mirrored_to} as its next offset, and {came} of what is behind that had"
+        f" come to {target}"
+    )
     if flow.order.lag_from == EQUAL_OFFSETS:
-        had = f"its copy on {flow.order.flow.target} ended at {written}"
-    within = f" By the looks at its copy that may be wrong by {one.within}." if one.within else ""
+        had = f"its copy on {target} ended at {one.mirrored_to}"
     return MirrorFinding(
         code=Cause.OVERTAKEN,
         topic=one.topic,
         partition=one.partition,
         at_ms=one.at_ms,
         records=one.records,
+        records_most=one.most,
         first_offset=one.next_offset,
         last_offset=one.start - 1,
         sentence=(
-            f"{flow.order.flow.source} deleted {count_text(one.records, 'record')} of"
+            f"{flow.order.flow.source} deleted {between_text(one.records, one.most, 'record')} of"
             f" {one.topic}-{one.partition} before {were} copied: its log starts at {one.start}, seen at"
-            f" {instant_text(one.first_at_ms)}, {had}.{within}"
+            f" {instant_text(one.first_at_ms)}, {had}."
         ),
     )

@@ -44,6 +44,7 @@ class Remade:
 
     topic: str
     at_ms: int  # when its new id was read
+    gone_ms: int = -1  # when a list was read that lacked it, -1 where none did
     open: dict[int, Base] = field(default_factory=dict)  # by partition
     decided: dict[int, Passage] = field(default_factory=dict)
     found: list[MirrorFinding] = field(default_factory=list)
@@ -58,17 +59,23 @@ class Followed:
     target: Heads
     source_name: str
     compacted: bool = False
+    by_record: bool = False  # whether each offset is written with its record alone, and again with that only
 
 
-def bases(topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int) -> dict[int, Base]:
+def bases(
+    topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, to_ms: int = -1
+) -> dict[int, Base]:
     """Return by partition where the mirror was in a topic's log when that was known last, at `known_ms`.
 
-    At the beginning, where every offset that is known was written since then.
+    At the beginning, where every offset that is known was written since then. What was written after `to_ms`
+    (-1 for no bound) is of no log that there was then.
     """
+    until_ms = to_ms if to_ms >= 0 else _FAR
     found = {}
     for partition, (place, target_place) in places.items():
         slot = followed.windows.slot(topic, partition)
         commits = [] if slot is None else _commits(followed.windows, slot)
+        commits = [one for one in commits if one[1] <= until_ms]
         if commits:
             old = [one for one in commits if one[1] <= known_ms]
             base = _base(old or [(0, known_ms)], followed.target, target_place, sure=len(old) == len(commits))
@@ -97,6 +104,19 @@ def begin(
     return remade
 
 
+def begin_from(remade: Remade, gone: Mapping[int, Base], followed: Followed, *, gone_ms: int) -> None:
+    """Take for where the mirror was in the old log what was kept when a list lacked that, at `gone_ms`.
+
+    All that the windows hold was written afterwards: where it was nowhere before, that is of the new log.
+    """
+    remade.gone_ms = gone_ms
+    for partition in remade.open.keys() - gone.keys():
+        slot = followed.windows.slot(remade.topic, partition)
+        if slot is not None:
+            followed.windows.confirm(slot, remade.at_ms)
+    remade.open = {partition: base for partition, base in gone.items() if partition not in remade.decided}
+
+
 def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, cadence_ms: int) -> None:
     """Decide what can be decided by now of a mirror that writes its offsets so often."""
     if not remade.open:
@@ -110,7 +130,7 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         looked_ms = int(looks_ms[0][at[0]]), int(looks_ms[1][at[1]]) if at[1] >= 0 else -1
         base, commits = _advance(remade, (partition, slot), followed, at, looked_ms=looked_ms[0])
         seen = sighted(followed, slot, at, looked_ms, base) if at[1] >= 0 else None
-        if any(offset < base.next_offset for offset, _ in commits):
+        if any(offset < base.next_offset + followed.by_record for offset, _ in commits):
             passage: Passage | None = Passage.COPIED
         else:
             passage = judge_passage(base, seen) if seen is not None else None
@@ -189,9 +209,10 @@ def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], 
     """Tell whether offsets can not all be the last one of the old log, written late."""
     if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
         return True
-    since = [one for one in commits if one[1] > remade.at_ms]
+    gone_ms = remade.gone_ms if remade.gone_ms >= 0 else remade.at_ms
+    since = [one for one in commits if one[1] > gone_ms]
     moved = len({offset for offset, _ in since}) > 1
-    return moved or any(at_ms > remade.at_ms + cadence_ms + WRITING_MS for _, at_ms in since)
+    return moved or any(at_ms > gone_ms + cadence_ms + WRITING_MS for _, at_ms in since)
 
 
 def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:

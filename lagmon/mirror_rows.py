@@ -50,8 +50,9 @@ def flow_document(
                 "topic": one.topic,
                 "partition": one.partition,
                 "records": one.records,
+                "records_most": one.most,
                 "next_offset": one.next_offset,
-                "written_offset": one.next_offset - one.copied,
+                "written_offset": one.mirrored_to,
                 "start_offset": one.start,
                 "first_at_ms": one.first_at_ms,
                 "at_ms": one.at_ms,
@@ -72,12 +73,13 @@ def flow_document(
 
 
 def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any]:
-    """Return one partition that has an offset."""
+    """Return one partition that has an offset, with that as it was judged: a newer one may be read by now."""
     sight, windows = found.sight, flow.windows
     topic, partition = windows.name(slot)
     source, place = flow.source.heads, int(sight.places[slot])
     target_place = int(sight.target_places[slot])
     rings, filled = windows.rings, int(windows.rings.filled[slot])
+    next_offset = int(sight.known_to[slot] - sight.tail[slot])
     columns = slice(rings.length - filled, rings.length)
     start, known_to = int(source.start[place]), int(sight.known_to[slot])
     produced_ms, produced = written(source, np.array([place], np.int32), np.array([known_to]))
@@ -90,7 +92,7 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
         "status": STATUS_OF[Reason(int(sight.rows.reason[slot]))].name,
         "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
         "sentence": row_sentence(flow, found, slot),
-        "next_offset": int(windows.next_offset[slot]),
+        "next_offset": next_offset,
         "next_offset_estimated": (topic, partition) in flow.estimated,
         "committed_at_ms": int(windows.committed_ms[slot]),
         "end_offset": _known(int(source.end[place])),
@@ -101,6 +103,7 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
         "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
         "tail_records": int(sight.tail[slot]),
         "overtaken_records": 0 if lost is None else lost.records,
+        "overtaken_records_most": 0 if lost is None else lost.most,
         "headroom_records": room.records if room is not None else None,
         "headroom_s": room.seconds if room is not None else None,
         "headroom_from": str(room.how) if room is not None else None,

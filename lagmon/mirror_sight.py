@@ -28,7 +28,7 @@ from lagmon.mirror_cadence import observed_cadence_ms
 from lagmon.rules import Policy
 from lagmon.rules_window import Positions, Windows
 from lagmon.sweep import Sweep, sweep
-from lagmon.time_lag import LagKind, lag_s, written
+from lagmon.time_lag import NO_ANSWER_S, LagKind, lag_s, written
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class _Look:
     now_ms: int
     count: int
     used: Flags
-    at: Int32s  # places on the source, 0 where there is none
+    at: Int32s  # places on the source, 0 where there is none: only of those in use it is a place
     head: Longs  # up to where the mirror can read
     cadence_ms: int
 
@@ -153,7 +153,7 @@ class _Look:
             self._settle_tails()
         known_to = np.maximum(windows.next_offset[:count], windows.rest[:count])
         start = np.where(used, _of(sides.source.start, self.at), -1)
-        passed = sides.source.passed_ms(self.at, windows.rings.offset[:count, -1])
+        passed = self._passed()
         behind_since_ms = self._behind_since(passed)
         rows = self._judge(pace, stopped_ms, passed, behind_since_ms)
         lag, seconds, kinds = self._lags(rows)
@@ -178,6 +178,18 @@ class _Look:
             cadence_ms=self.cadence_ms,
             stopped_after_ms=stopped_ms,
         )
+
+    def _passed(self) -> tuple[Longs, Flags]:
+        """Return when each log passed the newest offset, as `Heads.passed_ms` does; -1 where it is not known.
+
+        A source that was never listed has no place at all, not even for what stands in for none.
+        """
+        passed_ms, exact = np.full(self.count, -1, np.int64), np.zeros(self.count, np.bool_)
+        rows = np.flatnonzero(self.used)
+        passed_ms[rows], exact[rows] = self.sides.source.passed_ms(
+            self.at[rows], self.windows.rings.offset[rows, -1]
+        )
+        return passed_ms, exact
 
     def _measure(self) -> None:
         """Fill in the lags of commits whose time the looks at the log's end have passed by now."""
@@ -258,6 +270,7 @@ class _Look:
                 recreated=self.sides.recreated_ms > seen_ms,
                 members=np.full(count, -1, np.int64),
                 readable_from=np.full(count, -1, np.int64),  # a quiet tail lifts the windows' newest offset
+                others_moved_ms=np.full(count, -1, np.int64),  # tasks copy their partitions side by side
             ),
             now_ms=self.now_ms,
             policy=Policy(
@@ -268,6 +281,8 @@ class _Look:
                 grown_lags=3,
                 grown_rises=1,
                 grown_for_ms=GROWS_MS,
+                grown_by_ms=0,
+                empty_is_read=False,  # what was not copied of the old one is to be told
                 paced=pace.is_told,
             ),
         )
@@ -275,7 +290,9 @@ class _Look:
     def _lags(self, rows: Sweep) -> tuple[Longs, NDArray[np.float64], NDArray[np.uint8]]:
         """Return lag in records and seconds: as it was at the newest offset, of what stands as it is now."""
         rings, source, count = self.windows.rings, self.sides.source, self.count
-        seconds, kinds = lag_s(source, self.at, rings.offset[:count, -1], self.now_ms)
+        seconds, kinds = np.full(count, NO_ANSWER_S), np.full(count, LagKind.NONE, np.uint8)
+        there = np.flatnonzero(self.used)
+        seconds[there], kinds[there] = lag_s(source, self.at[there], rings.offset[there, -1], self.now_ms)
         lag = rows.lag.copy()
         standing = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + LOOK_MS)
         standing &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # theirs is another instant

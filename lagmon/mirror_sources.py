@@ -95,7 +95,7 @@ def _of_states(
             host=watched[alias].lag,
             lock=watched[alias].lock,
             clock=clock,
-            clean=Redactor(orders.secrets).text,
+            clean=Redactor(orders.secrets).foreign,
         )
         for (alias, topic), found in topics.items()
     ]

@@ -135,7 +135,7 @@ def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy
     grew = came + int(distances[last] - distances[first])
     if came <= 0 or 2 * grew < came:
         return step
-    proof = f"while it went on from {offsets[first]} to {offsets[last]}, the copy grew by {grew}"
+    proof = f"while it went on from {offsets[first]} to {offsets[last]}, the copy grew by {grew:,}"
     return _repeated(step, min(came, grew), proof)
 
 

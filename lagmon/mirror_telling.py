@@ -12,12 +12,13 @@ import numpy as np
 
 from fleet import series_lag as series
 from lagmon.exposition_family import Family
+from lagmon.faults import let_through
 from lagmon.headroom import LONGEST_S, How
 from lagmon.mirror_starts import room_of
 from lagmon.time_lag import LagKind, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,11 +81,22 @@ class _Rows:
 
 
 class MirrorTelling:
-    """Keeps the labels of the series of flows between scrapes."""
+    """Keeps the labels of the series of flows between scrapes.
 
-    def __init__(self, flows: Iterable[MirrorFlow], *, per_partition: bool, max_series: int) -> None:
+    `wrong` is told of a mistake of ours at a flow, of which there are no series then but its status.
+    """
+
+    def __init__(
+        self,
+        flows: Iterable[MirrorFlow],
+        *,
+        per_partition: bool,
+        max_series: int,
+        wrong: Callable[[str, Exception], None] = let_through,
+    ) -> None:
         self._flows = {flow.order.name: flow for flow in flows}
         self._per_partition = per_partition
+        self._wrong = wrong
         self._by_flow = _Rows([series.REPLICATION_STATUS])
         self._by_topic = _Rows(_BY_TOPIC, max_series=max_series)
         self._by_partition = _Rows(_BY_PARTITION, max_series=max_series)
@@ -111,12 +123,17 @@ class MirrorTelling:
             flow = self._flows[name]
             labels = name, flow.order.flow.source, flow.order.flow.target
             status[labels] = (int(verdict.status),)
-            topics |= {(*labels, topic): values for topic, values in _topics(flow, found).items()}
+            try:
+                of_topics = _topics(flow, found)
+                of_partitions = _partitions(flow, found) if self._per_partition else []
+            except Exception as error:  # noqa: BLE001 - a mistake at one flow must not end a whole scrape
+                self._wrong(name, error)
+                continue
+            topics |= {(*labels, topic): values for topic, values in of_topics.items()}
             for (topic, side), count in flow.topics.recreated_total.items():
                 remade[*labels, topic, side] = (count,)
-            if self._per_partition:
-                for topic, number, values in _partitions(flow, found):
-                    partitions[*labels, topic, str(number)] = values
+            for topic, number, values in of_partitions:
+                partitions[*labels, topic, str(number)] = values
         told = self._by_flow.values(status, [np.int64])
         told |= self._by_topic.values(topics, _TOPIC_KINDS)
         if self._per_partition:

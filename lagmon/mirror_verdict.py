@@ -6,7 +6,8 @@ with the worst. Rules in order, the first that holds: records deleted unread by 
 (overtaken); a partition stands (why: mirror_standstill.py); a task has failed and records wait that it may
 carry; a topic is not mirrored though it was waited for; it went back (duplicating); a topic was made anew and
 it is not known yet where the mirror went on; it falls behind; offsets are not committed; nothing known
-(source_down or target_down where a cluster does not answer); healthy.
+(source_down or target_down where a cluster does not answer); healthy. Where no topic of a cluster is known
+whose logs are needed, nothing is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import count_text
+from fleet.judgement_words import ended
+from fleet.quantity import between_text, count_text
 from fleet.vocabulary import Cause, Verdict
 from lagmon import mirror_facts, mirror_standstill, mirror_words
 from lagmon.mirror_orders import EQUAL_OFFSETS
@@ -79,8 +81,9 @@ def _decide(
     flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Told:
     sight = found.sight
-    if found.read_to_ms < 0:
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, flow.problem or mirror_words.reading(flow)
+    not_known = _not_known(flow, found)
+    if not_known:
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, not_known
     reason = sight.rows.reason
     gone = used[(reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)]
     lost = [flow.windows.name(slot) for slot in gone.tolist() if flow.windows.name(slot) in found.uncounted]
@@ -102,17 +105,32 @@ def _decide(
 
 
 def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
-    """Name the cluster that does not answer, where that is why nothing is known."""
+    """Name the clusters that do not answer or refuse us, where that is why nothing is known."""
     status, verdict, cause, sentence = told
+    if verdict is not Verdict.UNKNOWN or cause is not None:
+        return told
     for cluster, alias, down in (
         (flow.source, flow.order.flow.source, Cause.SOURCE_DOWN),
         (flow.target, flow.order.flow.target, Cause.TARGET_DOWN),
     ):
-        if verdict is Verdict.UNKNOWN and cause is None and cluster.away is not None:
-            since = instant_text(cluster.away.since_ms)
-            why = f"{alias} does not answer since {since}: {cluster.away.why.rstrip('.')}."
-            return status, verdict, down, f"{sentence.rstrip()} {why}"
-    return told
+        away = cluster.failing
+        if away is not None:
+            does = "refuses us" if away.refused else "does not answer"
+            why = f"{alias} {does} since {instant_text(away.since_ms)}: {ended(away.why)}"
+            sentence = f"{sentence.rstrip()} {why}"
+            cause = cause or (None if away.refused else down)
+    return status, verdict, cause, sentence
+
+
+def _not_known(flow: MirrorFlow, found: FlowSight) -> str:
+    """Return why nothing is known: offsets that are not read, or logs that they are held against; else ""."""
+    if found.read_to_ms < 0:
+        return flow.problem or mirror_words.reading(flow)
+    order = flow.order.flow
+    needed = [(order.source, flow.source)]
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        needed.append((order.target, flow.target))
+    return next((mirror_words.unlisted(alias, one) for alias, one in needed if not one.topics), "")
 
 
 def _waiting(found: FlowSight) -> list[Missing]:
@@ -217,11 +235,11 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
             " markers of transactions, records that a filter leaves out, or such as were not copied."
         )
     lost = found.uncounted.get(flow.windows.name(slot))
-    if lost is not None and lost.copied and sight.rows.reason[slot] == Reason.DELETED_UNREAD:
-        is_known = "is" if lost.records == 1 else "are"
+    if lost is not None and lost.copied_most and sight.rows.reason[slot] == Reason.DELETED_UNREAD:
+        is_known = "is" if lost.most == 1 else "are"
         told += (
-            f" {lost.copied} of them had come to {flow.order.flow.target}: {lost.records} {is_known} known to"
-            " be lost."
+            f" {between_text(lost.copied, lost.copied_most).capitalize()} of them had come to"
+            f" {flow.order.flow.target}: {between_text(lost.records, lost.most)} {is_known} known to be lost."
         )
     step = found.rewinds.get(flow.windows.name(slot))
     if step is not None and sight.rows.reason[slot] == Reason.REWOUND:

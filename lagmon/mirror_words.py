@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import count_text, duration_text
+from fleet.quantity import between_text, count_text, duration_text
 from lagmon.admin_words import seen_by_asking
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_states import FAILED
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lagmon.cluster import ClusterLag
     from lagmon.mirror_flow import FlowSight, MirrorFlow
     from lagmon.mirror_orders import MirrorOrder
     from lagmon.mirror_overtaken import Overtaken
@@ -47,6 +48,16 @@ def reading(flow: MirrorFlow) -> str:
                 f"offset.storage.topic): write it under flows.{order.name}.offsets."
             )
     return f"The mirror's offsets, {order.offsets_topic} on {order.offsets_cluster}, are not read yet."
+
+
+def unlisted(alias: str, cluster: ClusterLag) -> str:
+    """Return why nothing is known of a cluster's logs, where no topic of it is known."""
+    if not cluster.listed:
+        return f"The topics of {alias} are not listed yet."
+    return (
+        f"{alias} shows no topic: it has none, or the principal may not see them; grant it Describe on the "
+        f"topics of {alias} (`mirrorwatch check --acls` prints how)."
+    )
 
 
 def nothing(flow: MirrorFlow) -> str:
@@ -100,20 +111,25 @@ def known_by(order: MirrorOrder) -> str:
 
 def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
     """Return what was deleted unread by a mirror that stands, with what would be by its offsets alone."""
-    total, copied = sum(one.records for one in lost), sum(one.copied for one in lost)
-    shown = ", ".join(f"{one.records} of {one.topic}-{one.partition}" for one in lost[:SHOWN_PARTITIONS])
+    least, most = sum(one.records for one in lost), sum(one.most for one in lost)
+    copied, copied_most = sum(one.copied for one in lost), sum(one.copied_most for one in lost)
+    shown = ", ".join(
+        f"{between_text(one.records, one.most)} of {one.topic}-{one.partition}"
+        for one in lost[:SHOWN_PARTITIONS]
+    )
     others = len(lost) - SHOWN_PARTITIONS
     more = f" and {count_text(others, 'more partition')}" if others > 0 else ""
     by = known_by(order)
     alone = (
-        f". {by[0].upper()}{by[1:]} it would be {total + copied}, but {copied} of them had come to"
-        f" {order.flow.target}."
-        if copied
+        f". {by[0].upper()}{by[1:]} it would be {least + copied_most}, but"
+        f" {between_text(copied, copied_most)} of them had come to {order.flow.target}."
+        if copied_most
         else f", {by}."
     )
     return (
-        f"Retention has overtaken the mirror: {order.flow.source} deleted {count_text(total, 'record')} "
-        f"before {'it was' if total == 1 else 'they were'} copied ({shown}{more}){alone}"
+        f"Retention has overtaken the mirror: {order.flow.source} deleted"
+        f" {between_text(least, most, 'record')} before {'it was' if most == 1 else 'they were'} copied"
+        f" ({shown}{more}){alone}"
     )
 
 
@@ -164,7 +180,7 @@ _OF_GROUPS = (
 )
 # Of equal offsets nobody commits anything: the target's end is looked at.
 _OF_LOOKS = (
-    ("commits of the same offset came", "looks at its copy found the same end"),
+    ("commits of the same offset still come", "looks at its copy still find the same end"),
     ("with the last commit at", "with the last look at its copy at"),
     ("at its last commit", "at the last look at its copy"),
     ("One commit tells no pace", "One look tells no pace"),

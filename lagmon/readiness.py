@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fleet.judgement_words import ended
 from runtime.supervision import Phase
 
 if TYPE_CHECKING:
+    from lagmon.cluster import Away
     from lagmon.commits import Progress
     from runtime.supervision import State
 
 
-def not_ready(state: State | None, progress: Progress | None) -> dict[str, Any] | None:
+def not_ready(
+    state: State | None, progress: Progress | None, failing: Away | None = None
+) -> dict[str, Any] | None:
     """Return why a cluster's groups are not all known, as a document has it; None where they are.
 
     `phase` is starting, reading, down or refused; `sentence` is for people. Records are offsets, summed over
-    partitions: transactions' markers and what compaction took away count too.
+    partitions: transactions' markers and what compaction took away count too. `failing` is what the last
+    look at the cluster failed by: another try that goes on does not mean that it answers.
     """
     if state is not None and state.phase in (Phase.DOWN, Phase.REFUSED):
         return _told(state.phase.value, _whole(state.sentence), progress)
+    if failing is not None and (progress is None or progress.ready_after_s is None):
+        phase = Phase.REFUSED if failing.refused else Phase.DOWN
+        return _told(phase.value, _whole(failing.why), progress)
+    if progress is not None and progress.refused:
+        return _told(Phase.REFUSED.value, _whole(progress.refused), progress)
     if progress is None or not progress.began_at:
         return _told("starting", "The topics and the ends of their logs are being looked up.", progress)
     if progress.ready_after_s is None:
@@ -31,7 +41,7 @@ def share_read(progress: Progress | None) -> float:
 
     It is 1 only where all groups are known.
     """
-    if progress is None or not progress.began_at:
+    if progress is None or not progress.began_at or progress.refused:
         return 0.0
     if progress.ready_after_s is not None:
         return 1.0
@@ -75,4 +85,4 @@ def _s(count: int) -> str:
 
 def _whole(text: str) -> str:
     """Return an error's text as a sentence."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+    return ended(f"{text[:1].upper()}{text[1:]}")

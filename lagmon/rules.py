@@ -1,7 +1,8 @@
 """Our verdict on one group and partition, as a table of rules: the reference for the sweep over all. Pure.
 
 Order, first match wins; a verdict is never made from stale or missing data:
-1. nothing known, or known too long ago, or belonging to another log: UNKNOWN;
+1. nothing known, or known too long ago, or belonging to another log: UNKNOWN; but where that other log holds
+   nothing to read, OK;
 2. records were deleted before they were read: ERR;
 3. nothing more to read than is allowed: OK, whatever happened before; what is known to hold no record that
    a consumer sees (markers of transactions, aborted and compacted records) is nothing to read;
@@ -15,7 +16,9 @@ Order, first match wins; a verdict is never made from stale or missing data:
 
 The group stands since there was a record to read and the newest offset was committed, whichever came later.
 It may stand for `usual_gaps` of the median gap between its commits, and never for less than
-`stopped_after_ms`: what commits once an hour is no alarm after a minute. It has stood up to where commits
+`stopped_after_ms`: what commits once an hour is no alarm after a minute. Where its reader moves in other
+partitions, which it may read in turns, it may stand for `in_turns_ms`, and for twice as long as it stood
+between two commits of the window. It has stood up to where commits
 are read, and no longer: what it has committed since is not known.
 """
 
@@ -44,11 +47,14 @@ class Policy:
     allowed_lag: int = 0
     stale_after_ms: int = 60_000
     stopped_after_ms: int = 60_000
+    in_turns_ms: int = 300_000
     usual_gaps: int = 3
     grown_for_ms: int = 60_000
     grown_lags: int = 9  # so many at least tell that a lag grows: of fewer, chance makes a row too often
     grown_rises: int = 5  # and so many times it rose: once is no trend
+    grown_by_ms: int = 10_000  # and by more than was written in so long: a little is chance
     until_read: bool = True  # a group stands up to where commits are read; not so where groups are asked
+    empty_is_read: bool = True  # of a log that was made anew and is empty nothing is left to read
     paced: bool = False  # how often commits come is known without this window: one of them is enough
     far_ms: int = 600_000  # a time further ahead of ours than this is no time
 
@@ -80,6 +86,10 @@ def _commits_stale(case: Case) -> bool:
     return read_to_ms < 0 or case.now_ms - read_to_ms > case.policy.stale_after_ms
 
 
+def _anew_empty(case: Case) -> bool:
+    return case.policy.empty_is_read and case.position.recreated and case.is_empty
+
+
 def _beyond_end(case: Case) -> bool:
     # Beyond an end that was read before the commit stands every group that keeps up.
     return case.offset > case.end and case.position.head_at_ms >= case.position.seen_ms
@@ -103,6 +113,10 @@ def _history_short(case: Case) -> bool:
     return not exact and case.now_ms - case.committed_since_ms > case.stopped_after_ms
 
 
+def _resting(case: Case) -> bool:
+    return case.others_move and case.standing_ms > case.alone_after_ms
+
+
 def _growing(case: Case) -> bool:
     known = case.known_lags
     moves = case.offset > case.window.offsets[0]
@@ -111,7 +125,8 @@ def _growing(case: Case) -> bool:
     steps = [later[0] - earlier[0] for earlier, later in pairwise(known)]
     rises = sum(step > 0 for step in steps)
     lasts = known[-1][1] - known[0][1] >= case.policy.grown_for_ms
-    return min(steps) >= 0 and rises >= case.policy.grown_rises and lasts
+    outgrown = sum(steps) > case.written_per_ms * case.policy.grown_by_ms
+    return min(steps) >= 0 and rises >= case.policy.grown_rises and lasts and outgrown
 
 
 _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
@@ -119,6 +134,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (lambda case: case.position.head < 0 or case.position.head_at_ms < 0, Reason.NO_HEAD),
     (_head_stale, Reason.HEAD_STALE),
     (_commits_stale, Reason.COMMITS_STALE),
+    (_anew_empty, Reason.ANEW_EMPTY),
     (lambda case: case.position.recreated, Reason.RECREATED),
     (lambda case: case.offset < 0, Reason.NEGATIVE_OFFSET),
     (_beyond_end, Reason.BEYOND_END),
@@ -134,6 +150,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (lambda case: len(case.window.offsets) == 1 and not case.policy.paced, Reason.ONE_COMMIT),
     (_history_short, Reason.HISTORY_SHORT),
     (_growing, Reason.GROWING),
+    (_resting, Reason.RESTING),
     (lambda case: case.standing_ms > case.usual_gap_ms, Reason.PAUSING),
     (lambda _: True, Reason.MOVING),
 )

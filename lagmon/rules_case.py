@@ -6,6 +6,7 @@ The words are those of rules_pace.py, which has the same over many windows at on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ class Case:
     def end(self) -> int:
         """Return where the log ends, or up to where it can be read where that is not known."""
         return self.position.head if self.position.end < 0 else self.position.end
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether the log is known to hold nothing."""
+        return self.end <= max(0, self.position.start)
 
     @property
     def next_record(self) -> int:
@@ -105,8 +111,32 @@ class Case:
         return gaps[len(gaps) // 2] if gaps else 0
 
     @property
+    def longest_rest_ms(self) -> int:
+        """Return for how long it stood at most from one offset's first commit to that of the next."""
+        longest, since_ms = 0, self.window.committed_ms[0]
+        for (before, _), (offset, at_ms) in pairwise(
+            zip(self.window.offsets, self.window.committed_ms, strict=True)
+        ):
+            if offset != before:
+                longest, since_ms = max(longest, at_ms - since_ms), at_ms
+        return longest
+
+    @property
+    def others_move(self) -> bool:
+        """Tell whether who reads this partition moves in another."""
+        moved_ms = self.position.others_moved_ms
+        return moved_ms >= 0 and self.now_ms - moved_ms <= self.policy.stopped_after_ms
+
+    @property
     def stopped_after_ms(self) -> int:
         """Return for how long the group may stand."""
+        if not self.others_move:
+            return self.alone_after_ms
+        return max(self.alone_after_ms, self.policy.in_turns_ms, 2 * self.longest_rest_ms)
+
+    @property
+    def alone_after_ms(self) -> int:
+        """Return for how long the group may stand where it does not move in other partitions."""
         if self.position.members == 0:  # nobody is there whose pace it could be
             return self.policy.stopped_after_ms
         return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
@@ -121,6 +151,19 @@ class Case:
         """Return the index of the last commit of the highest offset."""
         offsets = self.window.offsets
         return max(index for index, offset in enumerate(offsets) if offset == max(offsets))
+
+    @property
+    def written_per_ms(self) -> float:
+        """Return how many records were written in a millisecond, from the first known lag to the last."""
+        told = [
+            (offset + lag, at_ms)
+            for offset, lag, at_ms in zip(
+                self.window.offsets, self.window.lags, self.window.committed_ms, strict=True
+            )
+            if lag >= 0
+        ]
+        (first, first_ms), (last, last_ms) = told[0], told[-1]
+        return float(last - first) / max(1, last_ms - first_ms)
 
     @property
     def known_lags(self) -> list[tuple[int, int]]:

@@ -21,7 +21,11 @@ def facts_of(case: Case, reason: Reason) -> Facts:
 
 
 def _numbers_of_standing(case: Case) -> tuple[int, int, int, int]:
-    return case.standing_since_ms, case.stopped_after_ms, case.position.seen_ms, case.same_since_standing
+    return case.standing_since_ms, case.stopped_after_ms, case.position.seen_ms, _others_moved_ms(case)
+
+
+def _others_moved_ms(case: Case) -> int:
+    return case.position.others_moved_ms if case.others_move else -1
 
 
 def _numbers_of_history(case: Case) -> tuple[int, int, int, int]:
@@ -29,7 +33,7 @@ def _numbers_of_history(case: Case) -> tuple[int, int, int, int]:
         case.standing_since_ms,
         case.stopped_after_ms,
         case.committed_since_ms,
-        case.same_since_standing,
+        _others_moved_ms(case),
     )
 
 
@@ -65,6 +69,7 @@ _NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
         -1,
     ),
     Reason.RECREATED: lambda _: (-1, -1, -1, -1),
+    Reason.ANEW_EMPTY: lambda _: (-1, -1, -1, -1),
     Reason.NEGATIVE_OFFSET: lambda case: (-1, -1, min(case.offset, 0) or min(case.window.offsets), -1),
     Reason.BEYOND_END: lambda case: (-1, -1, case.end, -1),
     Reason.DELETED_UNREAD: lambda case: (-1, -1, case.next_record, case.position.start),

@@ -1,7 +1,8 @@
 """Our verdict on a group from those on its partitions, for one group and for all at once. Pure.
 
-A group is as its worst partition is, in the order of `words.WORSE`. Of equally bad ones the worst has the
-largest lag, of equally large lags the first row. Lags that are not known are left out of sums, and counted.
+A group is as its worst partition is, in the order of `words.WORSE`; where all are OK and the group falls
+behind with them together (group_growth.py), it is WARN. Of equally bad ones the worst has the largest lag,
+of equally large lags the first row. Lags that are not known are left out of sums, and counted.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class GroupVerdict:
     max_lag_row: int = -1
     lag_s: float = -1.0  # the largest of its partitions, -1 where none is known
     lag_s_row: int = -1
+    falls: bool = False  # it is WARN for what its partitions lag by together
 
     @property
     def sentence(self) -> str:
@@ -61,6 +63,7 @@ class GroupSweep:
     max_lag_row: Longs
     lag_s: NDArray[np.float64]
     lag_s_row: Longs
+    falls: NDArray[np.bool_]
 
     def row(self, group: int) -> GroupVerdict:
         """Return the verdict on one group."""
@@ -74,6 +77,7 @@ class GroupSweep:
             max_lag_row=int(self.max_lag_row[group]),
             lag_s=float(self.lag_s[group]),
             lag_s_row=int(self.lag_s_row[group]),
+            falls=bool(self.falls[group]),
         )
 
 
@@ -113,8 +117,11 @@ class Grouping:
         return self._group
 
 
-def judge_group(verdicts: Sequence[Verdict], lags_s: Sequence[float]) -> GroupVerdict:
-    """Judge one group by its partitions, with the seconds that each is behind, -1 where not known."""
+def judge_group(verdicts: Sequence[Verdict], lags_s: Sequence[float], *, falls: bool = False) -> GroupVerdict:
+    """Judge one group by its partitions, with the seconds that each is behind, -1 where not known.
+
+    `falls` tells whether it falls behind with all of them together.
+    """
     partitions = tuple(sum(one.status is status for one in verdicts) for status in Status)
     if not verdicts:
         return GroupVerdict(Status.NOTFOUND, partitions)
@@ -122,8 +129,9 @@ def judge_group(verdicts: Sequence[Verdict], lags_s: Sequence[float]) -> GroupVe
     lags = [one.facts.lag for one in verdicts]
     worst = max(rows, key=lambda row: (RANK[verdicts[row].status], lags[row], -row))
     most, slowest = (max(rows, key=lambda row: (values[row], -row)) for values in (lags, lags_s))
+    falls = falls and verdicts[worst].status is Status.OK and lags[most] > 0
     return GroupVerdict(
-        status=verdicts[worst].status,
+        status=Status.WARN if falls else verdicts[worst].status,
         partitions=partitions,
         worst_row=worst,
         total_lag=sum(lag for lag in lags if lag >= 0),
@@ -132,13 +140,19 @@ def judge_group(verdicts: Sequence[Verdict], lags_s: Sequence[float]) -> GroupVe
         max_lag_row=most,
         lag_s=lags_s[slowest],
         lag_s_row=slowest,
+        falls=falls,
     )
 
 
 def judge_groups(
-    status: NDArray[np.int8], lag: Longs, lag_s: NDArray[np.float64], grouping: Grouping
+    status: NDArray[np.int8],
+    lag: Longs,
+    lag_s: NDArray[np.float64],
+    grouping: Grouping,
+    *,
+    falls: NDArray[np.bool_] | None = None,
 ) -> GroupSweep:
-    """Judge every group by its rows as `judge_group` does."""
+    """Judge every group by its rows as `judge_group` does; `falls` is by group, left out where none does."""
     rank = _RANK[status]
     highest, _ = grouping.largest(rank, RANK[Status.NOTFOUND])
     among_worst = np.full(len(lag), -2, np.int64)
@@ -148,8 +162,11 @@ def judge_groups(
     max_lag, max_lag_row = grouping.largest(lag, -1)
     longest_s, lag_s_row = grouping.largest(lag_s, -1)
     cells = np.bincount(group.astype(np.int64) * _COUNT + status[rows], minlength=grouping.count * _COUNT)
+    worst = np.array(WORSE, np.int8)[highest]
+    none = np.zeros(grouping.count, np.bool_)
+    falls = (none if falls is None else falls) & (worst == Status.OK) & (max_lag > 0)
     return GroupSweep(
-        status=np.array(WORSE, np.int8)[highest],
+        status=np.where(falls, np.int8(Status.WARN), worst),
         partitions=cells.reshape(-1, _COUNT),
         worst_row=worst_row,
         total_lag=grouping.sums(np.maximum(lag, 0)),
@@ -158,4 +175,5 @@ def judge_groups(
         max_lag_row=max_lag_row,
         lag_s=longest_s.astype(np.float64),
         lag_s_row=lag_s_row,
+        falls=falls,
     )

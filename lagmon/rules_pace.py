@@ -34,6 +34,8 @@ class Pace:
     standing_ms: Longs
     usual_gap_ms: Longs
     stopped_after_ms: Longs
+    alone_after_ms: Longs
+    others_move: Flags
     same_since_standing: Longs
     moves: Flags
     is_back: Flags
@@ -72,6 +74,13 @@ class Pace:
         for column in range(length):
             same_since_standing += run[column] & (seen[column] > standing_since_ms)
         usual_gap_ms = _median_gap(offset, times, here_from)
+        alone_after_ms = np.where(
+            here.members == 0,
+            policy.stopped_after_ms,
+            np.maximum(policy.stopped_after_ms, policy.usual_gaps * usual_gap_ms),
+        )
+        others_move = (here.others_moved_ms >= 0) & (now_ms - here.others_moved_ms <= policy.stopped_after_ms)
+        in_turns_ms = np.maximum(policy.in_turns_ms, 2 * _longest_rest(offset, times, here_from))
         peak = offset.max(axis=0)
         back_to, back_ms = np.full((2, len(filled)), -1, np.int64)
         for column in range(1, length):
@@ -86,11 +95,9 @@ class Pace:
             standing_since_ms=standing_since_ms,
             standing_ms=now_ms - standing_since_ms,
             usual_gap_ms=usual_gap_ms,
-            stopped_after_ms=np.where(
-                here.members == 0,
-                policy.stopped_after_ms,
-                np.maximum(policy.stopped_after_ms, policy.usual_gaps * usual_gap_ms),
-            ),
+            stopped_after_ms=np.where(others_move, np.maximum(alone_after_ms, in_turns_ms), alone_after_ms),
+            alone_after_ms=alone_after_ms,
+            others_move=others_move,
             same_since_standing=same_since_standing,
             moves=offset[-1] > first,
             is_back=offset[-1] < peak,
@@ -123,6 +130,16 @@ def _same_offset_seen(
     for column in range(len(offset) - 2, -1, -1):
         run.append(run[-1] & (offset[column] == offset[-1]) & here_from[column])
     return seen, run[::-1]
+
+
+def _longest_rest(offset: Longs, times: Longs, here_from: list[Flags]) -> Longs:
+    """Return for how long each stood at most from one offset's first commit to that of the next."""
+    longest, since_ms = np.zeros(times.shape[1], np.int64), times[0].copy()
+    for column in range(1, len(offset)):
+        ends = here_from[column - 1] & (offset[column] != offset[column - 1])
+        np.copyto(longest, np.maximum(longest, times[column] - since_ms), where=ends)
+        np.copyto(since_ms, times[column], where=ends | ~here_from[column - 1])
+    return longest
 
 
 def _median_gap(offset: Longs, times: Longs, here_from: list[Flags]) -> Longs:

@@ -46,7 +46,7 @@ def instant_text(at_ms: int) -> str:
 
 
 def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"
+    return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _lasting(milliseconds: int) -> str:
@@ -57,19 +57,25 @@ def _age(facts: Facts) -> str:
     return _lasting(facts.now_ms - facts.since_ms)
 
 
+def longer(facts: Facts) -> str:
+    """Return that an age is longer than it may be, where it does not come to the same words."""
+    limit = _lasting(facts.limit_ms)
+    return "" if limit == _age(facts) else f": that is longer than {limit}"
+
+
 def _commits_stale(facts: Facts) -> str:
     if facts.since_ms < 0:
         return "The group's commits have not been read up to the present yet."
     return (
-        f"Commits are known only up to {instant_text(facts.since_ms)}, {_age(facts)} ago: that is longer "
-        f"than {_lasting(facts.limit_ms)}, so the group may be elsewhere by now."
+        f"Commits are known only up to {instant_text(facts.since_ms)}, {_age(facts)} ago{longer(facts)}, "
+        "so the group may be elsewhere by now."
     )
 
 
 def _head_stale(facts: Facts) -> str:
     return (
-        f"The log's end was last read {_age(facts)} ago, at {instant_text(facts.since_ms)}: that is longer "
-        f"than {_lasting(facts.limit_ms)}, so there may be more to read."
+        f"The log's end was last read {_age(facts)} ago, at {instant_text(facts.since_ms)}{longer(facts)}, "
+        "so there may be more to read."
     )
 
 
@@ -114,13 +120,23 @@ def _usual(facts: Facts) -> str:
     return f"at its pace up to {_lasting(facts.limit_ms)} is usual"
 
 
+def reads_on(facts: Facts) -> str:
+    """Return that whose partition stands moves in others, where that is so: ` Its reader ...`."""
+    return (
+        f" Its reader moves in other partitions, last at {instant_text(facts.after)}."
+        if facts.after >= 0
+        else ""
+    )
+
+
 def _stalled(facts: Facts) -> str:
-    again = f"at least {facts.after} commits of the same offset came"
-    return f"{_standing(facts)}, while {again}: {_usual(facts)}."
+    again = f"commits of the same offset still come, the last at {instant_text(facts.before)}"
+    return f"{_standing(facts)}, while {again}: {_usual(facts)}.{reads_on(facts)}"
 
 
 def _stopped(facts: Facts) -> str:
-    return f"{_standing(facts)}, with the last commit at {instant_text(facts.before)}: {_usual(facts)}."
+    last = f"with the last commit at {instant_text(facts.before)}"
+    return f"{_standing(facts)}, {last}: {_usual(facts)}.{reads_on(facts)}"
 
 
 def _stopped_empty(facts: Facts) -> str:
@@ -153,6 +169,14 @@ def _growing(facts: Facts) -> str:
         f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
         f"to {facts.after}, never less in between; {facts.lag} now."
     )
+
+
+def carried_text(who: str, facts: Facts) -> str:
+    """Say that a mirror keeps the group's offset; `who` does, with its verb: `A->B carries`."""
+    here = f"{who} the group's offsets here, and nobody of the group reads here"
+    if not facts.lag:
+        return f"{here}: at offset {facts.offset} nothing would be left to read."
+    return f"{here}: {_records(facts.lag)} would be left to read from offset {facts.offset}."
 
 
 def _burrow_stopped(facts: Facts) -> str:
@@ -202,7 +226,17 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.PAUSING: lambda facts: (
         f"{_standing(facts)}: within its usual pause of up to {_lasting(facts.limit_ms)}."
     ),
+    Reason.RESTING: lambda facts: (
+        f"{_standing(facts)}, while its reader moves in other partitions, last at "
+        f"{instant_text(facts.after)}: who reads partitions in turns may leave one for up to "
+        f"{_lasting(facts.limit_ms)}."
+    ),
+    Reason.ANEW_EMPTY: lambda facts: (
+        f"The topic was made anew after the commit of offset {facts.offset} and holds nothing: "
+        "there is nothing to read."
+    ),
     Reason.MOVING: lambda facts: f"The group moves: {_records(facts.lag)} to read at offset {facts.offset}.",
+    Reason.CARRIED: lambda facts: carried_text("A mirror carries", facts),
     Reason.BURROW_NO_RING: lambda _: "Nobody ever committed to this partition.",
     Reason.BURROW_NO_COMMIT: lambda _: "The partition has an owner, and no commit is stored.",
     Reason.BURROW_INCOMPLETE: lambda _: "Fewer commits are stored than minimum-complete asks for.",

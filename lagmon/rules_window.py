@@ -59,6 +59,7 @@ class Position:
     recreated: bool = False  # the topic was made anew since the newest commit
     members: int = -1  # how many members of the group are active
     readable_from: int = -1  # behind the committed offset, where nothing is to be read before (readable.py)
+    others_moved_ms: int = -1  # when who reads this was last seen to move in another partition (turns.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class Positions:
     recreated: Flags
     members: NDArray[np.integer]
     readable_from: Longs
+    others_moved_ms: Longs
 
     def row(self, index: int) -> Position:
         """Return the position of one row."""
@@ -120,6 +122,7 @@ class Positions:
             recreated=bool(self.recreated[index]),
             members=int(self.members[index]),
             readable_from=int(self.readable_from[index]),
+            others_moved_ms=int(self.others_moved_ms[index]),
         )
 
 

@@ -94,6 +94,7 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
     lag = np.maximum(0, here.head - np.maximum(next_record, here.start))
     offsets_left = np.maximum(0, here.head - np.maximum(offset, here.start))
     untold = np.zeros(len(offset), np.bool_)
+    anew_empty = policy.empty_is_read & here.recreated & (end <= np.maximum(here.start, 0))
 
     reason[lag <= policy.allowed_lag] = Reason.NOTHING_READABLE
     reason[offsets_left <= policy.allowed_lag] = Reason.CAUGHT_UP
@@ -103,13 +104,14 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         ((offset > end) & (here.head_at_ms >= here.seen_ms), Reason.BEYOND_END),
         (offset < 0, Reason.NEGATIVE_OFFSET),
         (here.recreated, Reason.RECREATED),
+        (anew_empty, Reason.ANEW_EMPTY),
         ((commits_age > policy.stale_after_ms) | (here.commits_read_to_ms < 0), Reason.COMMITS_STALE),
         (head_age > policy.stale_after_ms, Reason.HEAD_STALE),
         ((here.head < 0) | (here.head_at_ms < 0), Reason.NO_HEAD),
         (windows.filled[part] == 0, Reason.NO_COMMIT),
     ):
         reason[unknown] = why
-        untold |= unknown
+        untold = untold & ~unknown if why is Reason.ANEW_EMPTY else untold | unknown
     offset[windows.filled[part] == 0] = -1
     lag[untold] = -1
     found.reason[part], found.lag[part], found.offset[part], found.head[part] = reason, lag, offset, here.head
@@ -141,7 +143,7 @@ def _judge_windows(
     lag = columns(windows.lag, rows)
     filled, live = windows.filled[rows], windows.live[rows]
     pace = Pace.of(offset, times, filled, here, now_ms=found.now_ms, policy=policy)
-    growth = _Growth.of(times, lag, np.minimum(filled, live), policy)
+    growth = _Growth.of(offset, times, lag, np.minimum(filled, live), policy)
     silent_ms = found.now_ms - here.seen_ms
     unsure = ~here.passed_exact | (here.passed_ms < 0)
     waits = unsure & (found.now_ms - pace.committed_since_ms > pace.stopped_after_ms)
@@ -152,6 +154,7 @@ def _judge_windows(
     reason = np.full(len(filled), Reason.MOVING, np.int8)
     for holds, why in (
         (pace.standing_ms > pace.usual_gap_ms, Reason.PAUSING),
+        (pace.others_move & (pace.standing_ms > pace.alone_after_ms), Reason.RESTING),
         (growth.grown & pace.moves, Reason.GROWING),
         (waits, Reason.HISTORY_SHORT),
         ((filled == 1) & (not policy.paced), Reason.ONE_COMMIT),
@@ -164,7 +167,7 @@ def _judge_windows(
     ):
         reason[holds] = why
     since_ms, limit_ms = pace.standing_since_ms, pace.stopped_after_ms
-    before, after = here.seen_ms, pace.same_since_standing
+    before, after = here.seen_ms, np.where(pace.others_move, here.others_moved_ms, -1)
     numbers: tuple[tuple[Reason, tuple[Longs | int, ...]], ...] = (
         (Reason.NEGATIVE_OFFSET, (-1, -1, pace.lowest_offset, -1)),
         (Reason.TIME_ABSURD, (pace.absurd_ms, -1, -1, -1)),
@@ -195,23 +198,34 @@ class _Growth:
     last_lag: Longs
 
     @classmethod
-    def of(cls, times: Longs, lag: NDArray[np.integer], live: NDArray[np.integer], policy: Policy) -> _Growth:
+    def of(
+        cls,
+        offset: Longs,
+        times: Longs,
+        lag: NDArray[np.integer],
+        live: NDArray[np.integer],
+        policy: Policy,
+    ) -> _Growth:
         width = lag.shape[1]
-        first_lag, first_ms, last_lag, last_ms = np.full((4, width), -1, np.int64)
+        first_lag, first_ms, last_lag, last_ms, first_end, last_end = np.full((6, width), -1, np.int64)
         known_lags, rises = np.zeros((2, width), np.int8)
         falls = np.zeros(width, np.bool_)
         for column in range(len(lag)):
             known = (lag[column] >= 0) & (live >= len(lag) - column)
             np.copyto(first_lag, lag[column], where=known & (known_lags == 0))
             np.copyto(first_ms, times[column], where=known & (known_lags == 0))
+            np.copyto(first_end, offset[column] + lag[column], where=known & (known_lags == 0))
             falls |= known & (lag[column] < last_lag)
             rises += known & (known_lags > 0) & (lag[column] > last_lag)
             np.copyto(last_lag, lag[column], where=known)
             np.copyto(last_ms, times[column], where=known)
+            np.copyto(last_end, offset[column] + lag[column], where=known)
             known_lags += known
         grown = (known_lags >= policy.grown_lags) & ~falls & (rises >= policy.grown_rises)
         # Where lags never fall, the first is the smallest.
         grown &= (first_lag > policy.allowed_lag) & (last_ms - first_ms >= policy.grown_for_ms)
+        written_per_ms = (last_end - first_end).astype(np.float64) / np.maximum(1, last_ms - first_ms)
+        grown &= last_lag - first_lag > written_per_ms * policy.grown_by_ms
         return cls(grown, first_lag, first_ms, last_lag)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError, RefusedError
+from fleet.judgement_words import ended
 from lagmon.mirror_orders import OFFSET_SYNCS
 from lagmon.sync_intake import SyncIntake
 from lagmon.sync_looks import looked, newest_look_ms
@@ -198,7 +199,7 @@ class SyncReader:
                 self.tell("")
                 self.refused = ""
             for fault in batch.faults:
-                self.tell(f"{fault}.")
+                self.tell(ended(str(fault)))
                 if isinstance(fault, RefusedError):
                     self.refused = f"{fault}."
         for _, offset in (*bulk.positions().items(), *batch.ends.items()):

@@ -163,16 +163,16 @@ class ClusterWatch:
 
     async def _look_beside(self, positions: Positions) -> None:
         """Look at the ends on a thread; raises our own error, and counts it, where that fails."""
-        failure = ""
+        failure, refused = "", False
         try:
             await asyncio.to_thread(self._look, positions)
         except (UnavailableError, RefusedError) as error:
             self.failed_looks += 1
-            failure = str(error) if isinstance(error, UnavailableError) else ""
+            failure, refused = str(error), isinstance(error, RefusedError)
             raise
         finally:
             with self.lock:
-                self.lag.note_answer(int(self._clock.wall_s() * 1000), failure)
+                self.lag.note_answer(int(self._clock.wall_s() * 1000), failure, refused=refused)
 
     async def _end(self, reading: asyncio.Task[None] | None) -> None:
         if reading is not None and self.reader is not None:
@@ -272,7 +272,7 @@ class ClusterWatch:
                 self.on_reached(self.alias, positions.cluster_id, partitions)
                 self.on_reached = None
             with self.lock:
-                self.lag.note_topics(partitions | kept)
+                self.lag.note_topics(partitions | kept, int(began_at * 1000))
             self._places, self._partitions = self._asked()
         places, asked = self._places, self._partitions
         # What does not answer has another leader, or the client still knows it under an old epoch: it learns

@@ -60,6 +60,9 @@ class Reason(IntEnum):
     GROWING = 17
     PAUSING = 18
     MOVING = 19
+    CARRIED = 20  # in place of any of these that is known: `carried.py`
+    ANEW_EMPTY = 21  # in place of RECREATED
+    RESTING = 22  # in place of PAUSING
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -100,6 +103,9 @@ STATUS_OF = {
     Reason.GROWING: Status.WARN,
     Reason.PAUSING: Status.OK,
     Reason.MOVING: Status.OK,
+    Reason.CARRIED: Status.OK,
+    Reason.ANEW_EMPTY: Status.OK,
+    Reason.RESTING: Status.OK,
     Reason.BURROW_NO_RING: Status.OK,
     Reason.BURROW_NO_COMMIT: Status.OK,
     Reason.BURROW_INCOMPLETE: Status.OK,

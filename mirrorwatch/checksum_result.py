@@ -77,7 +77,7 @@ def summary(found: Result) -> str:
 def conclude_all(desk: Desk, status: int) -> None:
     """Write the last words."""
     words = {
-        FINE: "Fine: the target holds what the source holds.",
+        FINE: "Fine: of what was compared, the target holds what the source holds.",
         FINDING: "Not fine: both sides differ; the findings stand above.",
         INCOMPLETE: "Incomplete: no difference was found, but not all that was asked for could be verified.",
         UNAVAILABLE: "Not fine: something was not available; the reason stands above.",

@@ -105,7 +105,7 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
     print_result(desk, audit)
     if last is not None and last.status == FINDING:
         found, at = counted(last.findings, "difference"), time_text(last.ended_ms)
-        desk.sheet.say(f"The last run, which ended {at}, found {found}: they are not told again.")
+        desk.sheet.say(f"The last run, which ended {at}, found {found}; each is told once.")
     return document, failure
 
 

@@ -26,6 +26,7 @@ from runtime.config_web import WebConfig, load_web_config
 from runtime.interpolation import interpolate
 from runtime.kafka.redaction import is_secret
 from runtime.kafka.translation import ClientSettings, translate
+from runtime.logs import as_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -379,8 +380,9 @@ def _in_order(
 
 
 def _without(sentence: str, secrets: Iterable[str]) -> str:
-    """Hide secrets, in whatever case they are quoted; short ones only where they are quoted alone."""
+    """Hide secrets, in whatever case they are quoted: short ones if quoted alone, words as values."""
     for secret in secrets:
-        pattern = re.escape(secret) if len(secret) >= 4 else f"(?<=')({re.escape(secret)})(?=')"
+        alone = f"(?<=')({re.escape(secret)})(?=')"
+        pattern = as_value(secret).pattern if len(secret) >= 4 else alone
         sentence = re.sub(pattern, "***", sentence, flags=re.IGNORECASE)
     return sentence

@@ -34,7 +34,8 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
 
     `cause.code` is null for healthy, and for unknown where data is only missing. `parts` has a sentence
     for each part that has looked at the flow, and no other key. `also` is null, or how the flow is right now
-    where the verdict holds on what has ended. `checksum` is null until a run of it has ended.
+    where the verdict holds on what has ended. `lost_records` is what canary and offsets know to be lost, null
+    where neither can know. `checksum` is null until a run of it has ended.
     """
     verdict = flow.verdict
     return {
@@ -66,6 +67,7 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
         "books": dict(flow.books),
         "latency": {stage: [_slice(piece) for piece in slices] for stage, slices in flow.latency.items()},
         "recovery_point_age_s": _number(flow.recovery_point_age_s),
+        "lost_records": flow.lost_records,
         "losses": [_loss(loss) for loss in flow.losses],
         "checksum": checksum_document(flow.checksum),
     }

@@ -80,7 +80,8 @@ class ShownName:
 def groups_view(document: Mapping[str, Any]) -> GroupsView:
     """Return the counts of all groups for the main page."""
     counts, total = document["by_status"], document["count"]
-    return GroupsView(headline(counts, total, document["not_ready"]), look_of(counts), notes(document))
+    said = headline(counts, total, document["not_ready"], document.get("carried"))
+    return GroupsView(said, look_of(counts), notes(document))
 
 
 def groups_away(sentence: str) -> GroupsView:
@@ -88,14 +89,25 @@ def groups_away(sentence: str) -> GroupsView:
     return GroupsView("The groups are not known right now", Verdict.UNKNOWN, (sentence,))
 
 
-def headline(counts: Mapping[str, int], total: int, lacking: Mapping[str, Any]) -> str:
-    """Say how many groups are how: `5,000 groups: 3 STOP, 12 WARN`; those that are OK are what is left."""
+def headline(
+    counts: Mapping[str, int],
+    total: int,
+    lacking: Mapping[str, Any],
+    carried: Mapping[str, int] | None = None,
+) -> str:
+    """Say how many groups are how: `5,000 groups: 3 STOP, 12 WARN`; those that are OK are what is left.
+
+    `carried` says how many of them each flow carries to where nobody reads: `(613 carried by A->B)`.
+    """
     if not total:
         return "The groups are not known yet" if lacking else "No group has an offset"
+    copies = ", ".join(f"{count:,} carried by {flow}" for flow, count in (carried or {}).items())
+    aside = f" ({copies})" if copies else ""
     bad = [f"{count:,} {status}" for status, count in counts.items() if status != "OK"]
     if bad:
-        return f"{words.counted(total, 'group')}: {', '.join(bad)}"
-    return {1: "The group is OK", 2: "Both groups are OK"}.get(total, f"All {total:,} groups are OK")
+        return f"{words.counted(total, 'group')}{aside}: {', '.join(bad)}"
+    well = {1: "The group is OK", 2: "Both groups are OK"}.get(total, f"All {total:,} groups are OK")
+    return f"{well}{aside}"
 
 
 def look_of(counts: Mapping[str, int]) -> Verdict:
@@ -136,7 +148,7 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
     asked = {"search": search, "cluster": kafka_cluster}
     total, first = document["count"], document["offset"]
     counts = document["by_status"]
-    said = headline(counts, total, document["not_ready"])
+    said = headline(counts, total, document["not_ready"], document.get("carried"))
     if search and not total:
         said = "No group's name contains this"
     return {

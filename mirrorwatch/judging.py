@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet import rules_checksum, rules_offsets
+from fleet.evidence import CanaryState, ClusterEvidence, Control
 from fleet.judgement import follow, follow_calm
 from mirrorwatch.verdict_lines import lines_of
 
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
 
     from canary.prober import Prober
     from fleet.checksum_evidence import ChecksumEvidence
-    from fleet.evidence import LagEvidence
+    from fleet.evidence import FlowEvidence, LagEvidence
     from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.lag_collected import Unanswered
     from mirrorwatch.verdict_lines import Line
 
     # What offsets say of a flow, by its name; None of one that is not watched by them.
     LagOf = Callable[[str], LagEvidence | None]
     # What audits have found on it; None where none has ended.
     ChecksumOf = Callable[[str], ChecksumEvidence | None]
+    # Since when a cluster does not answer the lag monitor, and why; None of one that does.
+    UnansweredOf = Callable[[str], Unanswered | None]
 
 
 class Judging:
@@ -32,11 +36,13 @@ class Judging:
         *,
         lag_of: LagOf,
         checksum_of: ChecksumOf = lambda _flow: None,
+        unanswered: UnansweredOf = lambda _alias: None,
         tell: Callable[[Line], None],
     ) -> None:
         self.verdicts: dict[str, FlowVerdict] = {}
         self._lag_of = lag_of
         self._checksum_of = checksum_of
+        self._unanswered = unanswered
         self._tell = tell
 
     def judge(self, prober: Prober, *, now_at: float) -> None:
@@ -48,11 +54,27 @@ class Judging:
             if calm is not None:
                 verdict = follow_calm(before, calm, now_at=now_at, lag=lag, checksum=checksum)
             else:
-                evidence = replace(prober.evidence(name), lag=lag, checksum=checksum)
+                evidence = replace(self._evidence(prober, name, now_at), lag=lag, checksum=checksum)
                 verdict = follow(before, evidence, now_at=now_at)
             self.verdicts[name] = verdict
             for line in lines_of(before, verdict):
                 self._tell(line)
+
+    def _evidence(self, prober: Prober, name: str, now_at: float) -> FlowEvidence:
+        """Return the canary's evidence; without one, the lag monitor tells which cluster is down."""
+        found = prober.evidence(name)
+        if found.canary.state is not CanaryState.OFF:
+            return found
+        source, target = self._asked(found.source, now_at), self._asked(found.target, now_at)
+        return replace(found, source=source, target=target)
+
+    def _asked(self, cluster: ClusterEvidence, now_at: float) -> ClusterEvidence:
+        """Return a cluster without control probes as the lag monitor finds it."""
+        one = self._unanswered(cluster.alias)
+        if one is None or cluster.control is not Control.UNKNOWN:
+            return cluster
+        failing = replace(cluster, control=Control.FAILING, sentence=one.sentence, since_at=one.since_at)
+        return replace(failing, last_failed_at=now_at)
 
     def forget(self, flows: Iterable[str]) -> None:
         """Know nothing of flows that are judged no more, or from the beginning."""

@@ -1,8 +1,12 @@
-"""When the lag monitor last read what of each cluster, and how often not, over all of its processes. Pure."""
+"""When the lag monitor last read what of each cluster, how often not, and which are away. Pure.
+
+It is told by one process of the monitor after the other. A cluster that is away stays so until the process
+that said it says it no more, or a later one has looked.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fleet.series import LAG_COLLECTORS
 
@@ -10,6 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     By = dict[str, float]  # collector
+
+
+class Unanswered(NamedTuple):
+    """A cluster that does not answer the lag monitor: since when (epoch s), and why."""
+
+    since_at: float
+    sentence: str
 
 
 class CollectedCounts:
@@ -20,15 +31,37 @@ class CollectedCounts:
         self._success: dict[str, By] = {}  # by cluster, epoch s
         self._failed: dict[str, By] = {}  # by the process that tells now
         self._failed_before: dict[str, By] = {}  # by those that are gone
+        self._away: dict[str, tuple[Unanswered, int]] = {}  # by cluster, and which process said so
 
     def take(self, told: Mapping[str, Any], *, incarnation: int) -> None:
-        """Take in what a process tells: `last_success_at` and `errors`, by cluster and collector."""
+        """Take in what a process tells: `last_success_at` and `errors` by cluster and collector, `away`."""
         if incarnation != self._incarnation:
             self._failed_before = {alias: self._errors(alias) for alias in self._failed}
             self._incarnation, self._failed = incarnation, {}
         self._failed = {alias: dict(counts) for alias, counts in told.get("errors", {}).items()}
         for alias, instants in told.get("last_success_at", {}).items():
             self._success.setdefault(alias, {}).update(instants)
+        self._take_away(told, incarnation)
+
+    def _take_away(self, told: Mapping[str, Any], incarnation: int) -> None:
+        away = {
+            alias: Unanswered(one["since_ms"] / 1000, one["why"])
+            for alias, one in told.get("away", {}).items()
+        }
+        for alias, (before, said_by) in list(self._away.items()):
+            looked = told.get("last_success_at", {}).get(alias) or self._failed.get(alias, {}).get(
+                "positions"
+            )
+            if alias in away:
+                away[alias] = away[alias]._replace(since_at=min(before.since_at, away[alias].since_at))
+            elif said_by == incarnation or looked:
+                del self._away[alias]
+        self._away |= {alias: (one, incarnation) for alias, one in away.items()}
+
+    def unanswered(self, alias: str) -> Unanswered | None:
+        """Return since when a cluster does not answer the lag monitor, and why; None while it does."""
+        one = self._away.get(alias)
+        return None if one is None else one[0]
 
     def document(self, alias: str) -> dict[str, By]:
         """Return what is known of one cluster; errors are 0 from the start."""

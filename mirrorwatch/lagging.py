@@ -15,6 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, UnavailableError
+from fleet.judgement_words import ended
+from fleet.rules_offset_findings import lost_records
+from fleet.rules_offsets import says_something
 from mirrorwatch.lag_book import LagBook
 from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.lag_keeping import WHERE as KEEPING
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from fleet.evidence import LagEvidence
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.connect_looks import ConnectLook
+    from mirrorwatch.lag_collected import Unanswered
     from mirrorwatch.lag_keeping import LagKeeping
     from mirrorwatch.lag_orders import LagOrders
     from runtime.clock import WaitingClock
@@ -160,10 +164,27 @@ class Lagging:
         """Return when it last read what of a cluster (epoch s), and how often not; {} where it is off."""
         return self._collected.document(alias) if self.on else {}
 
+    def unanswered(self, alias: str) -> Unanswered | None:
+        """Return since when a cluster does not answer it, and why; None of one that does, or is not asked."""
+        return self._collected.unanswered(alias) if self.on else None
+
     def lag_s(self) -> dict[str, float]:
         """Return how far behind (s) the worst partition of each flow is, of those of which it is known."""
         found = {name: self.evidence(name) for name in self._watched}
         return {name: one.lag_s for name, one in found.items() if one is not None and one.lag_s is not None}
+
+    def lost(self) -> dict[str, int]:
+        """Return how many records offsets show to be lost, at least, of each flow of which they say anything.
+
+        The canary counts those of its own topic.
+        """
+        told = {name: self.evidence(name) for name in self._watched}
+        now_at, own = self._clock.wall_s(), self._canary_topic
+        return {
+            name: lost_records(one, now_at, without=own)
+            for name, one in told.items()
+            if one is not None and (says_something(one) or one.findings)
+        }
 
     def move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""
@@ -180,7 +201,7 @@ class Lagging:
             await self._hand_over_states()
             await self._look_at_flows()
         except UnavailableError as error:
-            self._book.fall_silent(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            self._book.fall_silent(ended(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         except (KeyError, MalformedError, TypeError, ValueError) as error:  # the canary goes on without it
             sentence = f"its answer about flows cannot be read ({error!r}); please report that"
             self._book.fall_silent(f"The lag monitor says nothing: {sentence}.")

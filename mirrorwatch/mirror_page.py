@@ -38,6 +38,7 @@ def mirror_names(document: Mapping[str, Any], *, search: str = "") -> dict[str, 
         "found": [*_overtaken(document), *_told(document)],
         "pictured": [_pictured(row) for row in (bad[:_PICTURED] or document["rows"][:_PICTURED_WELL])],
         "rows": [_row(row) for row in document["rows"]],
+        "ahead": any(_is_ahead(row) for row in document["rows"]),
         "search": search,
         "address": flow_address(document["flow"]),
         "place": page_of(
@@ -64,8 +65,11 @@ def _overtaken(document: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def _loss(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    least, most = one["records"], one["records_most"]
+    number = words.counted(most, "record")
     return (
-        f"{words.counted(one['records'], 'record')} of {one['topic']} {one['partition']}, offsets "
+        f"{number if least == most else f'Between {least:,} and {number}'} of {one['topic']} "
+        f"{one['partition']}, offsets "
         f"{one['next_offset']:,} to {one['start_offset'] - 1:,}, were deleted on "
         f"{document['source_cluster']} before they were copied."
     )
@@ -85,6 +89,12 @@ def _remade(one: Mapping[str, Any]) -> str:
         f"The topic {one['topic']} was made anew on the {one['side']}: its id went from {one['before']} to "
         f"{one['now']}."
     )
+
+
+def _is_ahead(row: Mapping[str, Any]) -> bool:
+    """Tell whether the mirror has come past the end of the log as it was last looked at."""
+    next_offset, end = row["next_offset"], row.get("end_offset")
+    return row["status"] == "OK" and None not in (next_offset, end) and next_offset > end
 
 
 def _pictured(row: Mapping[str, Any]) -> dict[str, Any]:

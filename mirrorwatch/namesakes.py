@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from canary.leases import Incarnation
 
 
-def of_one_name(rows: Iterable[Incarnation], *, replica: str, incarnation: str, now_at: float) -> str | None:
+def of_one_name(
+    rows: Iterable[Incarnation], *, replica: str, incarnation: str, now_at: float, probing: bool
+) -> str | None:
     """Return a sentence where another process runs under the name of this one; None where none does.
 
-    `rows` are those of the store, after what is gone was taken over by this process.
+    `rows` are those of the store, after what is gone was taken over by this process; `probing` tells that
+    there is a canary.
     """
     places = [
         _place(row)
@@ -26,9 +29,14 @@ def of_one_name(rows: Iterable[Incarnation], *, replica: str, incarnation: str, 
     ]
     if not places:
         return None
+    harm = (
+        "every flow that both watch is probed twice"
+        if probing
+        else "what one keeps of its flows and groups the other overwrites"
+    )
     return (
-        f"{' and '.join(places)} works on this store under the name '{replica}' too, so every flow that both"
-        " watch is probed twice: stop one of them, or give each a name of its own in store.replica"
+        f"{' and '.join(places)} works on this store under the name '{replica}' too, so {harm}:"
+        " stop one of them, or give each a name of its own in store.replica"
     )
 
 

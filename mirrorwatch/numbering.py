@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.checksum_series import ChecksumSeries
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.lag_collected import Unanswered
     from runtime.clock import Clock
     from runtime.supervision import State
 
@@ -38,12 +39,14 @@ def service_numbers(
     store_errors: Mapping[str, int],
     lag_s: Mapping[str, float] | None = None,
     lag_collected: Callable[[str], Collected] = lambda _alias: {},
+    unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     checksums: ChecksumSeries | None = None,
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
     `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known;
-    `lag_collected` when the lag monitor last read what of a cluster, and how often not.
+    `lag_collected` when the lag monitor last read what of a cluster, and how often not, and `unanswered`
+    which it gets no answer of.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     return ServiceNumbers(
@@ -51,7 +54,11 @@ def service_numbers(
         prober.doubts.loop_delay.copy(),
         dict(store_errors),
         tuple(
-            _cluster(site, states.get(alias), now.at, lag_collected(alias))
+            _cluster(
+                site,
+                lag_collected(alias),
+                is_up=cluster_state(site, states.get(alias), now.at, unanswered(alias))[0] == "up",
+            )
             for alias, site in prober.sites.items()
         ),
         tuple(
@@ -63,13 +70,10 @@ def service_numbers(
     )
 
 
-def _cluster(
-    site: Site, told: tuple[State, float] | None, now_at: float, collected: Collected
-) -> ClusterNumbers:
-    state, _, _ = cluster_state(site, told, now_at)
+def _cluster(site: Site, collected: Collected, *, is_up: bool) -> ClusterNumbers:
     return ClusterNumbers(
         site.alias,
-        state == "up",
+        is_up,
         {**site.counts.last_success_at, **collected.get("last_success_at", {})},
         {
             **site.counts.errors,

@@ -125,9 +125,10 @@ class Page:
         common = {"icon": self.asset(f"icon-{names['look']}.svg"), "now_at": now_at, "when": _when(now_at)}
         return self._templates[template].render(names, **common)
 
-    def away(self, sentence: str, *, now_at: float) -> str:
-        """Draw what stands in place of a page about groups that cannot be had."""
-        return self.draw("group_away.html", {"sentence": sentence, "look": Verdict.UNKNOWN}, now_at=now_at)
+    def away(self, sentence: str, *, now_at: float, of_groups: bool) -> str:
+        """Draw what stands in place of a page that cannot be had, about groups or about a flow's offsets."""
+        names = {"sentence": sentence, "look": Verdict.UNKNOWN, "of_groups": of_groups}
+        return self.draw("group_away.html", names, now_at=now_at)
 
     def _names(self, view: ServiceView) -> dict[str, Any]:
         """Return what the templates speak of."""

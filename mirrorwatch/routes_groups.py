@@ -21,7 +21,7 @@ from mirrorwatch.routes import SECURITY_HEADERS
 from mirrorwatch.routes_lag import ANY, group_asked, list_asked, sentence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
@@ -59,15 +59,35 @@ class LagPages:
         try:
             head, body = await self._lagging.ask(question, **asked)
         except UnavailableError as error:
-            return _html(self._page.away(sentence_of(error), now_at=self._clock.wall_s()), status=503)
+            return self.away(sentence_of(error), question, status=503)
 
         def draw() -> str:
             document = json.loads(body)
             if "error" in document:
-                return self._page.away(document["error"], now_at=self._clock.wall_s())
+                return self._away(document["error"], question)
             return self._page.draw(template, names(document), now_at=document["now_ms"] / 1000)
 
         return _html(await asyncio.to_thread(draw), status=head["status"])
+
+    def away(self, sentence: str, question: str, *, status: int) -> web.Response:
+        """Answer with a page that says why there is nothing to show, and leads back."""
+        return _html(self._away(sentence, question), status=status)
+
+    def _away(self, sentence: str, question: str) -> str:
+        return self._page.away(sentence, now_at=self._clock.wall_s(), of_groups=question != "flow")
+
+    def guarded(
+        self, show: Callable[[web.Request], Awaitable[web.Response]], question: str
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Return what answers with a page where a request asks for what makes no sense."""
+
+        async def answer(request: web.Request) -> web.Response:
+            try:
+                return await show(request)
+            except web.HTTPBadRequest as error:
+                return self.away(f"{error.text}", question, status=400)
+
+        return answer
 
 
 def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
@@ -87,7 +107,10 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
         asked = group_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
         return await pages.answer("group", asked, "group.html", group_names)
 
-    return [web.get("/groups", show_list), web.get(f"/groups/{{cluster}}/{{group:{ANY}}}", show_group)]
+    return [
+        web.get("/groups", pages.guarded(show_list, "groups")),
+        web.get(f"/groups/{{cluster}}/{{group:{ANY}}}", pages.guarded(show_group, "group")),
+    ]
 
 
 class GroupCounts:

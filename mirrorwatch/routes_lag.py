@@ -8,11 +8,14 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from fleet.errors import UnavailableError
+from fleet.judgement_words import ended
+from lagmon import burrow_api
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
 
 if TYPE_CHECKING:
     from mirrorwatch.lagging import Lagging
 
+OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 MAX_SEARCH = 256  # letters
 MAX_AT_ONCE = 10_000
 ANY = r"[\s\S]*"  # of a path, decoded: the name of a group may have a newline in it
@@ -28,6 +31,12 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
             raise web.HTTPServiceUnavailable(text=sentence_of(error)) from error
         return web.Response(body=body, status=head["status"], content_type=head["content_type"])
 
+    async def refuse(request: web.Request) -> web.Response:
+        if burrow_api.is_served(request.rel_url.raw_path):
+            raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
+        status, found = burrow_api.not_served()
+        return json_answer(found, status=status)
+
     async def show_groups(request: web.Request) -> web.Response:
         return await passed_on(lagging, "groups", **list_asked(request, most=100))
 
@@ -35,8 +44,10 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         return await passed_on(lagging, "group", **group_asked(request, most=MAX_AT_ONCE))
 
     return [
+        web.get("/v3", show_burrow),
         web.get(f"/v3/{{path:{ANY}}}", show_burrow),
         web.get("/burrow/admin", show_burrow),
+        *(web.route(method, f"/v3{{path:(/{ANY})?}}", refuse) for method in OTHER_METHODS),
         web.get("/api/v1/groups", show_groups),
         web.get(f"/api/v1/groups/{{cluster}}/{{group:{ANY}}}", show_group),
     ]
@@ -70,7 +81,7 @@ def group_asked(request: web.Request, *, most: int) -> dict[str, object]:
 
 def sentence_of(error: UnavailableError) -> str:
     """Return why the monitor did not answer, as a sentence."""
-    return f"{str(error)[:1].upper()}{str(error)[1:]}."
+    return ended(f"{str(error)[:1].upper()}{str(error)[1:]}")
 
 
 def page_asked(request: web.Request, most: int) -> dict[str, object]:

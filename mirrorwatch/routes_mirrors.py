@@ -33,7 +33,7 @@ def mirror_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rou
 
     return [
         web.get("/api/v1/flows/{flow:.+}/offsets", show_json),
-        web.get("/flows/{flow:.+}/offsets", show_page),
+        web.get("/flows/{flow:.+}/offsets", pages.guarded(show_page, "flow")),
     ]
 
 

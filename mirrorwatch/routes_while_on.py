@@ -31,7 +31,7 @@ def routes_while_on(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.R
         *group_routes(lagging, page=page, clock=clock),
         *mirror_routes(lagging, page=page, clock=clock),
     ]
-    return [web.get(one.path, _guarded(lagging, one.handler)) for one in found]
+    return [web.route(one.method, one.path, _guarded(lagging, one.handler)) for one in found]
 
 
 def _guarded(lagging: Lagging, handler: Handler) -> Handler:

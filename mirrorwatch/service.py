@@ -13,6 +13,7 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from canary.bookkeeper import Bookkeeper
+from canary.config import CanaryMode
 from canary.leases import incarnations
 from canary.prober import Prober
 from checksum import report_page
@@ -129,6 +130,7 @@ class Service:
         self._judging = Judging(
             lag_of=self._lagging.evidence,
             checksum_of=self._checksums.evidence,
+            unanswered=self._lagging.unanswered,
             tell=lambda line: getattr(self._log, line.level)(line.sentence, **line.facts),
         )
         self._server = HttpServer()
@@ -221,6 +223,7 @@ class Service:
             replica=self._config.store.replica,
             incarnation=self._bookkeeper.incarnation,
             now_at=self._clock.wall_s(),
+            probing=self._config.canary.mode is not CanaryMode.OFF,
         )
         if warning is not None:
             self._log.warning(warning, store=self._store.where)
@@ -366,6 +369,8 @@ class Service:
             started_at=self._started_at,
             verdicts=self._judging.verdicts,
             lag_s=self._lagging.lag_s(),
+            lost=self._lagging.lost(),
+            unanswered=self._lagging.unanswered,
             states=self._keeper.states,
             complaints=self._complaints.active(),
             checksums=self._checksums.standings,
@@ -382,6 +387,7 @@ class Service:
             verdicts=self._judging.verdicts,
             lag_s=self._lagging.lag_s(),
             lag_collected=self._lagging.collected,
+            unanswered=self._lagging.unanswered,
             states=self._keeper.states,
             store_errors=self._store_errors,
             checksums=self._checksums.series,

@@ -12,6 +12,7 @@ import io
 import json
 import os
 from base64 import b64encode
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 DEFAULT_URL = "http://127.0.0.1:9699"
 PATH = "/api/v1/flows"
 GROUPS_PATH = "/api/v1/groups"
+GROUPS_PAGE = "/groups"
 WORST_GROUPS = 10
 
 _TIMEOUT = aiohttp.ClientTimeout(total=10, sock_connect=4)
@@ -133,9 +135,11 @@ async def _groups(address: URL, credentials: _Credentials | None) -> GroupsAnswe
     asked = address.with_path(path).with_query(limit=WORST_GROUPS)
     try:
         # 503 has a document too: what is known until all was read. 404: there is no lag monitor.
-        return groups_of(
+        found = groups_of(
             json.loads(await _fetch(asked, credentials, also=(404, 503)), parse_constant=_refuse)
         )
+        page = _shown(address.with_path(address.path.removesuffix(PATH) + GROUPS_PAGE))
+        return None if found is None else replace(found, page=page)
     except _NoAnswerError as error:
         return GroupsAnswer((), 0, (), (Note("Groups", f"{error}."),))
     except (ValueError, RecursionError):

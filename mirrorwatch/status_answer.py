@@ -85,6 +85,8 @@ class GroupsAnswer:
     count: int
     by_status: tuple[tuple[str, int], ...]
     notes: tuple[Note, ...]
+    page: str = ""  # the address of the page with all of them
+    carried: tuple[tuple[str, int], ...] = ()  # by flow, how many it carries to where nobody reads
 
 
 def answer_of(document: Any) -> Answer:
@@ -123,10 +125,12 @@ def groups_of(document: Any) -> GroupsAnswer | None:
         sentence = _text(document, "error")
         return GroupsAnswer((), 0, (), (Note("Groups", sentence),)) if sentence else None
     counts, lacking = _dict(document, "by_status"), _dict(document, "not_ready")
+    carried = _dict(document, "carried")
     return GroupsAnswer(
         worst=tuple(_group(item) for item in _list(document, "groups")),
         count=_whole(document, "count") or 0,
         by_status=tuple((plain(name), _whole(counts, name) or 0) for name in counts),
+        carried=tuple((plain(flow), _whole(carried, flow) or 0) for flow in carried),
         notes=tuple(
             Note(f"Groups of {plain(alias)}", _text(_dict(lacking, alias), "sentence")) for alias in lacking
         ),
@@ -160,7 +164,7 @@ def _flow(item: Any) -> FlowAnswer:
         p50_s=_number(newest, "p50_s"),
         p99_s=_number(newest, "p99_s"),
         recovery_point_age_s=_number(item, "recovery_point_age_s"),
-        losses=_losses(_dict(item, "books")),
+        losses=_losses(item),
         also=_also(_dict(item, "also")),
         lag=_text(_dict(item, "parts"), "lag"),
         checksum=_text(_dict(item, "parts"), "checksum"),
@@ -181,8 +185,11 @@ def _newest(slices: Any) -> dict[str, Any]:
     )
 
 
-def _losses(books: dict[str, Any]) -> int | None:
-    """Return how many probes were proved lost, at once or after they had been overdue."""
+def _losses(item: dict[str, Any]) -> int | None:
+    """Return how many records are known to be lost; where the service does not say, how many probes are."""
+    if "lost_records" in item:
+        return _whole(item, "lost_records")
+    books = _dict(item, "books")
     counts = [books[name] for name in ("lost", "confirmed") if isinstance(books.get(name), int)]
     return sum(counts) if counts else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
@@ -10,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fleet.judgement_words import sentences
 from mirrorwatch.group_page import LOOKS, headline, lag_text
 from mirrorwatch.status_answer import Note
 from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text
@@ -34,6 +36,7 @@ _STYLES = {
 }
 _UNBOUNDED = 240
 _LONGEST_GROUP = 60  # letters of its name
+_NUMBERS = re.compile(r"\d[\d,.:\-]*(?: (?:ms|s|min|h|d|UTC)\b)?(?: (?=\d))?")  # and durations and instants
 _NARROW = 100  # columns of a terminal; below that a table of nine columns breaks every cell
 
 
@@ -55,7 +58,7 @@ def show(answer: Answer, console: Console) -> None:
     else:
         for flow in answer.flows:
             _print_folded(flow, answer.now_at, console)
-    mirrors = tuple(Note(flow.flow, flow.lag) for flow in answer.flows if flow.lag)
+    mirrors = tuple(Note(flow.flow, said) for flow in answer.flows if (said := _untold(flow)))
     _print_notes("Mirrors by offsets", mirrors, console)
     checksums = tuple(Note(flow.flow, flow.checksum) for flow in answer.flows if flow.checksum)
     _print_notes("Checksums", checksums, console)
@@ -68,7 +71,8 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
     console = _wide_enough(console)
     _say(console, Text(""))
     if groups.count or not groups.notes:
-        _say(console, Text(headline(dict(groups.by_status), groups.count, {}), style="bold"))
+        said = headline(dict(groups.by_status), groups.count, {}, dict(groups.carried))
+        _say(console, Text(said, style="bold"))
     bad = [group for group in groups.worst if group.status != "OK"]
     if bad and console.width >= _NARROW:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -81,11 +85,30 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
             lag, behind = lag_text(group.lag_records), age_text(group.lag_s)
             table.add_row(_name(group), Text(group.kafka_cluster), _status(group), lag, behind)
         console.print(table)
-    for group in bad:
+    if bad and groups.count > len(groups.worst):
+        every = f"; {groups.page} has all." if groups.page else "."
+        _say(console, Text(f"These are the {len(bad)} worst of {groups.count:,} groups{every}"))
+    for group, alike in _told_once(bad):
         where = Text.assemble(_name(group), f" on {group.kafka_cluster} is ", _status(group))
-        _say(console, Text.assemble(where, f": {group.sentence}"))
+        more = f" (So {'is' if alike == 1 else 'are'} {alike} more of them.)" if alike else ""
+        _say(console, Text.assemble(where, f": {group.sentence}{more}"))
     for note in groups.notes:
         _say(console, Text.assemble((note.where, "bold"), f": {note.sentence}"))
+
+
+def _told_once(groups: list[GroupAnswer]) -> list[tuple[GroupAnswer, int]]:
+    """Return the groups whose sentences differ in more than numbers, each with how many others are alike."""
+    alike: dict[tuple[str, str], list[GroupAnswer]] = {}
+    for group in groups:
+        alike.setdefault((group.status, _NUMBERS.sub("#", group.sentence)), []).append(group)
+    return [(some[0], len(some) - 1) for some in alike.values()]
+
+
+def _untold(flow: FlowAnswer) -> str:
+    """Return of what offsets say the sentences that are not told with the verdict already."""
+    above = flow.sentence if flow.verdict != "healthy" else ""
+    told = {*sentences(above), *(sentences(flow.also.sentence) if flow.also is not None else ())}
+    return " ".join(one for one in sentences(flow.lag) if one not in told)
 
 
 def _name(group: GroupAnswer) -> Text:

@@ -28,6 +28,7 @@ class ClusterView:
     control_last_ok_at: float | None  # the newest control probe that came back
     flows_from: tuple[str, ...]
     flows_to: tuple[str, ...]
+    control_sentence: str = ""  # why there are no control probes, where there are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class FlowView:
     heartbeat_age_s: float | None = None  # of MirrorMaker's newest that was read, by the wall clock
     unreached: tuple[UnreachedView, ...] = ()  # brokers that the canary says nothing about
     checksum: ChecksumView | None = None  # where a run has ended
+    lost_records: int | None = None  # known to be lost by canary or offsets; None where nobody can know
 
 
 @dataclass(frozen=True, slots=True)

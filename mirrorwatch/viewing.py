@@ -12,7 +12,7 @@ from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, Prob
 from runtime.supervision import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from canary.flows import WatchedFlow
     from canary.prober import Prober
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.lag_collected import Unanswered
     from mirrorwatch.view import ChecksumView
     from runtime.clock import Clock
     from runtime.complaints import Complaint
@@ -39,12 +40,15 @@ def service_view(
     states: Mapping[str, tuple[State, float]],
     complaints: Iterable[Complaint],
     lag_s: Mapping[str, float] | None = None,
+    lost: Mapping[str, int] | None = None,
+    unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     checksums: Mapping[str, FlowStanding] | None = None,
 ) -> ServiceView:
     """Return everything at this instant, flows worst first.
 
-    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known, and
-    `checksums` how a flow stands by its checksums, where a run has ended.
+    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known, `lost`
+    how many records offsets show to be lost, where they tell anything, `unanswered` which cluster does not
+    answer the lag monitor, and `checksums` how a flow stands by its checksums, where a run has ended.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
@@ -55,6 +59,7 @@ def service_view(
             config,
             now,
             lag_s=(lag_s or {}).get(name),
+            lost=(lost or {}).get(name),
             checksum=checksum_view((checksums or {}).get(name)),
         )
         for name, held in prober.flows.items()
@@ -66,7 +71,9 @@ def service_view(
         now_at=now.at,
         started_at=started_at,
         clusters=tuple(
-            _cluster_view(prober, site, config, states.get(alias), now.at)
+            _cluster_view(
+                prober, site, config, cluster_state(site, states.get(alias), now.at, unanswered(alias))
+            )
             for alias, site in prober.sites.items()
         ),
         flows=tuple(flows),
@@ -77,9 +84,9 @@ def service_view(
 
 
 def _cluster_view(
-    prober: Prober, site: Site, config: Configuration, told: tuple[State, float] | None, now_at: float
+    prober: Prober, site: Site, config: Configuration, known: tuple[str, float, str]
 ) -> ClusterView:
-    state, since_at, sentence = cluster_state(site, told, now_at)
+    state, since_at, sentence = known
     client = config.topology.cluster(site.alias).client
     return ClusterView(
         alias=site.alias,
@@ -88,15 +95,19 @@ def _cluster_view(
         since_at=since_at,
         sentence=sentence,
         control_last_ok_at=site.control.last_ok_at,
+        control_sentence=site.control.sentence if site.control.control is Control.UNKNOWN else "",
         flows_from=tuple(held.flow.name for held in prober.flows.values() if held.flow.source == site.alias),
         flows_to=tuple(held.flow.name for held in prober.flows.values() if held.flow.target == site.alias),
     )
 
 
-def cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) -> tuple[str, float, str]:
-    """Return the state of a cluster, since when (epoch s) and why, by its supervisor and its control probes.
+def cluster_state(
+    site: Site, told: tuple[State, float] | None, now_at: float, unanswered: Unanswered | None = None
+) -> tuple[str, float, str]:
+    """Return the state of a cluster, since when (epoch s) and why, as told by whoever asks it.
 
-    `told` is what the supervisor told last, and when that state began.
+    `told` is what its supervisor told last, and when that state began. Control probes tell most; without
+    them the lag monitor does (`unanswered`), and how the canary's topics are read, where there are any.
     """
     since_at = told[1] if told is not None else now_at
     if not site.reached:
@@ -110,10 +121,11 @@ def cluster_state(site: Site, told: tuple[State, float] | None, now_at: float) -
         case Control.FAILING:
             return "down", control.since_at, control.sentence
         case Control.UNKNOWN:
+            if unanswered is not None:
+                return "down", unanswered.since_at, unanswered.sentence
             seen_at = max(site.counts.last_success_at.values(), default=0.0)
-            if now_at - seen_at <= STALE_S:
-                return "up", since_at, control.sentence
-            return "down", seen_at, control.sentence
+            is_up = not site.wanted or now_at - seen_at <= STALE_S
+            return ("up", since_at, control.sentence) if is_up else ("down", seen_at, control.sentence)
 
 
 def recovery_point_age_s(canary_s: float | None, lag_s: float | None) -> float | None:
@@ -132,6 +144,7 @@ def _flow_view(
     now: Instant,
     *,
     lag_s: float | None,
+    lost: int | None,
     checksum: ChecksumView | None,
 ) -> FlowView:
     flow, watch = held.flow, held.watch
@@ -176,4 +189,12 @@ def _flow_view(
             for one in watch.found.losses
         ),
         checksum=checksum,
+        lost_records=_lost_records(watch.books.as_dict(), lost),
     )
+
+
+def _lost_records(books: Mapping[str, int], by_offsets: int | None) -> int | None:
+    """Return how many records are known to be lost by either way; None where nobody can know."""
+    if not books["expected"]:
+        return by_offsets
+    return books["lost"] + books["confirmed"] + (by_offsets or 0)

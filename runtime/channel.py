@@ -138,6 +138,8 @@ def _words(error: BaseException, timeout_s: float) -> str:
             return f"there was no answer within {timeout_s:g} s"
         case asyncio.IncompleteReadError():
             return "it ended before its answer did"
+        case FileNotFoundError():
+            return "it does not listen yet"
         case OSError():
             return f"it cannot be reached: {error.strerror or error}"
         case _:

@@ -7,6 +7,7 @@ librdkafka's own words where a client is given `logging.getLogger("rdkafka")`.
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -34,13 +35,24 @@ _LEVELS = {
 # a secret of three characters is kept out of errors by its type alone.
 _SHORTEST_SECRET = 4
 _DEEPEST = 8
+_FOREIGN = "_foreign"  # beside an event whose sentence is another library's
+# A secret that is a word, such as `wrong`, may be one of a sentence of ours: to mask it there gives it away.
+_WORD = re.compile(r"[A-Za-z]{1,20}")
+_REPORTED = re.compile(r"\(reported: .*\)", re.DOTALL)  # what somebody else said, within a sentence of ours
+# A word beside one of these is a value, and none of a sentence's own, where it may be in `broker's`.
+_BEFORE, _BEHIND = r"['\"=:@%$&+\\\d_]", r"[\"@%$&+\\\d_]|'(?!s\b|t\b)|:(?=\S)"
 
 
 class Redactor:
-    """Replace known secret values by `***` in whatever is about to be written."""
+    """Replace known secret values by `***` in whatever is about to be written.
+
+    A secret that is nothing but a word stays where a sentence of ours has it as a word of its own, and is
+    replaced wherever it may be a value: in what others said, in quotes, behind `=`, in fields of an event.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[str, ...] = ()
+        self._values: tuple[tuple[str, re.Pattern[str]], ...] = ()  # each with where it may be a value
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
@@ -50,9 +62,18 @@ class Redactor:
         long_enough = (part for part in known if len(part.strip()) >= _SHORTEST_SECRET)
         # Longest first, so that a secret which contains another one leaves nothing behind.
         self._secrets = tuple(sorted(long_enough, key=lambda part: (-len(part), part)))
+        self._values = tuple((secret, as_value(secret)) for secret in self._secrets)
 
     def text(self, text: str) -> str:
-        """Return `text` without secrets."""
+        """Return a sentence of ours without secrets."""
+        text = _REPORTED.sub(lambda found: self.foreign(found[0]), text)
+        for secret, where in self._values:
+            if secret in text:
+                text = where.sub("***", text)
+        return text
+
+    def foreign(self, text: str) -> str:
+        """Return what a client, a server or an exception said without secrets, wherever they stand in it."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
@@ -65,20 +86,30 @@ class Redactor:
             case SecretText():
                 return "***"
             case str():
-                return self.text(value)
+                return self.foreign(value)
             case dict() | list() | tuple() | set() | frozenset():
                 return "..." if depth >= _DEEPEST else self._inside(value, depth + 1)
             case _:
-                return self.text(str(value))
+                return self.foreign(str(value))
 
     def _inside(self, value: Collection[object], depth: int) -> object:
         if isinstance(value, dict):
-            return {self.text(str(key)): self.value(each, depth=depth) for key, each in value.items()}
+            return {self.foreign(str(key)): self.value(each, depth=depth) for key, each in value.items()}
         return [self.value(each, depth=depth) for each in value]
 
     def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         """Clean an event, as a structlog processor."""
-        return {key: self.value(value) for key, value in event.items()}
+        said = None if event.pop(_FOREIGN, False) else event.get("event")
+        cleaned = {key: self.value(value) for key, value in event.items()}
+        return cleaned | ({"event": self.text(said)} if isinstance(said, str) else {})
+
+
+def as_value(secret: str) -> re.Pattern[str]:
+    """Return what finds a secret everywhere, or if it is a word, where it is none of a sentence's own."""
+    found = re.escape(secret)
+    if _WORD.fullmatch(secret) is None:
+        return re.compile(found)
+    return re.compile(f"(?<={_BEFORE}){found}|{found}(?={_BEHIND})")
 
 
 class _LockedStream:
@@ -105,7 +136,8 @@ class _Bridge(logging.Handler):
         except (TypeError, ValueError):  # a foreign library's arguments do not fit its own message
             sentence = str(record.msg)
         log = get(record.name)
-        log.log(_nearest(record.levelno), sentence.rstrip("\n"), exc_info=record.exc_info or None)
+        said = {_FOREIGN: True, "exc_info": record.exc_info or None}
+        log.log(_nearest(record.levelno), sentence.rstrip("\n"), **said)
 
 
 def _nearest(level: int) -> int:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from fleet.errors import UnavailableError
 from runtime import channel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from runtime.clock import WaitingClock
     from runtime.supervision import State
@@ -31,6 +32,20 @@ SPARING = {"MALLOC_MMAP_THRESHOLD_": str(1 << 18), "MALLOC_ARENA_MAX": "1"}
 ANSWER_S = 10.0
 END_S = 10.0  # how long it has for an orderly end
 SOCKET = "socket"
+# What a terminal or a supervisor sends to every process, and is for the service to heed. The process begins
+# with these blocked, and settles what becomes of them before it unblocks them: its interpreter alone would
+# end by them, and by Ctrl-C with a traceback.
+_FOR_THE_SERVICE = (signal.SIGHUP, signal.SIGINT)
+
+
+@contextmanager
+def _kept_off() -> Iterator[None]:
+    """Have what is started within begin with those signals blocked; ours come as soon as it was started."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_SERVICE)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class WorkerEndedError(UnavailableError):
@@ -68,9 +83,14 @@ class Worker:
             return
         try:
             self._make_room()
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE, env=os.environ | SPARING
-            )
+            with _kept_off():
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-m",
+                    self._module,
+                    stdin=asyncio.subprocess.PIPE,
+                    env=os.environ | SPARING,
+                )
         except OSError as error:  # no more processes, files or room are to be had, for the moment perhaps
             why = error.strerror or str(error)
             raise UnavailableError(f"{self._what} cannot be started on this host: {why}") from error

@@ -26,6 +26,7 @@ from runtime.kafka.group_offsets import (
     GroupsOfAnyKind,
     MembersTold,
     OffsetsTold,
+    RightTold,
 )
 from runtime.kafka.translation import ClientSettings
 
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
     from runtime.kafka.group_offsets import Told
 
-_KINDS = {one.__name__: one for one in (GroupsListed, GroupsOfAnyKind, OffsetsTold, MembersTold, Failed)}
+_KINDS = {
+    one.__name__: one for one in (GroupsListed, GroupsOfAnyKind, OffsetsTold, MembersTold, Failed, RightTold)
+}
 _HEAR_S = 1.0
 _END_S = 5.0
 _MAX_CHARS = 300
@@ -88,6 +91,10 @@ class GroupAsker:
     def count_others(self) -> None:
         """Ask how many groups of other kinds there are."""
         self._tell({"ask": "others"})
+
+    def ask_right(self) -> None:
+        """Ask whether groups may be described."""
+        self._tell({"ask": "right"})
 
     def ask(self, groups: Sequence[str]) -> None:
         """Ask what these groups have committed."""
@@ -191,6 +198,8 @@ def _put(asking: GroupOffsets, question: dict[str, Any]) -> None:
             asking.list_groups()
         case "others":
             asking.count_others()
+        case "right":
+            asking.ask_right()
         case "offsets":
             for group in question["groups"]:
                 asking.ask(group)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AclOperation, AdminClient
 
 from fleet.errors import ConfigurationError, RefusedError
 from runtime.kafka.admin_client import make_admin_client
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 MAX_GROUPS = 100_000  # of one list
+ANY_GROUP = "mirrorwatch-may-describe"  # of no group: what is answered about it shows a right
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,14 @@ class Failed:
     refused: bool
 
 
-Told = GroupsListed | GroupsOfAnyKind | OffsetsTold | MembersTold | Failed
+@dataclass(frozen=True, slots=True)
+class RightTold:
+    """Whether groups may be described: of those that may not a list tells nothing, nor that it is short."""
+
+    granted: bool
+
+
+Told = GroupsListed | GroupsOfAnyKind | OffsetsTold | MembersTold | Failed | RightTold
 
 
 class GroupOffsets:
@@ -108,6 +116,10 @@ class GroupOffsets:
     def count_others(self) -> None:
         """Ask how many groups of other kinds there are."""
         self._waiting.submit(self._count_others)
+
+    def ask_right(self) -> None:
+        """Ask whether groups may be described."""
+        self._waiting.submit(self._ask_right)
 
     def ask(self, group: str) -> None:
         """Ask what a group has committed."""
@@ -166,6 +178,31 @@ class GroupOffsets:
             return
         known = {one.group_id for one in consumers.valid}
         self._sink(GroupsOfAnyKind(sum(one.id not in known for one in every)))
+
+    def _ask_right(self) -> None:
+        """Who may describe the cluster is shown every group. Of others a group's offsets are asked for.
+
+        In this order, because that question has a cluster without any group make the topic of their commits.
+        """
+        try:
+            asked = self._client.describe_cluster(
+                include_authorized_operations=True, request_timeout=self._timeout_s
+            )
+            found = asked.result(self._timeout_s)
+            granted = AclOperation.DESCRIBE in (found.authorized_operations or ())
+            if not granted:
+                (future,) = self._client.list_consumer_group_offsets(
+                    [ConsumerGroupTopicPartitions(ANY_GROUP)], request_timeout=self._timeout_s
+                ).values()
+                future.result(self._timeout_s)
+                granted = True
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+                return  # that tells of no right; the next list is followed by the same question
+            granted = False
+        except LateError:
+            return
+        self._sink(RightTold(granted))
 
     def _heed_offsets(self, group: str, future: Any) -> None:
         self._sink(self._offsets(group, future))

@@ -360,6 +360,7 @@ def test_what_holds_for_a_quarter_of_an_hour_does_so_by_no_wall_clock(scene, by_
 @pytest.mark.parametrize("control", [Control.OK, Control.UNKNOWN])
 def test_a_clock_that_is_set_takes_no_cluster_down(scene, control, by_s):
     site = scene.sites["B"]
+    site.wanted.add("A.orders")
     site.counts.last_success_at["topics"] = scene.clock.wall_s()
     site.control.become(control, "", scene.clock.wall_s())
     scene.clock.set_wall(by_s)

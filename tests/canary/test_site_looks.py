@@ -161,3 +161,16 @@ def test_each_tap_is_silent_for_itself():
         SimpleNamespace(lazy=True, last_poll_ns=3 * SECOND),
     ]
     assert (reader.silent_s, reader.lazily_silent_s) == (2.0, 7.0)
+
+
+@pytest.mark.parametrize(("wanted", "told"), [(set(), []), ({"c"}, ["topics"])])
+async def test_only_topics_that_are_asked_for_are_read_with_success(scene, monkeypatch, wanted, told):
+    stopping = asyncio.Event()
+
+    async def look_closer(_site):
+        stopping.set()
+
+    monkeypatch.setattr(scene.listener, "look_closer", look_closer)
+    scene.site.throttles, scene.site.wanted = {}, wanted
+    await scene.site._watch_topics(scene.listener, stopping)
+    assert [*scene.site.counts.last_success_at] == told

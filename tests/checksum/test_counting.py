@@ -167,7 +167,7 @@ def test_a_difference_is_a_sentence_with_both_numbers_and_the_time():
     (differing,) = one.differences
     where = planned_partitions(one.plan)["orders", 0]
     assert difference_text(differing, one.plan, where) == (
-        "orders [0]: from 1970-01-01T01:40:00.000Z to 1970-01-01T01:41:00.000Z A holds 1200 records and B 1199:"
+        "orders [0]: from 1970-01-01T01:40:00.000Z to 1970-01-01T01:41:00.000Z A holds 1,200 records and B 1199:"
         " 1 fewer"
     )
     more = BucketDiffers("orders", 0, 100, 1, 3)

@@ -131,10 +131,10 @@ def test_what_a_plan_says():
     made = replace(plan(found(), left_out=left), isolation_target="read_committed")
     assert plan_lines(made, plan_id="0123456789abcdef", max_rate=50_000_000) == [
         "A->B: 1 partition of 1 topic to compare (plan 0123456789ab)",
-        "  A: at most 1000 records, about 200 kB, read with aborted records",
+        "  A: at most 1,000 records, about 200 kB, read with aborted records",
         "  B: at most 900 records, about 180 kB, read without aborted records",
         "  at max_rate 50 MB/s each side takes 4 ms at least",
-        "  orders -> A.orders: 1 partition, 1000 records at most (order told for 50.0 %)",
+        "  orders -> A.orders: 1 partition, 1,000 records at most (order told for 50.0 %)",
         "left out: 49 records",
         "  new: 40 records: there is no topic A.new on B",
         "  orders [3, 5]: 9 records: retention took them",
@@ -154,9 +154,9 @@ def test_what_is_particular_about_a_topic_is_said():
         plan_id="0" * 64,
     )
     assert lines[3:] == [
-        "  a -> A.a: 1 partition, 1000 records at most (compacted: the last record of each key; no headers seen)",
+        "  a -> A.a: 1 partition, 1,000 records at most (compacted: the last record of each key; no headers seen)",
         "  b -> A.b: 1 partition, 10 records at most (without timestamps: B stamps records itself; order told for all of them)",
-        "  c -> A.c: 1 partition, 10000 records at most (order told for 99.9 %)",
+        "  c -> A.c: 1 partition, 10,000 records at most (order told for 99.9 %)",
     ]
 
 

@@ -231,3 +231,10 @@ def test_more_or_less_memory_is_given_by_the_option_that_there_is():
     assert "give it more (--driver-memory;" in str(reading_failure(said, cluster="A", doing="reading"))
     said = "os::commit_memory failed; error='Cannot allocate memory'"
     assert "give it less (--driver-memory)" in str(launch_failure(said, java="java", packages=None))
+
+
+def test_an_end_of_java_is_not_blamed_on_the_cluster():
+    said = reading_failure(
+        "py4j.protocol.Py4JError: Answer from Java side is empty", cluster="A", doing="reading"
+    )
+    assert "Spark's own Java ended" in str(said)

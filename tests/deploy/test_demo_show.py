@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -13,23 +14,40 @@ from deploy.local.faults import BY_NAME
 
 HEALTHY = Said("healthy", "", "")
 LOSING = Said("losing", "filtered", "It drops records.")
+STALLED = Said("stalled", "mirror_down", "No partition moves.")
 
 
 class Stack:
     """Says one verdict while a fault goes on and another one after it."""
 
-    def __init__(self, during, after, *, gone=()):
+    def __init__(self, during, after, *, gone=(), status=None, stays=True):
         self.during, self.after = during, after
         self.broken = False
         self.service = SimpleNamespace(running=True, says=self.says, forget=self.forget, start=lambda: None)
         self.pair = SimpleNamespace(attend=lambda: None)
         names = ("broker-A", "mirror")
         self.processes = [
-            SimpleNamespace(name=name, pid=71, log=f"{name}.log", running=name not in gone) for name in names
+            SimpleNamespace(
+                name=name, pid=71, log=f"{name}.log", running=name not in gone, exit_status=status
+            )
+            for name in names
         ]
+        self.started = []
+        self.mend = lambda: None
+        for one in self.processes:
+            one.start = partial(self.start, one, stays=stays)
+
+    def start(self, process, *, stays=True):
+        process.running = stays
+        self.started.append((process.name, show.time.monotonic()))
+
+    def start_all(self):
+        for one in self.processes:
+            one.running = True
 
     def says(self, _flow):
-        return self.during if self.broken else self.after
+        away = not all(one.running for one in self.processes)
+        return self.during if self.broken or away else self.after
 
     def forget(self):
         self.after = HEALTHY
@@ -59,7 +77,13 @@ def clock(monkeypatch):
 
 def played(stack, clock, *, typed=(), rounds=("drop-some",), monkeypatch):
     said = []
-    monkeypatch.setattr(Show, "_act", lambda _show, act, _fault: setattr(stack, "broken", act == "begin"))
+
+    def act(_show, act, _fault):
+        stack.broken = act == "begin"
+        if act == "end":
+            stack.mend()
+
+    monkeypatch.setattr(Show, "_act", act)
     told = Show(stack, Keys(clock, typed), said.append, ends_at=None)
     for name in rounds:
         told.round(BY_NAME[name])
@@ -86,12 +110,52 @@ def test_what_is_typed_during_a_round_is_done_after_it(clock, monkeypatch):
     assert clock.now > 1000.0
 
 
+def show_with(stack, clock):
+    said = []
+    return Show(stack, Keys(clock), said.append, ends_at=None), said
+
+
 @pytest.mark.parametrize("name", ["broker-A", "mirror"])
-def test_a_process_that_is_gone_ends_the_demo_unless_a_fault_goes_on(clock, monkeypatch, name):
-    stack = Stack(LOSING, HEALTHY, gone=(name,))
-    with pytest.raises(
-        SystemExit, match=rf"{name} \(pid 71\) is gone; the demo cannot go on\. .*{name}\.log"
-    ):
-        Show(stack, Keys(clock), [].append, ends_at=None)._choice(10.0)
+@pytest.mark.parametrize(
+    ("status", "how"),
+    [
+        (-9, "was killed by somebody (SIGKILL)"),
+        (143, "was killed by somebody (SIGTERM)"),
+        (1, "ended by itself with status 1"),
+    ],
+)
+def test_what_somebody_kills_is_told_and_started_anew_half_a_minute_later(clock, name, status, how):
+    stack = Stack(STALLED, HEALTHY, gone=(name,), status=status)
+    told, said = show_with(stack, clock)
+    assert told._choice(1000.0) == show.ROUNDS[0]
+    assert said[0] == f"{name} (pid 71) {how}; it is started anew in 30 s"
+    assert "mirrorwatch says stalled (mirror_down)" in said[1]
+    assert said[2:4] == [f"  {name} is started anew", "  A->B is healthy, after 0.0 s"]
+    assert said[4].startswith(f"Next is {show.ROUNDS[0]} in 1000 s")
+    assert stack.started == [(name, pytest.approx(130.0, abs=0.5))]
+    assert clock.now == pytest.approx(1130.0, abs=0.5)  # the whole of the wait comes after that
+
+
+def test_what_is_gone_while_a_fault_goes_on_belongs_to_the_fault(clock, monkeypatch):
+    stack = Stack(LOSING, HEALTHY, gone=("mirror",))
+    stack.mend = stack.start_all
     _, said = played(stack, clock, monkeypatch=monkeypatch)
     assert any("mended" in line for line in said)
+    assert not any("anew" in line for line in said)
+
+
+def test_what_ends_again_as_soon_as_it_was_started_ends_the_demo(clock):
+    stack = Stack(STALLED, HEALTHY, gone=("mirror",), status=1, stays=False)
+    told, _ = show_with(stack, clock)
+    with pytest.raises(SystemExit, match=r"mirror \(pid 71\) ended by itself .*cannot go on\. .*mirror\.log"):
+        told._choice(1000.0)
+    assert len(stack.started) == 1
+
+
+def test_it_may_be_killed_again_later(clock):
+    stack = Stack(STALLED, HEALTHY, gone=("mirror",), status=-9)
+    told, said = show_with(stack, clock)
+    told._choice(60.0)
+    stack.processes[1].running = False
+    told._choice(60.0)
+    assert sum("is started anew in" in line for line in said) == 2

@@ -184,7 +184,7 @@ def test_beside_it_what_is_right_now_goes_before_what_has_ended():
     [
         (
             audited(ago_s=60),
-            "The last run ended 1 min ago: 1000 records of the source compared, everything verified, no finding.",
+            "The last run ended 1 min ago: 1,000 records of the source compared, everything verified, no finding.",
         ),
         (
             audited(found(), coverage=0.99999, records=1),
@@ -193,14 +193,14 @@ def test_beside_it_what_is_right_now_goes_before_what_has_ended():
         (
             replace(audited(ago_s=60), untold=3),
             (
-                "The last run ended 1 min ago: 1000 records of the source compared, everything verified, no "
+                "The last run ended 1 min ago: 1,000 records of the source compared, everything verified, no "
                 "finding, 3 records that nobody can tell."
             ),
         ),
         (audited(records=0), "The last run ended 1 h ago and had nothing to compare."),
         (
             audited(ago_s=-5),
-            "The last run ended 0 s ago: 1000 records of the source compared, everything verified, no finding.",
+            "The last run ended 0 s ago: 1,000 records of the source compared, everything verified, no finding.",
         ),
     ],
 )

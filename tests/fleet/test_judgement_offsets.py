@@ -8,7 +8,8 @@ import pytest
 
 from fleet.evidence import CanaryState, Control, FindingKind
 from fleet.judgement import beside, follow, judge
-from fleet.judgement_words import HOLD_S, MAX_ROWS, ended
+from fleet.judgement_words import HOLD_S, MAX_ROWS, Judgement, ended, joined
+from fleet.rules_offset_findings import lost_records
 from fleet.rules_offsets import is_quiet
 from fleet.vocabulary import Cause, Verdict
 from tests.fleet.offsets import CANARY, SAYS, deleted, lag, row, seen, unprobed
@@ -376,7 +377,7 @@ def test_what_was_deleted_is_shown_by_partition_and_bounded():
     assert [(one.part, one.partition, one.source_offset) for one in judgement.evidence] == [
         ("lag", number, 1001) for number in range(MAX_ROWS)
     ]
-    assert "4920 records (123 of orders-39, 123 of orders-38," in judgement.sentence
+    assert "4,920 records (123 of orders-39, 123 of orders-38," in judgement.sentence
     assert "and 35 more)" in judgement.sentence
 
 
@@ -492,3 +493,31 @@ def test_what_came_again_is_told_once_with_its_number_where_both_say_it():
 def test_a_sentence_that_is_ended_gets_no_second_full_stop(sentence):
     assert ended(sentence) == sentence
     assert ended(f"{sentence} And (so)") == f"{sentence} And (so)."
+
+
+def test_the_rows_of_the_cause_come_first():
+    made_anew = {"cause": Cause.TOPIC_RECREATED, "topic": "users"}
+    offsets = lag(findings=[deleted(ago_s=3), deleted(ago_s=2, **made_anew), deleted(ago_s=1)])
+    found = judge(unprobed(offsets), now_at=NOW)
+    assert found.cause is Cause.OVERTAKEN
+    assert [one.topic for one in found.evidence] == ["orders", "orders", "users"]
+    assert lost_records(offsets, NOW, without="") == 3 * 123
+    assert lost_records(offsets, NOW, without="orders") == 123
+
+
+def test_where_offsets_know_the_cause_their_rows_come_first():
+    probe, told = row("mirrorwatch-canary"), row()
+    mirror = Judgement(Verdict.STALLED, Cause.TASK_FAILED, "Task 0 has failed.", (told,))
+    canary = Judgement(Verdict.STALLED, Cause.TASK_STUCK, "Nothing comes.", (probe,))
+    assert joined(canary, mirror, cause=Cause.TASK_FAILED).evidence == (told, probe)
+    assert joined(canary, mirror).evidence == (probe, told)
+
+
+def test_what_stands_beside_a_loss_is_told_in_one_sentence():
+    standing = lag(
+        Verdict.STALLED, findings=[deleted()], sentence="orders stands. users stands. 3 more wait."
+    )
+    found = follow(None, unprobed(standing), now_at=NOW)
+    assert (found.verdict, found.also.verdict) == (Verdict.LOSING, Verdict.STALLED)
+    assert found.also.sentence == "orders stands."
+    assert found.evidence == (*found.evidence[:1], row())

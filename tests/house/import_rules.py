@@ -166,6 +166,7 @@ PURE = {
         "exposition_join",
         "exposition_once",
         "exposition_texts",
+        "group_growth",
         "head_history",
         "headroom",
         "heads",

@@ -11,7 +11,14 @@ from fleet.errors import UnavailableError
 from lagmon.admin_rounds import AdminRounds
 from lagmon.cluster import ClusterLag
 from lagmon.readiness import not_ready, share_read
-from runtime.kafka.group_offsets import Failed, GroupsListed, GroupsOfAnyKind, MembersTold, OffsetsTold
+from runtime.kafka.group_offsets import (
+    Failed,
+    GroupsListed,
+    GroupsOfAnyKind,
+    MembersTold,
+    OffsetsTold,
+    RightTold,
+)
 from tests.runtime.fake_clock import FakeClock
 
 
@@ -25,6 +32,7 @@ class PretendAsker:
         self.refused: set[str] = set()
         self.silent: set[str] = set()
         self.dead = False
+        self.may_describe, self.rights_asked = True, 0
         self.listless, self.hung = False, 0  # the client waits for brokers without end
         self.asked: list[str] = []
         self.described: list[str] = []
@@ -40,6 +48,10 @@ class PretendAsker:
 
     def count_others(self):
         self._answers.append(GroupsOfAnyKind(2))
+
+    def ask_right(self):
+        self.rights_asked += 1
+        self._answers.append(RightTold(self.may_describe))
 
     def ask(self, groups):
         if self.dead:
@@ -163,6 +175,47 @@ def test_a_group_that_refuses_is_told_once_and_the_others_are_asked_as_before(ma
     made.asker.refused = set()
     made.turns(100)
     assert (made.rounds.progress.problem, made.rounds.failing) == ("", {})
+
+
+def test_groups_that_may_not_be_described_are_hidden_and_the_right_is_named(made):
+    """A list of groups is cut to those that may be described, without a word about it."""
+    made.asker.may_describe = False
+    made.turns(60)
+    lacking = not_ready(None, made.rounds.progress)
+    assert lacking["phase"] == "refused"
+    assert lacking["sentence"].startswith(
+        "Cluster A: the Admin API shows no group, because the principal may not describe any: "
+        "grant it the right Describe on groups"
+    )
+    assert made.told == [made.rounds.progress.refused]
+    assert share_read(made.rounds.progress) == 0.0
+    made.asker.may_describe = True
+    made.asker.states, made.asker.offsets = {"g": "empty"}, {"g": [["t", 0, 5]]}
+    made.turns(12)
+    assert not_ready(None, made.rounds.progress) is None
+    assert (made.rounds.progress.problem, groups_of(made)) == ("", {"g"})
+
+
+def test_a_cluster_without_groups_lacks_no_right(made):
+    made.turns(12)
+    assert made.asker.rights_asked == 2
+    assert not_ready(None, made.rounds.progress) is None
+    made.asker.states = {"g": "empty"}
+    made.turns(30)
+    assert made.asker.rights_asked == 2  # what is shown may be described
+
+
+def test_groups_that_are_all_shown_and_all_refused_name_the_right(made):
+    made.asker.states, made.asker.refused = {"one": "empty", "two": "empty"}, {"one", "two"}
+    made.asker.offsets = {"two": [["t", 0, 5]]}
+    made.turns(5)
+    lacking = not_ready(None, made.rounds.progress)
+    assert (lacking["phase"], "the right Describe on groups" in lacking["sentence"]) == ("refused", True)
+    assert lacking["sentence"].endswith(" is refused.")
+    assert made.told == [made.rounds.progress.refused]
+    made.asker.refused = {"one"}
+    made.turns(200)
+    assert not_ready(None, made.rounds.progress) is None
 
 
 def test_lists_that_are_not_answered_do_not_pile_up_and_their_end_wakes_what_failed(made):

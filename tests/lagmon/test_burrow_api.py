@@ -21,7 +21,7 @@ from fleet.wire_commits import (
     encode_group_key,
     encode_group_metadata,
 )
-from lagmon.burrow_api import BurrowCluster, answer
+from lagmon.burrow_api import BurrowCluster, answer, is_served, not_served
 from lagmon.cluster import ClusterLag
 
 NOW = 1_790_000_000_000
@@ -130,7 +130,13 @@ def test_the_health_check_is_no_json(clusters):
 )
 def test_what_is_not_served_is_burrows_404(clusters, path):
     found = {"error": True, "message": "invalid request type", "result": {}}
-    assert ask(clusters, path) == (404, found)
+    assert ask(clusters, path) == (404, found) == not_served()
+    assert not is_served(path)
+
+
+@pytest.mark.parametrize("file", GOLDEN, ids=lambda file: file.stem)
+def test_what_has_a_golden_document_is_served(file):
+    assert is_served(json.loads(file.read_text())["path"])
 
 
 @pytest.mark.parametrize(

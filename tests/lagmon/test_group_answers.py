@@ -181,6 +181,31 @@ def test_it_says_how_far_the_reading_has_come(state, progress, phase, sentence):
     assert told["read_records"] <= told["total_records"]
 
 
+WHY = "cluster A: nothing listens there: is bootstrap.servers right?"
+
+
+@pytest.mark.parametrize(("refused", "phase"), [(False, "down"), (True, "refused")])
+async def test_a_cluster_that_failed_at_its_last_look_is_not_starting_while_it_is_tried_again(
+    monitored, refused, phase
+):
+    watch = monitored.watches["A"]
+    watch.reader = None
+    watch.lag.note_answer(NOW_S * 1000, WHY, refused=refused)
+    monitored.states["A"] = State("A", Phase.RUNNING, failures=1)
+    _, document = await told(monitored, "groups")
+    why = document["not_ready"]["A"]
+    assert (why["phase"], why["sentence"]) == (phase, f"C{WHY[1:]}")
+    watch.lag.note_answer(NOW_S * 1000)
+    _, document = await told(monitored, "groups")
+    assert document["not_ready"]["A"]["phase"] == "starting"
+
+
+async def test_groups_that_are_known_stay_so_while_a_look_fails(monitored):
+    monitored.watches["A"].lag.note_answer(NOW_S * 1000, WHY)
+    _, document = await told(monitored, "groups")
+    assert document["not_ready"] == {}
+
+
 def test_nothing_is_said_once_all_was_read():
     assert not_ready(State("A", Phase.RUNNING), Progress(began_at=1.0, ready_after_s=0.0)) is None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -29,21 +30,58 @@ def test_a_sandbox_that_keeps_priorities_to_itself_is_no_reason_to_end(monkeypat
     assert asked == [NICER]
 
 
+def orders_for(port):
+    """Return orders to watch one cluster at this port."""
+    return write_orders(
+        {"A": ClientSettings({"bootstrap.servers": f"127.0.0.1:{port}"})},
+        burrow_names={"A": "A"},
+        groups=".*",
+        groups_exclude="",
+        per_partition=False,
+        max_series=0,
+        log_level="error",
+        log_format="json",
+        secrets=frozenset(),
+    )
+
+
+def test_signals_that_are_for_the_service_never_end_it_nor_make_it_speak(tmp_path):
+    """As a terminal sends them to every process: from the first moment of its start on, imports included."""
+    both = (signal.SIGINT, signal.SIGHUP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)  # as the worker starts it
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lagmon"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    place = tmp_path / "socket"
+    try:
+        told = False
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not place.exists():
+            process.send_signal(both[round(time.monotonic() * 100) % 2])
+            if not told and time.monotonic() > until - 59.5:
+                process.stdin.write(json.dumps({**orders_for(9), "socket": str(place)}).encode() + b"\n")
+                process.stdin.flush()
+                told = True
+            time.sleep(0.005)
+        for one in both * 20:
+            process.send_signal(one)
+        assert process.poll() is None
+        assert place.exists()
+        process.stdin.close()
+        assert (process.wait(30), process.stderr.read()) == (0, b"")
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+        process.stdin.close()
+
+
 def test_it_ends_soon_though_a_cluster_never_answers(tmp_path):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        orders = write_orders(
-            {"A": ClientSettings({"bootstrap.servers": f"127.0.0.1:{silent.getsockname()[1]}"})},
-            burrow_names={"A": "A"},
-            groups=".*",
-            groups_exclude="",
-            per_partition=False,
-            max_series=0,
-            log_level="error",
-            log_format="json",
-            secrets=frozenset(),
-        )
+        orders = orders_for(silent.getsockname()[1])
         place = tmp_path / "socket"
         with subprocess.Popen([sys.executable, "-m", "lagmon"], stdin=subprocess.PIPE) as process:
             try:

@@ -39,8 +39,8 @@ def test_what_the_mirror_passed_and_the_target_lacks_is_a_suspicion(flow):
     assert found(flow) == [(0, 60, 3000, 4999)]
     (one,) = flow.sight().findings
     assert (one.code, one.proved) == (Cause.FILTERED, False)
-    assert "passed 2000 offsets (3000 to 4999)" in one.sentence
-    assert "grew by 1940: 60 stayed behind" in one.sentence
+    assert "passed 2,000 offsets (3000 to 4999)" in one.sentence
+    assert "grew by 1,940: 60 stayed behind" in one.sentence
     assert flow.verdict().verdict is Verdict.HEALTHY
     assert "stayed behind" not in flow.verdict().sentence
     flow.go(HELD_MS // S + 10, step=10)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagmon.mirror_distance import DistanceBounds, narrowed
-from lagmon.mirror_growth import Distance
+from lagmon.mirror_distance import DistanceBounds, Reach
 from tests.lagmon.mirrors import Mirrored, S
 
 
@@ -41,7 +40,8 @@ class Followed:
 
     def found(self):
         slot = self.one.slot()
-        return None if slot is None else self.bounds.of(slot)
+        reach = None if slot is None else self.bounds.of(slot)
+        return None if reach is None else (reach.low, reach.high)
 
 
 def test_nothing_is_known_before_an_offset_with_a_look_after_it():
@@ -109,20 +109,43 @@ def test_traffic_that_stopped_between_two_looks_does_not_mislead():
     assert one.found() == (0, 0)
 
 
-def test_a_gap_is_proved_only_over_as_many_offsets_as_the_bounds_have_held_for():
+@pytest.mark.parametrize(
+    ("reach", "offsets", "gaps"),
+    [
+        (Reach(5, 5, 900, 100), 10_000, 0),
+        (Reach(5, 9, 900, 100), 800, 4),
+        (Reach(5, 9, 900, 100), 801, 5),
+        (Reach(5, 9, 900, 100), -3, 0),
+        (Reach(5, 5, 100, 100), 1, None),  # two looks at the same offset
+        (Reach(5, 9, 104, 100), 1, None),
+        (Reach(5, 9, 100, 900), 1, None),
+    ],
+)
+def test_markers_come_no_more_often_than_between_the_looks_that_told_the_bounds(reach, offsets, gaps):
+    assert reach.gaps(offsets) == gaps
+
+
+def test_where_the_mirror_was_at_most_is_told_by_looks_at_the_same_end():
     one = Followed()
-    assert not one.bounds.proves(0, 10, 0, 10)
-    for _ in range(11):
-        one.one.write(100, copied=False)
-        one.copy(100)
-        one.wait(1)
-        one.commit()
-        one.wait(9)
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
         one.look()
-    slot, width = one.one.slot(), 0  # the mirror was at the log's end at the first look
-    assert one.bounds.proves(slot, width + 1, 1100, 2100)
-    assert not one.bounds.proves(slot, width, 1100, 2100)
-    assert not one.bounds.proves(slot, width + 1, 1100, 2101)
+    slot = one.one.slot()
+    assert one.bounds.most_at(slot, 100) == 100
+    assert one.bounds.most_at(slot, 101) is None  # at one offset only: there may be markers behind it
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.look()
+    assert one.bounds.most_at(slot, 250) == 250
+    one.bounds.forget(slot)
+    assert one.bounds.of(slot) is None
+    assert one.bounds.most_at(slot, 250) is None
 
 
 def test_a_copy_that_lacks_records_begins_anew():
@@ -155,15 +178,6 @@ def test_a_slot_of_another_partition_begins_anew():
     one.wait(5)
     one.note()
     assert one.found() is None
-
-
-def test_an_estimate_keeps_within_bounds_and_is_no_wider():
-    estimate = Distance(-47, 60, sure=False)
-    assert narrowed(estimate, None) == estimate
-    assert narrowed(estimate, (-66, 0)) == estimate
-    assert narrowed(estimate, (-30, 10)) == Distance(-30, 40, sure=False)
-    assert narrowed(estimate, (-80, -70)) == Distance(-70, 10, sure=False)
-    assert narrowed(estimate, (3, 3)) == narrowed(None, (3, 3)) == Distance(3, 0, sure=True)
 
 
 STEPS = st.lists(

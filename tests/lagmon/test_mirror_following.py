@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fleet.errors import UnavailableError
 from fleet.filters import TopicFilter
 from fleet.flow import Flow
 from lagmon.cluster import ClusterLag
@@ -109,3 +110,33 @@ def test_why_nothing_is_read_is_said_until_it_is():
     assert one.verdict().sentence == "B cannot be reached."
     following.tell("")
     assert one.verdict().sentence == "The logs of A and B are not looked at yet."
+
+
+NO_TOPIC = (
+    "cluster B: it has no topic mm2-offsets.A.internal with the mirror's offsets: that was never started,"
+)
+NOT_KNOWN = (
+    "cluster B: it is not known whether it has the topic mm2-offsets.A.internal with the mirror's offsets."
+)
+
+
+@pytest.mark.parametrize(
+    ("topics", "said", "after_s"),
+    [
+        ({"orders": 1}, f"{NO_TOPIC} or it keeps them elsewhere (set flows.A->B.offsets)", 0),
+        ({}, f"{NOT_KNOWN} B shows no topic: it has none, or the principal may not see them;", 0),
+        (None, f"{NOT_KNOWN} The topics of B are not listed yet", 60),
+    ],
+)
+def test_why_the_offsets_of_a_mirror_are_not_read_is_told_by_what_the_cluster_has_shown(
+    topics, said, after_s
+):
+    clock, flow = FakeClock(), Mirrored().flow
+    host = ClusterLag(wanted=lambda *_: True)
+    if topics is not None:
+        host.note_topics(topics)
+    reader = MirrorOffsets(None, [flow], host=host, lock=threading.Lock(), clock=clock)
+    with pytest.raises(UnavailableError) as told:
+        asyncio.run(reader.run(asyncio.Event()))
+    assert str(told.value).startswith(said)
+    assert clock.now_ns / 1e9 == pytest.approx(after_s, abs=1)

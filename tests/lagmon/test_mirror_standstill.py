@@ -42,7 +42,7 @@ def test_what_stands_because_somebody_halted_it_is_told_so(flow, state, task, mo
     assert told(flow) == (Verdict.STALLED, Cause.PAUSED)
     sentence = flow.verdict().sentence
     assert "of orders stood since 2026-09-21 14:" in sentence
-    assert f"with {(2 - len(moves)) * 9000} records to copy" in sentence
+    assert f"with {(2 - len(moves)) * 9000:,} records to copy" in sentence
     assert who in sentence
     assert sentence.count(who) == 1
 
@@ -120,7 +120,7 @@ def test_what_a_failed_task_left_is_told_at_the_next_look_with_its_numbers(flow)
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
     flow.go(10, each=lambda: busy(flow, moves=(0,)))
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
-    assert "1 partition of orders waits, with 1000 records to copy." in flow.verdict().sentence
+    assert "1 partition of orders waits, with 1,000 records to copy." in flow.verdict().sentence
 
 
 @pytest.mark.parametrize("start", Start)
@@ -186,7 +186,7 @@ def test_a_failure_that_the_first_look_finds_is_told_where_something_waits_for_l
     flow.go(20, each=lambda: busy(flow, moves=(0,)))
     looked(flow, FAILED, 1, start=Start.BEFORE)
     assert told(flow) == (Verdict.STALLED, Cause.TASK_FAILED)
-    assert "1 partition of orders waits, with 2000 records to copy." in flow.verdict().sentence
+    assert "1 partition of orders waits, with 2,000 records to copy." in flow.verdict().sentence
 
 
 @pytest.mark.parametrize("moves", [(), (0,), (0, 1), None])

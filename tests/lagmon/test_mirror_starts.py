@@ -70,6 +70,6 @@ def test_a_mirror_that_stands_reads_less_the_longer_it_does(flow):
 def test_steps_of_a_partition_go_with_it(flow):
     flow.go(40, each=lambda: slow(flow))
     assert flow.flow.starts.moving == {("orders", 0)}
-    flow.flow.windows.drop_topic("orders")
+    flow.flow.windows.forget("orders", 0)
     flow.sight()
     assert flow.flow.starts.moving == frozenset()

@@ -28,7 +28,9 @@ def flow():
         one.write(100), one.write(50, partition=1)
         one.commit(), one.commit(partition=1)
 
-    one.go(60, each=write)
+    one.write(100, partition=1), one.commit(partition=1)
+    one.rest(partitions=(0,))
+    one.go(58, each=write)
     one.write(300, copied=False)
     one.go(31)
     return one
@@ -68,6 +70,7 @@ def test_series_of_a_flow_tell_what_its_partitions_are(flow):
     assert value("replication_partition_headroom_records", topic="orders", partition="0") == 0
     assert value("replication_partition_headroom_records", topic="orders", partition="1") == 3000
     flow.commit()
+    flow.go(30)
     assert samples(flow)["overtaken_records_total", frozenset({**LABELS, "topic": "orders"}.items())] == 10
     assert not [name for name, _ in samples(flow, per_partition=False) if "partition" in name]
 

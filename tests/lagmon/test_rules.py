@@ -21,9 +21,9 @@ BACK = window((100, 20, 5), (150, 10, 5), (40, 5, 90), (60, 0, 90))
 
 
 def rising(*lags, over=90):
-    """Return a group that moves by ten records a commit, evenly over so many seconds, with these lags."""
+    """Return a group that moves by a record a commit, evenly over so many seconds, with these lags."""
     gap = over / (len(lags) - 1)
-    return window(*[(100 + 10 * at, over - gap * at, lag) for at, lag in enumerate(lags)])
+    return window(*[(100 + at, over - gap * at, lag) for at, lag in enumerate(lags)])
 
 
 GROWING = rising(5, 5, 6, 6, 7, 8, 8, 9, 9, 10)
@@ -45,6 +45,21 @@ CASES = {
     "commits of more": (STEADY, replace(BEHIND, commits_read_to_ms=NOW - MIN - 1), Reason.COMMITS_STALE),
     "commits never read": (STEADY, replace(BEHIND, commits_read_to_ms=-1), Reason.COMMITS_STALE),
     "a topic made anew": (STEADY, replace(BEHIND, recreated=True), Reason.RECREATED),
+    "a topic made anew that is empty": (
+        STEADY,
+        replace(BEHIND, recreated=True, head=0, end=0),
+        Reason.ANEW_EMPTY,
+    ),
+    "a topic made anew, and all of it deleted": (
+        STEADY,
+        replace(BEHIND, recreated=True, head=500, end=500, start=500),
+        Reason.ANEW_EMPTY,
+    ),
+    "a topic made anew, with a record": (
+        STEADY,
+        replace(BEHIND, recreated=True, head=1, end=1),
+        Reason.RECREATED,
+    ),
     "a negative offset": (window((5, 9, 0), (-3, 0, 0)), position(9), Reason.NEGATIVE_OFFSET),
     "a negative one before": (window((-3, 9, 0), (5, 0, 0)), position(9), Reason.NEGATIVE_OFFSET),
     "a negative one before, all read": (window((-3, 9, 0), (9, 0, 0)), position(9), Reason.CAUGHT_UP),
@@ -115,6 +130,51 @@ CASES = {
         standing(100, 90),
         position(110, seen_ago=90, passed_ago=90, members=0),
         Reason.STOPPED_EMPTY,
+    ),
+    "its reader moves elsewhere": (
+        standing(100, 90),
+        position(110, seen_ago=90, passed_ago=90, members=1, others_moved_ms=NOW - MIN),
+        Reason.RESTING,
+    ),
+    "its reader, that is no member, moves elsewhere": (
+        standing(100, 90),
+        position(110, seen_ago=90, passed_ago=90, members=0, others_moved_ms=NOW - MIN),
+        Reason.RESTING,
+    ),
+    "its reader moved elsewhere, too long ago": (
+        standing(100, 90),
+        position(110, seen_ago=90, passed_ago=90, others_moved_ms=NOW - MIN - 1),
+        Reason.STOPPED,
+    ),
+    "its reader moves elsewhere, and it commits again": (
+        standing(100, 90, again=(60, 30)),
+        position(110, seen_ago=30, passed_ago=90, others_moved_ms=NOW),
+        Reason.RESTING,
+    ),
+    "its reader moves elsewhere for five minutes": (
+        standing(100, 300),
+        position(110, seen_ago=300, passed_ago=300, others_moved_ms=NOW),
+        Reason.RESTING,
+    ),
+    "its reader moves elsewhere for longer": (
+        standing(100, 300.001),
+        position(110, seen_ago=300.001, passed_ago=300.001, others_moved_ms=NOW),
+        Reason.STOPPED,
+    ),
+    "it commits again for longer, and its reader moves elsewhere": (
+        standing(100, 320, again=(60, 30)),
+        position(110, seen_ago=30, passed_ago=320, others_moved_ms=NOW - S),
+        Reason.STALLED,
+    ),
+    "it rested for so long before": (
+        window((60, 1020, 5), (70, 1010, 5), (80, 1005, 5), (90, 1000, 5), (90, 800, 5), (100, 600, 5)),
+        position(110, seen_ago=600, passed_ago=600, others_moved_ms=NOW),
+        Reason.RESTING,
+    ),
+    "it rests for more than twice as long as before": (
+        window((60, 1221, 5), (70, 1211, 5), (80, 1206, 5), (90, 1201, 5), (90, 1001, 5), (100, 801, 5)),
+        position(110, seen_ago=801, passed_ago=801, others_moved_ms=NOW),
+        Reason.STOPPED,
     ),
     "a slow pace, and somebody there": (
         window((100, 5400, 5), (110, 3600, 5), (120, 90, 5)),
@@ -250,6 +310,16 @@ CASES = {
         position(200, passed_ago=0),
         Reason.MOVING,
     ),
+    "lag rose by less than is written in ten seconds": (
+        window(*[(100 + 10 * at, 90 - 10 * at, 5 + at) for at in range(10)]),
+        position(200, passed_ago=0),
+        Reason.MOVING,
+    ),
+    "lag rose by more than is written in ten seconds": (
+        window(*[(100 + 7 * at, 90 - 10 * at, 5 + at) for at in range(10)]),
+        position(200, passed_ago=0),
+        Reason.GROWING,
+    ),
     "lag fell once": (rising(5, 6, 7, 8, 9, 8, 9, 10, 11, 12), position(200, passed_ago=0), Reason.MOVING),
     "nine known lags": (rising(-1, 2, 3, 4, 5, 6, 7, 8, 9, 10), position(200, passed_ago=0), Reason.GROWING),
     "eight known lags": (rising(-1, 2, 3, 4, 5, 6, 7, 8, 9, -1), position(200, passed_ago=0), Reason.MOVING),
@@ -276,7 +346,7 @@ def test_rules_at_their_edges(case):
 
 def test_the_cases_reach_every_reason_of_ours():
     ours = {reason for reason in Reason if not reason.name.startswith("BURROW_")}
-    assert {reason for _, _, reason in CASES.values()} == ours
+    assert {reason for _, _, reason in CASES.values()} == ours - {Reason.CARRIED}  # see test_carried.py
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,21 @@ def test_of_equally_bad_partitions_the_larger_lag_is_worse_and_then_the_first():
     assert (found.lag_s, found.lag_s_row) == (4.0, 1)
 
 
+@pytest.mark.parametrize(
+    ("statuses", "lag", "worst"),
+    [
+        ([Status.OK, Status.OK], 5, Status.WARN),
+        ([Status.OK, Status.OK], 0, Status.OK),
+        ([Status.OK, Status.UNKNOWN], 5, Status.UNKNOWN),
+        ([Status.OK, Status.WARN], 5, Status.WARN),
+        ([Status.OK, Status.STOP], 5, Status.STOP),
+    ],
+)
+def test_a_group_that_falls_behind_with_all_of_them_is_no_better_than_warn(statuses, lag, worst):
+    found = judge_group([verdict(status, lag) for status in statuses], [0.0] * len(statuses), falls=True)
+    assert (found.status, found.falls) == (worst, statuses == [Status.OK, Status.OK] and lag > 0)
+
+
 def test_lags_that_are_not_known_are_counted_and_not_added():
     found = judge_group([verdict(Status.UNKNOWN, -1), verdict(Status.OK, 5)], [-1.0, 0.5])
     assert (found.total_lag, found.unknown_lags, found.max_lag, found.lag_s) == (5, 1, 5, 0.5)
@@ -80,19 +95,21 @@ rows = st.lists(
 )
 
 
-@given(rows)
+@given(rows, st.lists(st.booleans(), min_size=6, max_size=6))
 @settings(deadline=None)
-def test_all_groups_at_once_are_judged_like_each_alone(rows):
+def test_all_groups_at_once_are_judged_like_each_alone(rows, falls):
     group = np.array([row[0] for row in rows], np.int32)
     status = np.array([row[1] for row in rows], np.int8)
     lag = np.array([row[2] for row in rows], np.int64)
     lag_s = np.array([row[3] for row in rows], np.float64)
-    found = judge_groups(status, lag, lag_s, Grouping(group, 6))
+    found = judge_groups(status, lag, lag_s, Grouping(group, 6), falls=np.array(falls))
     for number in range(6):
         at = np.flatnonzero(group == number)
-        alone = judge_group([verdict(rows[row][1], rows[row][2]) for row in at], lag_s[at].tolist())
+        alone = judge_group(
+            [verdict(rows[row][1], rows[row][2]) for row in at], lag_s[at].tolist(), falls=falls[number]
+        )
         together = found.row(number)
-        for field in ("status", "partitions", "total_lag", "unknown_lags", "max_lag", "lag_s"):
+        for field in ("status", "falls", "partitions", "total_lag", "unknown_lags", "max_lag", "lag_s"):
             assert getattr(together, field) == getattr(alone, field)
         for field in ("worst_row", "max_lag_row", "lag_s_row"):
             row = getattr(alone, field)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from lagmon.rules import Policy, judge
-from lagmon.rules_sentences import Facts, instant_text, sentence
+from lagmon.rules_sentences import Facts, instant_text, longer, sentence
 from lagmon.words import Reason
 from tests.lagmon.test_rules import CASES, STEADY
 from tests.lagmon.windows import NOW, position
@@ -14,17 +16,34 @@ SENTENCES = {
     "nothing was committed": "No commit of the group to this partition has been seen.",
     "no head": "The log's end has not been read yet.",
     "a head of more": (
-        "The log's end was last read 1 min ago, at 2026-09-21 14:12:19 UTC: that is longer than 1 min, so there "
-        "may be more to read."
+        "The log's end was last read 1 min ago, at 2026-09-21 14:12:19 UTC, so there may be more to read."
     ),
     "commits of more": (
-        "Commits are known only up to 2026-09-21 14:12:19 UTC, 1 min ago: that is longer than 1 min, so the "
-        "group may be elsewhere by now."
+        "Commits are known only up to 2026-09-21 14:12:19 UTC, 1 min ago, so the group "
+        "may be elsewhere by now."
     ),
     "commits never read": "The group's commits have not been read up to the present yet.",
     "a topic made anew": (
         "The topic was seen to be made anew after the commit of offset 190, and perhaps that belongs to the old "
         "one: the next commit tells."
+    ),
+    "a topic made anew that is empty": (
+        "The topic was made anew after the commit of offset 190 and holds nothing: there is nothing to read."
+    ),
+    "its reader moves elsewhere": (
+        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while its reader moves in "
+        "other partitions, last at 2026-09-21 14:12:20 UTC: who reads partitions in turns may leave one for up "
+        "to 5 min."
+    ),
+    "its reader moves elsewhere for longer": (
+        "10 records to read at offset 100, where the group has stood for 5 min, with the last commit at "
+        "2026-09-21 14:08:19 UTC: at its pace up to 5 min is usual. Its reader moves in other partitions, last "
+        "at 2026-09-21 14:13:20 UTC."
+    ),
+    "it commits again for longer, and its reader moves elsewhere": (
+        "10 records to read at offset 100, where the group has stood for 5 min 20 s, while commits of the same "
+        "offset still come, the last at 2026-09-21 14:12:50 UTC: at its pace up to 5 min is usual. Its reader "
+        "moves in other partitions, last at 2026-09-21 14:13:19 UTC."
     ),
     "a negative one before": "The group committed offset -3, which no record has.",
     "beyond both": (
@@ -49,8 +68,8 @@ SENTENCES = {
         "brokers and of this host."
     ),
     "commits again": (
-        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while at least 2 commits of "
-        "the same offset came: at its pace up to 1 min is usual."
+        "10 records to read at offset 100, where the group has stood for 1 min 30 s, while commits of the same "
+        "offset still come, the last at 2026-09-21 14:12:50 UTC: at its pace up to 1 min is usual."
     ),
     "no member": (
         "10 records to read at offset 100, where the group has stood for 1 min 30 s, with the last commit at "
@@ -78,7 +97,7 @@ SENTENCES = {
     ),
     "falls behind": (
         "The group reads, but falls behind: from 5 records at 2026-09-21 14:11:50 UTC to 10, "
-        "never less in between; 10 now."
+        "never less in between; 91 now."
     ),
     "stands a minute": (
         "10 records to read at offset 100, where the group has stood for 1 min: within its usual pause of "
@@ -119,3 +138,11 @@ def test_a_time_on_no_calendar_is_still_written(at_ms):
 def test_every_reason_has_a_sentence_whatever_the_numbers(reason):
     for facts in (Facts(), Facts(NOW, 2**62, 1, 2**62, 2**62, 2**62, -(2**62), 1)):
         assert sentence(reason, facts)
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "said"), [(44_000, ""), (44_400, ""), (45_000, ": that is longer than 44 s")]
+)
+def test_an_age_is_not_called_longer_than_itself(age_ms, said):
+    facts = SimpleNamespace(now_ms=100_000, since_ms=100_000 - age_ms, limit_ms=44_000)
+    assert longer(facts) == said

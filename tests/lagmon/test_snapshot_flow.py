@@ -77,7 +77,7 @@ def flow():
     """Give a flow that has been watched for two minutes and is well."""
     one = Mirrored()
     one.look()
-    return one.go(120, each=lambda: busy(one))
+    return one.rest().go(118, each=lambda: busy(one))
 
 
 def test_a_mirror_that_stands_is_said_to_stand_as_of_the_same_time(flow):
@@ -131,6 +131,7 @@ def test_what_retention_took_is_counted_once_whenever_the_restart_was(flow):
 
 
 def test_what_retention_took_while_we_were_away_is_found_at_the_first_look(flow):
+    flow.rest()
     again = restarted(flow)
     again.now += 600 * S
     again.write(500, copied=False)
@@ -423,6 +424,7 @@ def test_a_short_log_of_which_an_offset_came_while_we_were_away_lost_nothing(awa
 def test_what_a_mirror_that_stood_has_passed_while_we_were_away_is_counted():
     one = Mirrored(flush_s=60.0)
     one.look()
+    one.rest()
     keeps_up(one, 367, first=1)
     keeps_up(one, 203, first=368, copied=False, commits=False)
     assert one.flow.open_overtaken

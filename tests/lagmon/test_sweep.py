@@ -31,7 +31,9 @@ policies = st.builds(
     grown_for_ms=st.sampled_from([MIN, 5 * S]),
     grown_lags=st.sampled_from([10, 3, 2]),
     grown_rises=st.sampled_from([5, 1]),
+    grown_by_ms=st.sampled_from([10 * S, 0]),
     paced=st.booleans(),
+    empty_is_read=st.booleans(),
 )
 rows = st.lists(st.tuples(any_windows(), any_positions, st.integers(0, LENGTH)), min_size=1, max_size=12)
 

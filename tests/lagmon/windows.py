@@ -76,6 +76,8 @@ _AGES = (
     MIN + 1,
     3 * MIN,
     3 * MIN + 1,
+    5 * MIN,
+    5 * MIN + 1,
     10 * MIN,
     86_400 * S,
 )
@@ -121,6 +123,7 @@ _wild_positions = st.builds(
     recreated=st.integers(0, 9).map(lambda number: number == 0),
     members=st.sampled_from([-1, 0, 3]),
     readable_from=st.sampled_from([-1, -1, -1, 3, 19, 20, 21, 30, 40, 2**62]),
+    others_moved_ms=times,
 )
 _past = st.sampled_from(_AGES).map(lambda age: NOW - age)
 _sane_positions = st.builds(
@@ -135,5 +138,6 @@ _sane_positions = st.builds(
     commits_read_to_ms=st.just(NOW),
     members=st.sampled_from([-1, 0, 3]),
     readable_from=st.sampled_from([-1, -1, -1, 20, 21, 22, 60]),
+    others_moved_ms=_past | st.just(-1),
 )
 any_positions = st.one_of(_wild_positions, _sane_positions, _sane_positions, _sane_positions)

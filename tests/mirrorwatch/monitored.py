@@ -54,7 +54,7 @@ COMMITS = {
 class Monitored:
     """Answers as the lag monitor's process does; `away` makes it silent, with that sentence."""
 
-    def __init__(self, *aliases):
+    def __init__(self, *aliases, flows=()):
         self.watches = {}
         self.states = {alias: State(alias, Phase.RUNNING) for alias in aliases}
         self.on = True
@@ -66,7 +66,9 @@ class Monitored:
             watch = ClusterWatch(
                 alias,
                 None,
-                ClusterLag(wanted=lambda _group, _topic: True),
+                ClusterLag(
+                    wanted=lambda _group, _topic: True, flows=[one for one in flows if one.target == alias]
+                ),
                 clock=None,
                 random=lambda: 0.5,
             )
@@ -88,6 +90,14 @@ class Monitored:
             lag.heads.note(places, np.full(len(places), end_at(at_s), np.int64), at_s * 1000)
         lag.heads.note_starts(places, np.full(len(places), start, np.int64))
         lag.note_read(0, NOW_S * 1000)
+
+    def places(self, alias, name):
+        """Return the places of a topic."""
+        return np.array(self.watches[alias].lag.places.of(name), np.int32)
+
+    def ends(self, alias, name):
+        """Return where the logs of a topic ended at the last look."""
+        return self.watches[alias].lag.heads.end[self.places(alias, name)]
 
     def group(self, alias, name, topic, *kinds):
         """Make a group with partitions of these kinds, the first for partition 0."""

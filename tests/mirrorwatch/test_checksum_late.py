@@ -44,7 +44,7 @@ def test_the_next_run_tells_what_a_killed_one_wrote(stage, tmp_path):
     assert "A->B: the run that ended " in found.said
     assert f"was not told: 1 difference lost: orders [0]: the record at offset {LOST_AT} on A" in found.said
     assert "Not fine: both sides differ; the findings stand above." in found.said
-    assert "they are not told again" not in found.said
+    assert "each is told once" not in found.said
 
 
 def test_it_is_told_once(stage, tmp_path):
@@ -61,7 +61,7 @@ def test_a_run_that_told_is_not_told_by_the_next(stage, tmp_path):
     assert run(stage()) == 1
     again = stage()
     assert run(again) == 0
-    assert "found 1 difference: they are not told again" in again.said
+    assert "found 1 difference; each is told once" in again.said
 
 
 def test_a_kill_before_the_outlets_have_it_leaves_it_to_the_next(stage, tmp_path):

@@ -90,9 +90,7 @@ def test_with_nothing_new_spark_is_not_started_and_the_last_finding_is_remembere
     assert run(again) == 0
     assert (again.started, again.digests_made.asked) == (0, [])
     assert "A->B: nothing new to compare" in again.said
-    assert re.search(
-        r"The last run, which ended \S+Z, found 1 difference: they are not told again\.", again.said
-    )
+    assert re.search(r"The last run, which ended \S+Z, found 1 difference; each is told once\.", again.said)
     assert [told(one) for one in documents(tmp_path)] == [LOST, []]
     assert marks(tmp_path) == {("orders", 0): (200, 199)}
 
@@ -385,7 +383,7 @@ def test_the_last_finding_is_named_however_many_counts_came_since(stage, tmp_pat
     book_of(tmp_path, count)
     again = stage({("orders", 0): one})
     assert run(again) == 0
-    assert "found 1 difference: they are not told again" in again.said
+    assert "found 1 difference; each is told once" in again.said
 
 
 def documents_of_a_count(run):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
+from fleet.flow import Flow
 from fleet.vocabulary import Verdict
 from fleet.wire_commits import GroupDescribed, Member
 from lagmon.commits import Progress
@@ -95,6 +96,33 @@ def test_the_first_line_counts_what_is_not_well(counts, total, lacking, said):
     assert headline(counts, total, lacking) == said
 
 
+@pytest.mark.parametrize(
+    ("counts", "total", "carried", "said"),
+    [
+        ({"STOP": 3, "OK": 997}, 1000, {"A->B": 613}, "1,000 groups (613 carried by A->B): 3 STOP"),
+        ({"OK": 1000}, 1000, {"A->B": 613}, "All 1,000 groups are OK (613 carried by A->B)"),
+        ({"OK": 9}, 9, {"A->B": 2, "C->B": 3}, "All 9 groups are OK (2 carried by A->B, 3 carried by C->B)"),
+    ],
+)
+def test_what_mirrors_carry_is_counted_apart(counts, total, carried, said):
+    assert headline(counts, total, {}, carried) == said
+
+
+async def test_a_carried_group_says_who_carries_it_in_the_list_and_on_its_page(page):
+    monitored = Monitored("A", "B", flows=[Flow("A", "B", sync_group_offsets=True)])
+    monitored.topic("B", "A.orders")
+    monitored.group("B", "billing", "A.orders", "stopped")
+    application = web.Application()
+    application.add_routes(group_routes(monitored, page=page, clock=monitored))
+    async with TestClient(TestServer(application)) as client:
+        listed = await drawn(client, "/groups")
+        assert "The group is OK (1 carried by A->B)" in listed.text
+        assert "A->B carries the group's offsets here, and nobody of the group reads here" in listed.text
+        one = await drawn(client, "/groups/B/billing")
+        assert "OK: billing" in one.text
+        assert "A->B carries the group's offsets here" in one.text
+
+
 def test_every_status_has_a_look_and_all_that_are_shown_a_meaning():
     assert set(LOOKS) == {status.name for status in Status}
     assert list(MEANINGS) == [status.name for status in reversed(WORSE) if status is not Status.NOTFOUND]
@@ -149,7 +177,7 @@ async def test_a_group_of_any_name_is_led_to_and_inert(client, monitored, group)
 async def test_the_list_shows_the_worst_first_with_why(client):
     markup = await drawn(client, "/groups")
     assert "2 groups: 1 ERR" in markup.text
-    assert "1 ERR, 1 STOP, 1 WARN, 1 OK orders 3: 89550 records before offset 100000" in markup.text
+    assert "1 ERR, 1 STOP, 1 WARN, 1 OK orders 3: 89,550 records before offset 100000" in markup.text
     assert "✓ OK shipping A 270 5 s 1 OK The group moves" in markup.text
     assert "What the words mean" in markup.text
 
@@ -207,7 +235,7 @@ async def test_a_groups_page_shows_members_partitions_and_pictures(client, monit
     )
     markup = await drawn(client, "/groups/A/billing")
     assert "✕ ERR: billing" in markup.text
-    assert "On cluster A. orders 3: 89550 records before offset 100000 were deleted" in markup.text
+    assert "On cluster A. orders 3: 89,550 records before offset 100000 were deleted" in markup.text
     assert "Members2" in markup.text
     assert "client-0 at /10.0.0.7, 1 partition" in markup.text
     assert "■ STOP orders 1 30,270 10 min 5 s 1,014,730 1,045,000 client-1" in markup.text
@@ -312,3 +340,11 @@ def test_counts_for_the_main_page():
     seen = groups_view({"count": 2, "by_status": {"WARN": 1, "OK": 1}, "not_ready": lacking})
     assert (seen.headline, seen.look, seen.notes) == ("2 groups: 1 WARN", Verdict.LATE, ("A: Reading.",))
     assert groups_away("Gone.").notes == ("Gone.",)
+
+
+async def test_what_makes_no_sense_is_answered_with_a_page_that_leads_back(client):
+    answer = await client.get("/groups?offset=-5")
+    assert answer.status == 400
+    text = await answer.text()
+    assert "offset is at least 0" in text
+    assert '<a href="/groups">groups</a>' in text

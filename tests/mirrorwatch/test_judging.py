@@ -9,16 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.errors import UnavailableError
-from fleet.evidence import Calm
+from fleet.evidence import Calm, CanaryState, Control
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch import lagging
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.judging import Judging
+from mirrorwatch.lag_collected import Unanswered
 from mirrorwatch.lagging import Lagging
 from mirrorwatch.viewing import recovery_point_age_s
 from tests.fleet.checksums import audited, found
 from tests.fleet.offsets import SAYS, deleted, lag
-from tests.fleet.test_judgement import ALL_STAND, NOW, flow
+from tests.fleet.test_judgement import ALL_STAND, NOW, cluster, flow
 from tests.mirrorwatch.answered import CANARY, Answered
 from tests.mirrorwatch.test_changes import configuration
 from tests.runtime.fake_clock import FakeClock
@@ -42,7 +43,7 @@ class PlayedProber:
 
 
 class Judged:
-    def __init__(self, offsets, *partitions, **more):
+    def __init__(self, offsets, *partitions, unanswered=None, **more):
         self.prober = PlayedProber(flow(*partitions, **more))
         self.offsets = offsets
         self.checksum = None
@@ -50,12 +51,32 @@ class Judged:
         self.judging = Judging(
             lag_of=lambda _flow: self.offsets,
             checksum_of=lambda _flow: self.checksum,
+            unanswered=(unanswered or {}).get,
             tell=self.lines.append,
         )
 
     def judge(self, now_at=NOW):
         self.judging.judge(self.prober, now_at=now_at)
         return self.judging.verdicts["A->B"]
+
+
+@pytest.mark.parametrize(
+    ("state", "cause"), [(CanaryState.OFF, Cause.TARGET_DOWN), (CanaryState.RUNNING, None)]
+)
+def test_of_a_flow_without_a_canary_the_lag_monitor_tells_which_cluster_is_down(state, cause):
+    unprobed = {alias: cluster(alias, Control.UNKNOWN, sentence="canary.mode is off") for alias in "AB"}
+    judged = Judged(
+        lag(Verdict.STALLED, Cause.MIRROR_DOWN),
+        unanswered={"B": Unanswered(NOW - 70, "nothing listens there")},
+        state=state,
+        source=unprobed["A"],
+        target=unprobed["B"],
+    )
+    judged.prober.is_calm = False
+    found = judged.judge()
+    assert (found.cause is Cause.TARGET_DOWN) == (cause is Cause.TARGET_DOWN)
+    if cause:
+        assert found.sentence.endswith("B does not answer.")
 
 
 @pytest.mark.parametrize("offsets", [None, lag(), lag(Verdict.UNKNOWN)])

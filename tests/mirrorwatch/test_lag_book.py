@@ -48,7 +48,9 @@ class Scene:
 @pytest.fixture
 def running():
     scene = Scene()
-    return scene.go(60, scene.flow.copy_all)
+    for _ in range(2):  # looks at rest, which tell where copies end
+        scene.go(10, scene.flow.copy_all).go(30)
+    return scene.go(40, scene.flow.copy_all)
 
 
 def overtaken(scene):

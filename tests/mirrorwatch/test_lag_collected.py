@@ -22,3 +22,30 @@ def test_errors_of_one_process_after_another_add_up():
     assert counts.document("A")["errors"]["positions"] == 7
     assert counts.document("A")["last_success_at"] == {"positions": 30.0}
     assert counts.document("B")["errors"] == {"positions": 0, "commits": 0}
+
+
+def looks(*, away=None, failed=0.0, at=None):
+    found = told(failed, at=at)
+    return found if away is None else {**found, "away": {"A": {"since_ms": away * 1000, "why": "no answer"}}}
+
+
+def test_a_cluster_is_away_until_it_answers_a_look():
+    counts = CollectedCounts()
+    counts.take(looks(at=10.0), incarnation=1)
+    assert counts.unanswered("A") is None
+    counts.take(looks(away=20, failed=1.0, at=10.0), incarnation=1)
+    assert counts.unanswered("A") == (20.0, "no answer")
+    assert counts.unanswered("B") is None
+    counts.take(looks(failed=1.0, at=30.0), incarnation=1)
+    assert counts.unanswered("A") is None
+
+
+def test_a_cluster_stays_away_until_the_next_process_has_looked():
+    counts = CollectedCounts()
+    counts.take(looks(away=20, failed=1.0), incarnation=1)
+    counts.take(looks(), incarnation=2)
+    assert counts.unanswered("A") == (20.0, "no answer")
+    counts.take(looks(away=40, failed=1.0), incarnation=2)
+    assert counts.unanswered("A") == (20.0, "no answer")
+    counts.take(looks(at=60.0), incarnation=3)
+    assert counts.unanswered("A") is None

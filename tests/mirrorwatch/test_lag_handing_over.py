@@ -113,6 +113,8 @@ async def test_looks_at_a_cluster_that_is_away_are_counted_and_none_was_ever_wel
 
     await eventually_async(lambda: least_failed() >= 2, WITHIN_S, every_s=0.1)
     assert [desk.lagging.collected(alias)["last_success_at"] for alias in "AB"] == [{}, {}]
+    told = [desk.lagging.unanswered(alias) for alias in "AB"]
+    assert all(one is not None and one.sentence and one.since_at > 0 for one in told)
 
 
 async def test_what_was_known_outlives_a_process_that_is_killed(desk, monkeypatch):

@@ -116,6 +116,17 @@ async def test_partitions_that_are_not_well_are_not_called_moving(client, flow):
     assert "The worst partitions" in markup.text
 
 
+async def test_an_offset_past_the_end_as_it_was_last_looked_at_is_explained(client, flow):
+    said = "Where a log ends is read about every ten seconds: a mirror that keeps up may be past"
+    assert said not in (await drawn(client, "/flows/A-%3EB/offsets?search=orders")).text
+    flow.now += 2000
+    flow.write(100, partition=0)
+    flow.commit(partition=0)
+    markup = await drawn(client, "/flows/A-%3EB/offsets?search=orders")
+    assert f"{flow.ends['orders', 0]:,}" in markup.text
+    assert said in markup.text
+
+
 async def test_names_stay_names(client):
     markup = await drawn(client, "/flows/A-%3EB/offsets")
     assert not [attributes for _, attributes in markup.elements if "onclick" in attributes]
@@ -123,7 +134,7 @@ async def test_names_stay_names(client):
 
 
 async def test_what_retention_took_is_told_with_its_offsets(client, flow):
-    next_offset = flow.ends["orders", 0]
+    next_offset = flow.rest().ends["orders", 0]
     flow.write(500, partition=0, copied=False)
     flow.starts["orders", 0] = next_offset + 300
     flow.go(100)

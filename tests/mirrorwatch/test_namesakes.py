@@ -32,8 +32,8 @@ def row(**more):
     return Incarnation(**(said | more))
 
 
-def told(*rows):
-    return of_one_name(rows, replica="here", incarnation="ours", now_at=NOW)
+def told(*rows, probing=True):
+    return of_one_name(rows, replica="here", incarnation="ours", now_at=NOW, probing=probing)
 
 
 def test_a_process_of_this_machine_is_named():
@@ -41,6 +41,12 @@ def test_a_process_of_this_machine_is_named():
         f"process {os.getpid()} works on this store under the name 'here' too, so every flow that both watch is"
         " probed twice: stop one of them, or give each a name of its own in store.replica"
     )
+
+
+def test_without_a_canary_nothing_is_probed_twice():
+    said = told(row(), probing=False)
+    assert "probed" not in said
+    assert "so what one keeps of its flows and groups the other overwrites: stop one" in said
 
 
 def test_one_of_another_machine_is_told_without_a_number_that_means_nothing_here():

@@ -122,6 +122,28 @@ def test_a_canary_that_is_off_says_why(page):
     assert "Canary off. The filter excludes it." in text
 
 
+def test_a_flow_without_a_canary_has_no_measures_of_one_and_what_offsets_know_to_be_lost(page):
+    markup = _drawn(
+        page, views.unprobed(Verdict.LOSING, lost_records=1505), uncontrolled="canary.mode is off"
+    )
+    assert "Lost1,505" in markup.text
+    for absent in ("Median", "Nothing was measured", "Stage, newest", "none came back yet"):
+        assert absent not in markup.text
+    assert "none: canary.mode is off" in markup.text
+    assert f"Lost{words.NOTHING}" in _drawn(page, views.unprobed(Verdict.UNKNOWN, lost_records=None)).text
+
+
+def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_beside_it(page):
+    flow = views.unprobed(Verdict.LOSING, lost_records=2)
+    lost = tuple(views.evidence(f"{number} was deleted unread") for number in (1, 2, 3))
+    now = tuple(views.evidence(f"{number} stands") for number in (1, 2, 3))
+    also = replace(views.stalled_beside_losing().verdict.also, evidence=now)
+    text = _drawn(page, replace(flow, verdict=replace(flow.verdict, evidence=lost + now, also=also))).text
+    shown, _, folded = text.partition("Evidence")[2].partition("3 more")
+    assert [said in shown for said in ("1 was deleted", "2 was deleted", "1 stands")] == [True] * 3
+    assert [said in folded for said in ("3 was deleted", "2 stands", "3 stands")] == [True] * 3
+
+
 def test_an_empty_fleet_says_what_to_do(page):
     text = _drawn(page).text
     assert "Nothing to watch yet" in text

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
+from yarl import URL
 
 from mirrorwatch.page import Page
 from mirrorwatch.routes_groups import GroupCounts
@@ -40,6 +41,45 @@ async def test_while_it_is_off_there_is_nothing_and_a_sentence_says_why(client, 
     answer = await client.get(path)
     assert answer.status == 404
     assert await answer.text() == "The lag monitor is off: lag.commits in the configuration says so.\n"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v3/kafka", 405),
+        ("/v3/kafka/", 405),
+        ("/v3/kafka/A/consumer/g", 405),
+        ("/v3/kafka/A/consumer/a%2Fb/lag", 405),
+        ("/v3/admin/loglevel", 404),
+        ("/v3/config", 404),
+        ("/v3/kafka/A/other", 404),
+        ("/v3", 404),
+        ("/v3/", 404),
+    ],
+)
+async def test_burrows_paths_take_no_other_method_and_what_it_does_not_know_is_not_found(
+    client, method, path, status
+):
+    answer = await client.request(method, URL(path, encoded=True))
+    assert answer.status == status
+    if status == 404:
+        assert await answer.json() == {"error": True, "message": "invalid request type", "result": {}}
+    else:
+        assert answer.headers["Allow"] == "GET,HEAD"
+
+
+@pytest.mark.parametrize("path", ["/v3", "/v3/", "/v3/kafka", "/v3/admin/loglevel"])
+async def test_every_path_of_burrows_api_is_answered_in_one_place(client, path):
+    asked = []
+
+    async def ask(question, **details):
+        asked.append((question, details["path"]))
+        return {"status": 200, "content_type": "application/json"}, b"{}"
+
+    client.lagging.ask = ask
+    assert (await client.get(path)).status == 200
+    assert asked == [("burrow", path)]
 
 
 async def test_it_is_switched_on_and_off_while_the_routes_stay(client):

@@ -6,6 +6,7 @@ import io
 import json
 import socket
 from base64 import b64encode
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -20,6 +21,7 @@ from mirrorwatch.documents import flows_document
 from mirrorwatch.routes import routes
 from mirrorwatch.status import status
 from mirrorwatch.status_answer import answer_of
+from mirrorwatch.status_table import show
 from mirrorwatch.words import NOTHING
 from tests.mirrorwatch import views
 
@@ -335,3 +337,22 @@ def test_any_document_is_read_or_refused(decoration, clusters, problems, now):
 def test_any_json_is_read_or_refused_by_name(document):
     with contextlib.suppress(MalformedError):
         assert isinstance(answer_of(document).flows, tuple)
+
+
+def test_what_offsets_know_to_be_lost_is_shown_and_a_dash_where_nobody_can_know():
+    for lost, shown in ((1505, 1505), (None, None), (0, 0)):
+        view = views.service(views.unprobed(lost_records=lost))
+        assert answer_of(flows_document(view)).flows[0].losses == shown
+    (older,) = flows_document(views.service(views.flow(verdict=Verdict.LOSING)))["flows"]
+    del older["lost_records"]
+    assert answer_of({"flows": [older]}).flows[0].losses == 17
+
+
+def test_what_the_verdict_tells_is_not_told_again_below():
+    view = views.flow(verdict=Verdict.STALLED, sentence="orders stands.")
+    told = replace(view.verdict, parts=(("lag", "orders stands. users was made anew."),))
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    show(answer_of(flows_document(views.service(replace(view, verdict=told)))), console)
+    text = console.file.getvalue()
+    assert text.count("orders stands.") == 1
+    assert "A->B: users was made anew." in text

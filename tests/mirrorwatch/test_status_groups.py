@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from fleet.flow import Flow
 from lagmon.commits import Progress
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_lag import lag_routes
@@ -50,11 +52,23 @@ async def test_groups_stand_below_the_flows_worst_first(monitored):
     assert code == 0  # that of the flows
     assert "4 groups: 1 STOP, 1 REWIND, 1 WARN\n" in text
     assert " ".join(text.split("behind")[1].split()[1:6]) == "billing A STOP 30,270 10"
-    assert "billing on A is STOP: 30270 records to read at offset 1014730" in text
+    assert "billing on A is STOP: 30,270 records to read at offset 1014730" in text
     assert "x" * 59 + "… on A is REWIND: The group went back" in text
     assert "x" * 60 not in text
     assert "well" not in text
     assert "\x1b" not in text
+
+
+async def test_what_mirrors_carry_is_counted_apart():
+    monitored = Monitored("A", "B", flows=[Flow("A", "B", sync_group_offsets=True)])
+    monitored.topic("B", "A.orders")
+    for number in range(20):
+        monitored.group("B", f"copy-{number}", "A.orders", "stopped")
+    monitored.topic("B", "orders")
+    monitored.group("B", "billing", "orders", "stopped")
+    _, text = await asked(monitored)
+    assert "21 groups (20 carried by A->B): 1 STOP\n" in text
+    assert "copy-" not in text
 
 
 async def test_a_narrow_terminal_gets_sentences_alone(monitored):
@@ -69,7 +83,11 @@ async def test_ten_of_many_are_shown(monitored):
         monitored.group("A", f"late-{number}", "orders", "growing")
     _, text = await asked(monitored)
     assert "34 groups: 1 STOP, 1 REWIND, 31 WARN" in text
-    assert text.count(" is WARN: ") == 8
+    assert text.count(" WARN ") == 8  # rows of the table
+    # One sentence of the worst, though the numbers differ, and where the others are.
+    assert text.count(" is WARN: ") == 1
+    assert "(So are 7 more of them.)" in text
+    assert re.search(r"These are the 10 worst of 34 groups; http://127.0.0.1:\d+/groups has all\.", text)
 
 
 async def test_a_service_that_watches_no_groups_says_nothing_of_them(monitored):

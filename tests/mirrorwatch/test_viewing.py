@@ -15,6 +15,7 @@ from fleet.evidence import CanaryState, Control
 from fleet.vocabulary import FlowVerdict, Verdict
 from mirrorwatch.checksum_standing import gist_of, standing_of
 from mirrorwatch.checksum_told import read_run
+from mirrorwatch.lag_collected import Unanswered
 from mirrorwatch.view import UnreachedView
 from mirrorwatch.viewing import STALE_S, cluster_state, service_view
 from runtime.supervision import Phase, State
@@ -25,10 +26,10 @@ from tests.runtime.fake_clock import FakeClock
 NOW_AT = 1000.0
 
 
-def site(*, reached=True, control=Control.UNKNOWN, read_at=None):
+def site(*, reached=True, control=Control.UNKNOWN, read_at=None, wanted=("mirrorwatch-canary",)):
     state = ControlState("B", control, "what the probes say", 900.0)
     counts = CollectorCounts({} if read_at is None else {"topics": read_at}, Counter())
-    return SimpleNamespace(alias="B", reached=reached, control=state, counts=counts)
+    return SimpleNamespace(alias="B", reached=reached, control=state, counts=counts, wanted={*wanted})
 
 
 def told(phase):
@@ -51,6 +52,23 @@ def told(phase):
 )
 def test_the_state_of_a_cluster(seen, supervised, expected):
     assert cluster_state(seen, supervised, NOW_AT) == expected
+
+
+AWAY = Unanswered(930.0, "nothing listens there")
+
+
+@pytest.mark.parametrize(
+    ("seen", "unanswered", "expected"),
+    [
+        (site(wanted=()), None, ("up", 800.0, "what the probes say")),
+        (site(wanted=()), AWAY, ("down", 930.0, "nothing listens there")),
+        (site(read_at=NOW_AT - 1), AWAY, ("down", 930.0, "nothing listens there")),
+        (site(control=Control.OK), AWAY, ("up", 900.0, "")),
+        (site(control=Control.FAILING), AWAY, ("down", 900.0, "what the probes say")),
+    ],
+)
+def test_without_control_probes_the_lag_monitor_tells_whether_a_cluster_answers(seen, unanswered, expected):
+    assert cluster_state(seen, told(Phase.RUNNING), NOW_AT, unanswered) == expected
 
 
 def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():

@@ -198,7 +198,16 @@ def flow(
         losses=losses,
         heartbeat_age_s=heartbeat_age_s,
         unreached=unreached,
+        lost_records=counts["lost"],
     )
+
+
+def unprobed(verdict: Verdict = Verdict.HEALTHY, *, lost_records: int | None = 0) -> FlowView:
+    """A flow that offsets alone judge, as its canary is off."""
+    view = flow(
+        verdict=verdict, canary_state="off", canary_sentence="canary.mode is off", losses=(), measured=False
+    )
+    return replace(view, books=books(), lost_records=lost_records, last_arrival_at=None)
 
 
 def stalled_beside_losing() -> FlowView:
@@ -234,9 +243,13 @@ def service(
     *flows: FlowView,
     now_at: float = NOW_AT,
     down: dict[str, str] | None = None,
+    uncontrolled: str = "",
     problems: tuple[ProblemView, ...] = (),
 ) -> ServiceView:
-    """A service with these flows; `down` names clusters that are down, each with its sentence."""
+    """A service with these flows; `down` names clusters that are down, each with its sentence.
+
+    `uncontrolled` says why there are no control probes.
+    """
     down = down or {}
     aliases = sorted({alias for each in flows for alias in (each.source, each.target)} | set(down))
     return ServiceView(
@@ -245,6 +258,14 @@ def service(
         started_at=NOW_AT - 7300,
         clusters=tuple(
             cluster(alias, state="down" if alias in down else "up", sentence=down.get(alias, ""), flows=flows)
+            if not uncontrolled
+            else replace(
+                cluster(
+                    alias, state="down" if alias in down else "up", sentence=down.get(alias, ""), flows=flows
+                ),
+                control_last_ok_at=None,
+                control_sentence=uncontrolled,
+            )
             for alias in aliases
         ),
         flows=tuple(sorted(flows, key=lambda each: each.verdict.verdict.severity)),

@@ -24,7 +24,7 @@ from tests.eventually import eventually
 PARTITIONS, RECORDS, RECORD_BYTES = 4, 6_000, 1000
 LOST = 4_001  # of the records that the source was given
 QUOTA = 400_000  # bytes a second that the broker which is to die gives the client id: reading takes seconds
-STARTED_S, RUN_S, FLUSH_S = 120.0, 240.0, 60.0
+STARTED_S, RUN_S, FLUSH_S = 300.0, 300.0, 60.0
 UNANSWERED_S = 20  # until Spark gives up on a record, each of the three times that it tries
 FINE, FINDING, UNAVAILABLE = 0, 1, 4
 
@@ -63,6 +63,7 @@ class Stage:
             properties["default.api.timeout.ms"] = "10000"
         self.config.write_text(json.dumps(config))
         settings = f"spark.network.timeout {UNANSWERED_S}s\nspark.executor.heartbeatInterval 5s\n"
+        settings += "spark.network.timeoutInterval 10s\n"
         defaults = self.folder / "conf"
         defaults.mkdir()
         (defaults / "spark-defaults.conf").write_text(settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from runtime.channel import Answer
 async def main() -> None:
     line = await asyncio.to_thread(sys.stdin.buffer.readline)
     orders = json.loads(line)
+    blocked = sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
 
     async def answer(question):
         if question["question"] == "die":
             os._exit(7)
-        return Answer({"orders": orders["of"], "pid": os.getpid()}, [question["question"].encode()])
+        head = {"orders": orders["of"], "pid": os.getpid(), "blocked": blocked}
+        return Answer(head, [question["question"].encode()])
 
     server = await channel.listen(Path(orders["socket"]), answer, wrong=print)
     await asyncio.to_thread(sys.stdin.buffer.read)  # until whoever started it is gone

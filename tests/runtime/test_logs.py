@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import threading
 import warnings
 
@@ -13,6 +14,7 @@ from freezegun import freeze_time
 
 from runtime import logs
 from runtime.interpolation import SecretText
+from runtime.kafka.diagnosis import _RULES
 
 
 @pytest.fixture
@@ -87,6 +89,63 @@ def test_secrets_are_replaced_wherever_they_stand(configured, form):
     assert "xy" not in written
     assert "abc stays" in written
     assert "token ***" in written
+
+
+@pytest.mark.parametrize("secret", ["wrong", "password", "token", "Kafka"])
+def test_a_secret_that_is_a_word_is_not_given_away_by_our_own_sentences(configured, secret):
+    said = f"Kafka says that the user, or the password or token, is wrong; see to {secret}."
+    redactor = logs.Redactor([secret])
+    assert redactor.text(said) == said
+    stream = configured(redactor=redactor)
+    logs.get("x").warning(said)
+    assert said in stream.getvalue()
+    assert "***" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The value is 'wrong'.",
+        'The value is "wrong".',
+        "sasl.password=wrong is no line",
+        "https://me:wrong@host/",
+        "https://wrong:me@host/",
+        "my_wrong1 is no key",
+        "connecting failed: the user is refused (reported: login wrong for me (wrong) at all)",
+        "connecting failed (reported: wrong)",
+    ],
+)
+def test_a_secret_that_is_a_word_is_masked_where_it_may_be_a_value(said):
+    assert "wrong" not in logs.Redactor(["wrong"]).text(said)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_secret_that_is_a_word_is_masked_in_what_others_said(configured, form):
+    stream = configured(form=form, redactor=logs.Redactor(["wrong"]))
+    try:
+        fail("login wrong for me")
+    except RuntimeError as error:
+        logs.get("x").exception("failed", error=str(error), b={"wrong": ["wrong", 1]}, c=error)
+    assert "wrong" not in stream.getvalue()
+    assert logs.Redactor(["wrong"]).foreign("login wrong for me") == "login *** for me"
+
+
+def test_no_word_of_what_is_said_of_a_failed_connection_gives_a_password_away():
+    for rule in _RULES:
+        said = rule.diagnosis.sentence
+        for word in set(re.findall("[A-Za-z]{4,}", said)):
+            assert logs.Redactor([word]).text(said) == said, word
+
+
+def test_a_secret_that_is_a_word_is_masked_in_the_sentences_of_other_libraries(configured):
+    stream = configured(redactor=logs.Redactor(["wrong"]))
+    logging.getLogger("rdkafka").warning("login wrong for me")
+    assert "WARNING  login *** for me  [rdkafka]" in stream.getvalue()
+
+
+@pytest.mark.parametrize("secret", ["hunter2", "s3cret", "pass-word", "two words", "ü" * 5, "x" * 21])
+def test_a_secret_that_is_no_word_is_masked_wherever_it_stands(secret):
+    assert logs.Redactor([secret]).text(f"a {secret} b, {secret}.") == "a *** b, ***."
 
 
 def test_an_exception_follows_indented(configured):

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import shutil
+import signal
 from contextlib import suppress
 
 import pytest
@@ -45,11 +46,23 @@ async def test_it_gets_its_orders_and_ends_when_told_to(worker):
     stopping = asyncio.Event()
     running = asyncio.create_task(worker.run(stopping))
     head, body = await answered(worker)
-    assert (head, body) == ({"orders": "the day", "pid": worker.pid}, b"what")
+    assert (head["orders"], head["pid"], body) == ("the day", worker.pid, b"what")
     stopping.set()
     await running
     assert is_gone(head["pid"])
     assert worker.pid is None
+
+
+async def test_it_begins_without_the_signals_that_are_for_the_service(worker):
+    """Its interpreter would end by them before a line of it has run, by Ctrl-C with a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    stopping = asyncio.Event()
+    running = asyncio.create_task(worker.run(stopping))
+    head, _ = await answered(worker)
+    assert {signal.SIGINT, signal.SIGHUP} <= set(head["blocked"])
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+    stopping.set()
+    await running
 
 
 async def test_one_that_dies_is_told_in_a_sentence_and_can_be_started_again(worker):

@@ -1,7 +1,11 @@
-"""The rounds of the demo: one thing goes wrong, what the service says and how soon, then it is mended."""
+"""The rounds of the demo: one thing goes wrong, what the service says and how soon, then it is mended.
+
+Somebody who kills the mirror or a broker by hand plays a round too: it is started anew after a while.
+"""
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from deploy.local.demo.service import Said
     from deploy.local.demo.stack import DemoStack
     from deploy.local.fault import Fault
+    from deploy.local.process import Process
 
 FLOW = "A->B"
 ROUNDS = ("freeze-mirror", "stop-target", "drop-some")
@@ -24,6 +29,8 @@ _STAYING = (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING)
 _NOTICE_S = 40.0  # how long the service is given to see a fault, and to see that it is over
 _HOLD_S = 6.0  # how long a fault goes on after it was seen, so that a person can look at the page
 _ACT_S = 60.0
+_ANEW_S = 30.0  # how long what somebody killed stays away, so that the alarm is seen
+_AT_ONCE_S = 10.0  # what ends so soon after it was started anew will not stay
 
 
 class Ended(Exception):  # noqa: N818  (no error: the time that was asked for is over)
@@ -43,6 +50,7 @@ class Show:
         self._next = 0
         self._typed: str | None = None  # while a round goes on
         self._broken = False  # a fault goes on, which may be that a broker is gone
+        self._anew_at: dict[str, float] = {}  # by process, when it was started anew last
 
     def wait_healthy(self, told: Said | None = None) -> None:
         """Wait until the service says that the flow is healthy; say so, or what it says instead.
@@ -86,7 +94,7 @@ class Show:
             self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
         else:
             self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
-            said = self._watch_changes(said, begun)
+            said = self._watch_changes(said, begun, until=time.monotonic() + _HOLD_S)
         self._act("end", fault)
         self._broken = False
         self._say("  mended")
@@ -100,7 +108,11 @@ class Show:
     def _choice(self, every_s: float) -> str:
         due = time.monotonic() + every_s
         while time.monotonic() < due:
+            anew = dict(self._anew_at)
             typed, self._typed = self._typed or self._tick(), None
+            if self._anew_at != anew:
+                due = time.monotonic() + every_s
+                self._say(self._menu(every_s))
             if typed is None:
                 continue
             if typed in BY_NAME:
@@ -121,9 +133,8 @@ class Show:
             self._keep_typed()
         return None
 
-    def _watch_changes(self, said: Said, begun: float) -> Said:
-        """Go on for a while, show each change of verdict or cause, and return what was shown last."""
-        until = time.monotonic() + _HOLD_S
+    def _watch_changes(self, said: Said, begun: float, *, until: float) -> Said:
+        """Go on until then, show each change of verdict or cause, and return what was shown last."""
         while time.monotonic() < until:
             now = self._stack.service.says(FLOW)
             if now is not None and (now.verdict, now.cause) != (said.verdict, said.cause):
@@ -164,7 +175,42 @@ class Show:
             tail = "\n".join(self._stack.service.logged().strip().splitlines()[-10:])
             raise SystemExit(f"The service ended with status {self._stack.service.exit_status}:\n{tail}")
         gone = [] if self._broken else [one for one in self._stack.needed() if not one.running]
-        if gone:
-            one = gone[0]
-            raise SystemExit(f"{one.name} (pid {one.pid}) is gone; the demo cannot go on. Its log: {one.log}")
+        for one in gone:
+            self._bring_back(one)
         return self._keys.pressed(wait_s=0.2)
+
+    def _bring_back(self, process: Process) -> None:
+        """Say that a process was killed, what the service says of that, and start it anew after a while.
+
+        Raises SystemExit where it ends again as soon as it was started.
+        """
+        begun = time.monotonic()
+        what = f"{process.name} (pid {process.pid}) {_ended(process.exit_status)}"
+        if begun - self._anew_at.get(process.name, -_ANEW_S) < _AT_ONCE_S:
+            raise SystemExit(
+                f"{what} as soon as it was started; the demo cannot go on. Its log: {process.log}"
+            )
+        self._say(f"{what}; it is started anew in {_ANEW_S:.0f} s")
+        self._broken = True
+        said = self._watch(
+            lambda said: said.verdict not in (Verdict.HEALTHY, Verdict.UNKNOWN), deadline_s=_ANEW_S
+        )
+        if said is None:
+            self._say(f"  mirrorwatch saw nothing within {_ANEW_S:.0f} s")
+        else:
+            self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
+            said = self._watch_changes(said, begun, until=begun + _ANEW_S)
+        process.start()
+        self._anew_at[process.name] = time.monotonic()
+        self._broken = False
+        self._say(f"  {process.name} is started anew")
+        self.wait_healthy(said)
+
+
+def _ended(status: int | None) -> str:
+    """Say how a process ended: by which signal, whether it died of it or ended in order, or by itself."""
+    number = 0 if status is None else -status if status < 0 else status - 128  # Java's own for SIGTERM is 143
+    try:
+        return f"was killed by somebody ({signal.Signals(number).name})"
+    except ValueError:
+        return f"ended by itself with status {status}"

@@ -7,13 +7,16 @@ import os
 import queue
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AclOperation
 
 from fleet.errors import UnavailableError
 from runtime.kafka import group_asker
 from runtime.kafka.group_asker import GroupAsker
-from runtime.kafka.group_offsets import Failed, GroupsOfAnyKind
+from runtime.kafka.group_offsets import Failed, GroupOffsets, GroupsOfAnyKind, RightTold
 from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually
 
@@ -50,6 +53,56 @@ def test_a_cluster_that_is_away_is_told_of_each_question(asker):
     }
     assert all(one.sentence.startswith("cluster A") for one in found)
     assert not any(one.refused for one in found)
+
+
+class Asked:
+    """A client's future that is done."""
+
+    def __init__(self, found):
+        self._found = found
+
+    def result(self, _timeout):
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found
+
+
+@pytest.mark.parametrize(
+    ("of_the_cluster", "of_a_group", "told"),
+    [
+        ([AclOperation.DESCRIBE], None, [RightTold(granted=True)]),  # it is shown every group
+        ([], SimpleNamespace(), [RightTold(granted=True)]),
+        (None, KafkaError.GROUP_AUTHORIZATION_FAILED, [RightTold(granted=False)]),
+        ([], KafkaError._TIMED_OUT, []),
+        (KafkaError._TRANSPORT, None, []),
+    ],
+)
+def test_whether_groups_may_be_described_is_asked_of_the_cluster_and_then_of_any_group(
+    of_the_cluster, of_a_group, told
+):
+    def done(found):
+        return Asked(KafkaException(KafkaError(found)) if isinstance(found, int) else found)
+
+    def describe_cluster(**_named):
+        ops = of_the_cluster
+        return done(ops if isinstance(ops, int) else SimpleNamespace(authorized_operations=ops))
+
+    def offsets(groups, **_named):
+        assert of_a_group is not None, "nobody had to ask"
+        return {groups[0].group_id: done(of_a_group)}
+
+    heard = []
+    asking = GroupOffsets(NOWHERE, cluster="A", timeout_s=0.5, sink=heard.append)
+    asking._client = SimpleNamespace(describe_cluster=describe_cluster, list_consumer_group_offsets=offsets)
+    asking._ask_right()
+    assert heard == told
+
+
+def test_a_cluster_that_is_away_tells_of_no_right(asker):
+    asker.ask_right()
+    asker.ask(["one"])
+    found = answers(asker, 1)
+    assert [type(one) for one in found] == [Failed]
 
 
 def test_names_that_the_client_does_not_take_cost_no_other_group_its_answer(asker):
