@@ -111,7 +111,7 @@ def _finding(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[
         sentence=(
             f"Of {topic}-{partition} the mirror passed {count_text(passed, 'offset')} "
             f"({before[0]} to {now[0] - 1}) since {instant_text(before[2])}, and {remote} on {target} "
-            f"grew by {came:,}: {passed - came} stayed behind. Markers of transactions, aborted records "
+            f"grew by {came:,}: {passed - came:,} stayed behind. Markers of transactions, aborted records "
             "and gaps of compaction do so too; an audit (mirrorwatch checksum) tells whether records are"
             " missing."
         ),

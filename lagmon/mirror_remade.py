@@ -319,7 +319,7 @@ def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed
             f"{instant_text(remade.at_ms)}), and the mirror went on at {base.next_offset} in the new log: "
             f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
             f"{'was' if passed == 1 else 'were'} not copied. Its copy "
-            f"grew by {seen.target_end - base.target_end} while its offset went from {base.next_offset} "
+            f"grew by {seen.target_end - base.target_end:,} while its offset went from {base.next_offset} "
             f"to {seen.low}.{other}"
         ),
     )

@@ -102,7 +102,7 @@ def _several(offsets: Sequence[int], times: Sequence[int], distances: Floats) ->
     came = offsets[tops[-1]] - offsets[tops[0]]
     proof = (
         f"{len(falls) - 1} times before that since {instant_text(times[0])}; while it came from"
-        f" {offsets[tops[0]]} to {offsets[tops[-1]]}, by {came}, the copy grew by {came + more}"
+        f" {offsets[tops[0]]} to {offsets[tops[-1]]}, by {came:,}, the copy grew by {came + more:,}"
     )
     return _repeated(
         Step(offsets[falls[-1] - 1], offsets[falls[-1]], times[falls[-1]], Rewound.OPEN), more, proof
