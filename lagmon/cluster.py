@@ -107,6 +107,7 @@ class ClusterLag:
         self.readable_uncommitted = self.tails.readable_uncommitted
         self.mirror_readers, self.mirrors_stand = self.tails.mirror_readers, self.tails.mirrors_stand
         self.topics: dict[str, int] = {}  # every topic that the cluster shows us, with its partitions
+        self.ends_read_ms = -1  # when the newest ends had been read
         self.listed_ms = -1  # when that was read last, -1 where it is not known
         self.listed = False  # whether it told of its topics once
         self.failing: Away | None = None  # while what it is asked at a look fails
@@ -138,9 +139,19 @@ class ClusterLag:
         return gone
 
     def note_looked(
-        self, places: NDArray[np.int32], ends: NDArray[np.int64], stables: NDArray[np.int64], at_ms: int
+        self,
+        places: NDArray[np.int32],
+        ends: NDArray[np.int64],
+        stables: NDArray[np.int64],
+        at_ms: int,
+        *,
+        read_ms: int = -1,
     ) -> None:
-        """Take the high watermarks and last stable offsets that were read at an instant, -1 for no answer."""
+        """Take the high watermarks and last stable offsets read from an instant on, -1 for no answer.
+
+        `read_ms` is when all had been read, -1 where that is not known.
+        """
+        self.ends_read_ms = read_ms
         self.heads.note(places, ends, at_ms)
         self.heads.note_stable(places, stables)
         held = (stables >= 0) & (stables < ends)

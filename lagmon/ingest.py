@@ -22,6 +22,7 @@ from lagmon.mirror_answers import MirrorAnswers
 from lagmon.mirror_ids import MirrorIds
 from lagmon.mirror_sources import mirrors
 from lagmon.orders import Orders, read_orders
+from lagmon.paired_looks import pair_looks
 from lagmon.snapshots import Snapshots
 from lagmon.sync_answers import SyncAnswers
 from lagmon.sync_reader import SyncReader
@@ -70,6 +71,7 @@ async def serve(orders: Orders) -> None:
         for alias, settings in orders.clients.items()
     ]
     flows, readers = mirrors(orders, watches, clock)
+    pair_looks(flows, watches, readers, on_loop=loop.call_soon_threadsafe)
     locks = [*(watch.lock for watch in watches), *(reader.turn for reader in readers)]
     askers = [
         MirrorIds(

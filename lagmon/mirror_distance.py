@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 EVERY_MS = 4_000  # ends are read each ten seconds
 _FAR = np.iinfo(np.int64).max
 WRITING_MS = 2_000  # an offset written so soon after a look may have been settled on before it
-READING_MS = 2_000  # ends are read within this from the instant that a look is told by
+READING_MS = 2_000  # ends are read within this from the instant that a look is told by, where nothing tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class DistanceBounds:
         self._same_most = np.full(count, -1, np.int64)  # the least of `most` of all looks at the same end
         self._end = np.full(count, -1, np.int64)  # of the copy, at a look that is not used yet
         self._looked_ms = np.full(count, -1, np.int64)  # when that was, or the last that was used
+        self._read_ms = np.full(count, -1, np.int64)  # when its ends had been read
 
     def of(self, slot: int) -> Reach | None:
         """Return the bounds of a slot, None where no look has told any yet."""
@@ -141,7 +142,7 @@ class DistanceBounds:
     def _use(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by a look that the source has been looked at after, or an offset was written after."""
         source, looked_ms, places = flow.source.heads, self._looked_ms[slots], sight.places[slots]
-        read = source.sampled_ms[places] >= looked_ms + READING_MS
+        read = source.sampled_ms[places] >= self._read_ms[slots]
         ended = np.where(read, source.end[places], -1)
         used = self._bound(flow, slots, self._end[slots], looked_ms, ended)
         self._end[used] = -1
@@ -178,4 +179,7 @@ class DistanceBounds:
         heads, places = flow.target.heads, sight.target_places[slots]
         new = (heads.sampled_ms[places] > self._looked_ms[slots]) & (heads.end[places] >= 0)
         self._end[slots[new]] = heads.end[places[new]]
-        self._looked_ms[slots[new]] = heads.sampled_ms[places[new]]
+        looked_ms = heads.sampled_ms[places[new]]
+        read_ms = np.int64(flow.target.ends_read_ms)
+        self._looked_ms[slots[new]] = looked_ms
+        self._read_ms[slots[new]] = np.where(read_ms >= looked_ms, read_ms, looked_ms + READING_MS)

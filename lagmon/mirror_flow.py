@@ -56,6 +56,7 @@ class FlowSight:
     undecided: tuple[Remade, ...] = ()  # source topics made anew of which it may still show what was copied
     rewinds: Mapping[tuple[str, int], Step] = field(default_factory=dict)
     uncounted: Mapping[tuple[str, int], Overtaken] = field(default_factory=dict)  # of those overtaken: as yet
+    stood: frozenset[int] = frozenset()  # slots that stand before records that were deleted, lost or not
 
 
 @dataclass(slots=True)
@@ -118,7 +119,7 @@ class MirrorFlow:
         )
         self.starts.note(self.windows, sight, self.source.heads.start)
         self.distance.note(self, sight)
-        mirror_overtaken.follow(self, sight, self._passing)
+        stood = mirror_overtaken.follow(self, sight, self._passing)
         refresh_ms = int((flow.refresh_topics_interval_s or DEFAULT_REFRESH_S) * 1000)
         missing = (
             self._missing(now_ms, refresh_ms + 2 * sight.stopped_after_ms)
@@ -143,6 +144,7 @@ class MirrorFlow:
             tuple(self.losses.undecided(sight)),
             self._rewinds.steps,
             uncounted,
+            frozenset(np.flatnonzero(stood).tolist()),
         )
 
     def _findings(

@@ -18,7 +18,7 @@ from runtime import logs
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lagmon.cluster import ClusterLag
     from lagmon.mirror_flow import MirrorFlow
@@ -47,6 +47,7 @@ class MirrorOffsets:
         self.intake = OffsetsIntake([(flow.order, flow.windows) for flow in flows])
         self.turn = threading.Lock()  # guards the windows
         self.read_records = 0
+        self.on_flush: Callable[[], object] | None = None  # called on the thread when offsets come
         self._settings = settings
         self._flows = list(flows)
         self._host = host
@@ -57,6 +58,11 @@ class MirrorOffsets:
         self._position: dict[int, int] = {}
         self._read_to: dict[int, int] = {}
         self._first_ends: dict[int, int] | None = None
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """Return the aliases of the clusters where its mirrors' copies are."""
+        return frozenset(flow.order.flow.target for flow in self._flows)
 
     @property
     def name(self) -> str:
@@ -139,6 +145,8 @@ class MirrorOffsets:
             self._tell_malformed(now_ms)
             self.read_records += len(batch.keys)
             self.tell("")
+            if live and self.on_flush is not None:
+                self.on_flush()
         for partition, offset in (*bulk.positions().items(), *batch.ends.items()):
             self._position[partition] = max(offset, self._position.get(partition, 0))
         for fault in batch.faults:

@@ -30,6 +30,8 @@ from lagmon.rules_sentences import instant_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from lagmon.mirror_distance import Reach
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
@@ -134,8 +136,11 @@ class Passing:
         return replace(one, next_offset=first, start=start, at_ms=at_ms, written=written, within=most - least)
 
 
-def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> None:
-    """Keep what was deleted unread, and count it once the mirror has passed it."""
+def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> NDArray[np.bool_]:
+    """Keep what was deleted unread, and count it once the mirror has passed it.
+
+    Return which slots stand before what was deleted, be anything lost or not, with more to copy.
+    """
     slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
     gone = {flow.windows.name(slot): slot for slot in slots}
     stands = standing(flow, sight)
@@ -166,6 +171,7 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
                 written=min(offset, bounds.low),
                 within=bounds.high - bounds.low,
             )
+    return stands.offset & stands.copy & (sight.lag > 0)
 
 
 def _begin(offset: int, before: Overtaken | None) -> Passing:

@@ -71,7 +71,7 @@ class _Standstill:
 def standing(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
     """Return the partitions that stand: with records to copy, and an offset that is not written anew."""
     stopped = np.isin(found.sight.rows.reason[used], STOPPED) & ~found.sight.not_committing[used]
-    return used[stopped | _left(flow, found, used)]
+    return used[stopped | np.isin(used, list(found.stood)) | _left(flow, found, used)]
 
 
 def is_read(found: FlowSight) -> bool:
@@ -180,6 +180,8 @@ def _left(flow: MirrorFlow, found: FlowSight, used: Slots) -> Flags:
 def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[int, int]:
     """Return since when a partition stands and with how many records to copy: of a new log with all of it."""
     sight, heads = found.sight, flow.source.heads
+    if sight.rows.reason[slot] == Reason.DELETED_UNREAD:
+        return int(sight.behind_since_ms[slot]), int(sight.lag[slot])
     if sight.rows.reason[slot] != Reason.RECREATED:
         return int(sight.rows.since_ms[slot]), int(sight.lag[slot])
     topic, place = flow.windows.name(slot)[0], int(sight.places[slot])

@@ -93,7 +93,12 @@ def _decide(
     stands = mirror_standstill.standing(flow, found, used)
     if len(stands):
         worst = Status.STALL if (reason[stands] == Reason.STALLED).all() else Status.STOP
-        return worst, Verdict.STALLED, *mirror_standstill.why(flow, found, used, stands)
+        cause, told = mirror_standstill.why(flow, found, used, stands)
+        if len(gone):
+            told += " " + mirror_words.perhaps_overtaken(
+                flow.order, int(sight.deleted[gone].sum()), len(gone)
+            )
+        return worst, Verdict.STALLED, cause, told
     left = mirror_standstill.left_by_failed(flow, found, used)
     if len(left):
         told = mirror_standstill.failed_sentence(flow, found, left)

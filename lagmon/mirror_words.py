@@ -133,6 +133,14 @@ def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
     )
 
 
+def perhaps_overtaken(order: MirrorOrder, records: int, partitions: int) -> str:
+    """Return that a log starts behind where the mirror may stand, where no look tells what is lost."""
+    return (
+        f"In {count_text(partitions, 'partition')} the log on {order.flow.source} starts behind the mirror's "
+        f"newest offset: up to {count_text(records, 'record')} may have been deleted uncopied."
+    )
+
+
 def failed(states: MirrorStates) -> str:
     """Return which task has failed and what that means, "" where none has."""
     said = states.sentence(FAILED)

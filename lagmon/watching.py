@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 LOOK_S = 10.0  # between two looks at the ends
+LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at
+FLUSH_LOOK_S = 30.0  # between two looks because a mirror wrote its offsets
 TOPICS_EVERY = 6  # looks: at the list of topics, and at log starts
 STARTS_AT_ONCE = 5_000  # partitions, of those that mirrors read; asking for 1,000 takes about 10 ms of CPU
 END_S = 15.0
@@ -59,6 +61,11 @@ class ClusterWatch:
         self.failed_looks = self.failed_reads = 0
         # Called with the cluster's id and its topics as soon as they are listed first, before any look.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
+        # Called after each look, on the loop's thread.
+        self.on_looked: Callable[[], None] | None = None
+        self.is_led = False  # whether its looks follow those at another cluster
+        self._soon = asyncio.Event()
+        self._flush_look_at: float | None = None  # epoch s
         self._nothing_there: Progress | None = None  # where there are no commits to read
         self._settings = settings
         self._clock = clock
@@ -89,6 +96,18 @@ class ClusterWatch:
         finally:
             positions.close()
             await asyncio.to_thread(self.tails.close)
+
+    def look_soon(self) -> None:
+        """Look at the ends at once, unless that was just done; on the loop's thread."""
+        if self.looked_at is not None and self._clock.wall_s() - self.looked_at >= LEAST_LOOK_S:
+            self._soon.set()
+
+    def look_after_flush(self) -> None:
+        """Look at the ends of copies as soon as the mirror has written how far it is; as `look_soon`."""
+        now_s = self._clock.wall_s()
+        if self._flush_look_at is None or now_s - self._flush_look_at >= FLUSH_LOOK_S:
+            self._flush_look_at = now_s
+            self._soon.set()
 
     @property
     def progress(self) -> Progress | None:
@@ -131,13 +150,8 @@ class ClusterWatch:
             while True:
                 if reading is None:
                     reading = await self._begin(positions)
-                wait_s = LOOK_S * (0.9 + 0.2 * self._random())
-                stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=wait_s))
-                await asyncio.wait(
-                    [stop, *([reading] if reading else [])], return_when=asyncio.FIRST_COMPLETED
-                )
+                await self._rest(stopping, [reading] if reading else [])
                 if reading is not None and reading.done():
-                    stop.cancel()
                     if self._falls_back(reading):
                         reading = None
                         continue
@@ -161,6 +175,17 @@ class ClusterWatch:
         finally:
             await self._end(reading)
 
+    async def _rest(self, stopping: asyncio.Event, reading: list[asyncio.Task[None]]) -> None:
+        """Wait until it is time for a look, for no longer than these go on."""
+        # One that is led looks by itself only where the other does not: at the latest possible time.
+        wait_s = LOOK_S * (1.1 if self.is_led else 0.9 + 0.2 * self._random())
+        stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=wait_s))
+        soon = asyncio.create_task(self._soon.wait())
+        await asyncio.wait([stop, soon, *reading], return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        soon.cancel()
+        self._soon.clear()
+
     async def _look_beside(self, positions: Positions) -> None:
         """Look at the ends on a thread; raises our own error, and counts it, where that fails."""
         failure, refused = "", False
@@ -173,6 +198,8 @@ class ClusterWatch:
         finally:
             with self.lock:
                 self.lag.note_answer(int(self._clock.wall_s() * 1000), failure, refused=refused)
+        if self.on_looked is not None:
+            self.on_looked()
 
     async def _end(self, reading: asyncio.Task[None] | None) -> None:
         if reading is not None and self.reader is not None:
@@ -284,7 +311,7 @@ class ClusterWatch:
         self._unanswered = bool((ends < 0).any())
         stables = self._read_stables(positions, ends, everywhere=rarely)
         with self.lock:
-            self.lag.note_looked(places, ends, stables, at_ms)
+            self.lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
         self._look_at_starts(positions, places, asked, everywhere=rarely)
         self._look_at_ids(positions, at_ms, everywhere=rarely or back)
         self._expect(asked, ends.tolist(), at_ms)

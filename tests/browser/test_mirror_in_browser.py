@@ -104,6 +104,7 @@ async def test_it_shows_how_each_partition_moves_and_leads_to_the_next_page(url,
 
 
 async def test_what_is_found_comes_by_itself_worst_first(url, page, flow):
+    flow.rest(partitions=[0])
     await page.goto(url + _ADDRESS)
     flow.write(500, copied=False)
     flow.starts["orders", 0] = flow.ends["orders", 0] - 200

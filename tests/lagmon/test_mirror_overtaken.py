@@ -512,3 +512,20 @@ def test_a_group_that_commits_the_same_offset_again_and_again_is_overtaken():
     one.go(20, each=stands)
     assert told(one) == (Verdict.STALLED, Cause.OVERTAKEN)
     assert found(one) == [(0, 123, stood, stood + 122)]
+
+
+def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
+    one = Mirrored({"orders": 2})
+
+    def each():
+        one.write(100)
+        one.commit()
+
+    one.go(120, each=each)  # never at rest: its copy may be a second's records further than its offset
+    one.write(500, copied=False)
+    one.starts["orders", 0] = one.ends["orders", 0] - 450
+    one.go(100)
+    told = one.verdict()
+    assert (told.verdict, told.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    assert "up to 50 records may have been deleted uncopied" in told.sentence
+    assert not one.sight().findings

@@ -1,0 +1,80 @@
+"""Looks that follow one another: at a source after its target, at a target after the mirror's offsets."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from lagmon.cluster import ClusterLag
+from lagmon.mirror_offsets import MirrorOffsets
+from lagmon.paired_looks import pair_looks
+from lagmon.watching import FLUSH_LOOK_S, LEAST_LOOK_S, ClusterWatch
+from tests.lagmon.mirrors import Mirrored
+from tests.runtime.fake_clock import FakeClock
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+def watch(alias, clock):
+    return ClusterWatch(alias, None, ClusterLag(wanted=lambda *_: True), clock=clock, random=lambda: 0.5)
+
+
+def flow(source, target):
+    order = SimpleNamespace(name=f"{source}->{target}", flow=SimpleNamespace(source=source, target=target))
+    return SimpleNamespace(order=order)
+
+
+def due(one):
+    return one._soon.is_set()
+
+
+def test_a_look_at_the_target_is_followed_by_one_at_its_source(clock):
+    a, b = watch("A", clock), watch("B", clock)
+    pair_looks([flow("A", "B")], [a, b], [], on_loop=None)
+    assert (a.is_led, b.is_led, a.on_looked) == (True, False, None)
+    b.on_looked()
+    assert not due(a)  # it was not looked at before: its first look is under way
+    a.looked_at = clock.wall_s()
+    b.on_looked()
+    assert not due(a)
+    clock.advance(LEAST_LOOK_S)
+    b.on_looked()
+    assert due(a)
+
+
+def test_of_two_that_mirror_from_each_other_one_leads(clock):
+    a, b = watch("A", clock), watch("B", clock)
+    pair_looks([flow("B", "A"), flow("A", "B")], [a, b], [], on_loop=None)
+    assert (a.is_led, b.is_led) == (True, False)
+    assert a.on_looked is None
+
+
+def test_offsets_of_a_mirror_are_followed_by_a_look_at_its_copies_now_and_then(clock):
+    a, b = watch("A", clock), watch("B", clock)
+    mirrored = Mirrored()
+    reader = MirrorOffsets(None, [mirrored.flow], host=b.lag, lock=b.lock, clock=clock)
+    pair_looks([mirrored.flow], [a, b], [reader], on_loop=lambda call: call())
+    reader.on_flush()
+    assert (due(a), due(b)) == (False, True)
+    b._soon.clear()
+    clock.advance(FLUSH_LOOK_S - 1)
+    reader.on_flush()
+    assert not due(b)
+    clock.advance(1)
+    reader.on_flush()
+    assert due(b)
+
+
+async def test_a_look_that_is_due_ends_the_rest(clock):
+    one = watch("A", clock)
+    resting = asyncio.create_task(one._rest(asyncio.Event(), []))
+    await asyncio.sleep(0)
+    assert not resting.done()
+    one.look_after_flush()
+    await asyncio.wait_for(resting, 5)
+    assert not due(one)
