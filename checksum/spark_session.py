@@ -5,6 +5,7 @@ Started by spark-submit, Java runs already and was given its options there; othe
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -53,11 +54,18 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     )
     gateway = _launch(configuration, settings.folder / LOG_FILE, packages)
     session: SparkSession | None = None
+    # Py4J writes tracebacks into the root's log where Java ends first, of which what we ask tells.
+    logging.getLogger().addFilter(_is_not_of_py4j)
     try:
         session = _open(gateway, configuration, settings.folder / LOG_FILE, packages)
         yield session
     finally:
         _close(gateway, session)
+        logging.getLogger().removeFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _jars() -> list[str]:
