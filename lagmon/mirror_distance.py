@@ -92,17 +92,23 @@ class DistanceBounds:
             return None
         return CopyLook(*self._seen[:, slot].tolist())
 
-    def most_at(self, slot: int, end: int) -> int | None:
-        """Return which offset the mirror was at, at most, when its copy ended there; None where not known."""
+    def most_at(self, slot: int, end: int, *, stands: bool = False) -> int | None:
+        """Return which offset the mirror was at, at most, when its copy ended there; None where not known.
+
+        Where looks lie too close to each other to tell how many markers there are, as many are taken to have
+        come as the bounds leave room for, but only of a copy that `stands`: one that grows may grow by them.
+        """
         if slot >= len(self._known):
             return None
         found = [int(self._same_most[slot])] if int(self._seen[2, slot]) == end >= 0 else []
         reach = self.of(slot)
         if reach is not None:
             # Markers put the mirror's offset further on, where there may be more of them.
-            ratio = (reach.high - reach.low, reach.low_at - reach.high_at)
+            width, held_for = reach.high - reach.low, reach.low_at - reach.high_at
             behind = end - reach.low - reach.low_at
-            gaps = reach.gaps(behind * ratio[1] // (ratio[1] - ratio[0]) + 1) if ratio[1] > ratio[0] else None
+            gaps = reach.gaps(behind * held_for // (held_for - width) + 1) if held_for > width else None
+            if gaps is None and stands:
+                gaps = min(width, max(0, behind + width))
             found += [] if gaps is None else [end - reach.low + gaps]
         return min(found, default=None)
 

@@ -207,7 +207,7 @@ def _see_copy(
         return False
     if offset == bounds.next_offset:  # a later look may be one at a copy that lacks what was lost
         bounds.reach = flow.distance.of(slot) or bounds.reach
-        most = flow.distance.most_at(slot, end)
+        most = flow.distance.most_at(slot, end, stands=stands)
         bounds.high = bounds.high if most is None else min(bounds.high, most)
     bounds.copy_end = end
     if stands and bounds.reach is not None:  # else it may have grown behind what was lost
