@@ -140,12 +140,13 @@ class MirrorOffsets:
         live = self._is_live()
         if batch.keys:
             now_ms = int(self._clock.wall_s() * 1000)
+            before = self.intake.taken.offsets  # those of heartbeats and checkpoints are none of ours
             with self.turn:
                 self.intake.take(batch.keys, batch.values, batch.times_ms, read_ms=now_ms, live=live)
             self._tell_malformed(now_ms)
             self.read_records += len(batch.keys)
             self.tell("")
-            if live and self.on_flush is not None:
+            if live and self.on_flush is not None and self.intake.taken.offsets > before:
                 self.on_flush()
         for partition, offset in (*bulk.positions().items(), *batch.ends.items()):
             self._position[partition] = max(offset, self._position.get(partition, 0))

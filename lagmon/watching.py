@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 10.0  # between two looks at the ends
 LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at
-FLUSH_LOOK_S = 30.0  # between two looks because a mirror wrote its offsets
+FLUSH_LOOK_S = 15.0  # between two looks because a mirror wrote its offsets
 TOPICS_EVERY = 6  # looks: at the list of topics, and at log starts
 STARTS_AT_ONCE = 5_000  # partitions, of those that mirrors read; asking for 1,000 takes about 10 ms of CPU
 END_S = 15.0

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_ROWS = 10
-_NAMED = 3
 MOST_LISTED = 100  # findings, by the monitor
 _STATUSES = {
     Verdict.STALLED: ("STOP", "STALL", "ERR"),
@@ -58,11 +57,6 @@ def _present(document: Mapping[str, Any], now_at: float) -> tuple[Verdict, Cause
     if cause is Cause.OVERTAKEN:  # by its rule the mirror stands there
         moved_ms = max((document["moved_ms"] or 0, document["own_moved_ms"] or 0))
         silent = now_at - moved_ms / 1000 > document["settles_s"]
-        if any(one["code"] == Cause.OVERTAKEN and one["proved"] for one in document["findings"]):
-            names = (
-                ", ".join(document["standing"][:_NAMED]) or "The mirror"
-            )  # what was lost the findings tell
-            sentence = f"{names} stands before records that were deleted unread."
         return Verdict.STALLED, Cause.MIRROR_DOWN if silent else Cause.TASK_STUCK, sentence
     return verdict, cause, sentence
 
