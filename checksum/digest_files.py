@@ -23,6 +23,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 from checksum.cell_rows import CellRow, add
 from checksum.digest_coverage import SliceRow, foreign, uncovered
 from checksum.digest_query import SIZE_BYTES
+from checksum.small_table import small_table
 from checksum.spark_failures import folder_failure, java_cause
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
@@ -91,8 +92,9 @@ class DigestFolder:
         Raises ConfigurationError where records scatter over more cells than can be compared.
         """
         where = f"{self.path}/cells/slice={number}"
-        stamped = found.select(*self._stamp_columns(), *CellRow._fields, SIZE_BYTES).limit(MOST_CELLS + 1)
-        self._write(stamped, where)
+        stamped = found.select(*self._stamp_columns(), *CellRow._fields, SIZE_BYTES)
+        # One partition before the limit, or Spark shuffles once more for it.
+        self._write(stamped.coalesce(1).limit(MOST_CELLS + 1), where)
         written = self._spark.read.schema(_CELLS).parquet(where)
         rows = written.groupBy("topic", "partition").agg(
             F.count("*").alias("cells"),
@@ -113,7 +115,7 @@ class DigestFolder:
     def finish(self, rows: Sequence[SliceRow]) -> None:
         """Write down that a slice was read, after its cells."""
         stamped = [(self._stamp.plan_id, self._stamp.version, str(self._stamp.side), *row) for row in rows]
-        frame = self._spark.createDataFrame(stamped, _SLICES)
+        frame = small_table(self._spark, stamped, _SLICES)
         self._write(frame, f"{self.path}/slices/slice={rows[0].number}")
 
     def cells(self, places: Sequence[Place]) -> list[CellRow]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
 from checksum import header_columns
 from checksum.cell_rows import CellRow
@@ -19,6 +19,7 @@ from checksum.compacted import IS_VALUE, KEY, last_of_keys
 from checksum.hash_columns import high, low, record_hash, second_sum, third_sum, time_ms
 from checksum.places import PlaceRow, place_rows, search_steps
 from checksum.record_hash import SPARK_SEED
+from checksum.small_table import small_table
 from checksum.xxhash64 import hash_bytes, hash_int, signed
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ _PLACES = StructType(
         StructField("run_deltas", _LONGS, nullable=False),
         StructField("mark_base", LongType(), nullable=False),
         StructField("marks", _LONGS, nullable=False),
+    ]
+)
+_NAMES = StructType(
+    [
+        StructField("place", IntegerType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
     ]
 )
 
@@ -96,7 +104,7 @@ def records(
 def cells(spark: SparkSession, options: Mapping[str, str], reading: Reading) -> DataFrame:
     """Return a row for each cell of a reading, with the columns of CellRow and the bytes that were read."""
     summed = _summed(_hashed(placed(spark, options, reading), reading))
-    names = F.broadcast(spark.createDataFrame(_names(reading), "place int, topic string, partition int"))
+    names = F.broadcast(small_table(spark, _names(reading), _NAMES))
     return summed.join(names, "place").select(*CellRow._fields, SIZE_BYTES)
 
 
@@ -105,7 +113,7 @@ def placed(spark: SparkSession, options: Mapping[str, str], reading: Reading) ->
     rows = place_rows(reading.places, reading.stretches, reading.side)
     keyed = [(_place_key(row.topic, row.partition), *row[2:]) for row in rows]
     assert len({row[0] for row in keyed}) == len(keyed)  # or records would count for both
-    table = F.broadcast(spark.createDataFrame(keyed, _PLACES))
+    table = F.broadcast(small_table(spark, keyed, _PLACES))
     read = records(spark, options, reading.places, reading.stretches, headers=reading.headers)
     # A number is looked up several times as fast as a name and a number.
     found = read.join(table, F.xxhash64("topic", "partition") == F.col("place_key"))

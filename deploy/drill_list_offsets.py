@@ -20,6 +20,8 @@ DEFAULTS = {
     "sync.group.offsets.interval.seconds": "60",
     "sync.topic.configs.interval.seconds": "600",
 }
+# Of faults that are about what a look for topics finds.
+SOON = {**DEFAULTS, "refresh.topics.interval.seconds": "5"}
 _STANDS = frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK})
 _slow = partial(Drill, by_offsets=True, settings=DEFAULTS, watch_s=300.0, back_s=300.0)
 _quick = partial(Drill, by_offsets=True, watch_s=180.0, back_s=180.0)
@@ -30,6 +32,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
     _slow(name="restart-source", title="offsets-restart-source", verdict=None, watch_s=200),
     _slow(name="restart-target", title="offsets-restart-target", verdict=None, watch_s=200),
     _slow(name="transactions", title="offsets-transactions", verdict=None, own=True, watch_s=240),
+    _slow(name="compact-unread", title="offsets-compaction", verdict=None, own=True, watch_s=400),
     _slow(name="add-partitions", title="offsets-add-partitions", verdict=None, topic="payments", watch_s=200),
     _quick(
         name="add-partitions",
@@ -39,8 +42,8 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         watch_s=90,
     ),
     # Records that are left out in the middle are a suspicion, which leaves the verdict alone.
-    _quick(name="drop-some", title="offsets-drop-some", verdict=None, topic="payments", watch_s=90),
-    _quick(name="drop-tombstones", title="offsets-drop-tombstones", verdict=None, watch_s=90),
+    _slow(name="drop-some", title="offsets-drop-some", verdict=None, topic="payments", watch_s=200),
+    _slow(name="drop-tombstones", title="offsets-drop-tombstones", verdict=None, watch_s=200),
     _slow(
         name="recreate-source-topic",
         title="offsets-recreate-running",
@@ -86,32 +89,32 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         accepted=_STANDS | {Cause.TOPIC_RECREATED},
         then=Verdict.LOSING,  # the mirror makes it anew, and does not send again what it held
     ),
-    _quick(
+    _slow(
         name="reject-large",
         title="offsets-reject-large",
         topic="page-views",
         verdict=Verdict.STALLED,
         cause=Cause.TASK_FAILED,
         accepted=_STANDS,
-        settings=OWN_SETTINGS,
+        settings=DEFAULTS | OWN_SETTINGS,
     ),
-    _quick(
+    _slow(
         name="add-partitions",
         title="offsets-add-unseen-partitions",
         topic="payments",
         verdict=Verdict.STALLED,
         cause=Cause.PARTITION_MISSING,
-        settings=NEVER,
+        settings=SOON | NEVER,
         told=TOLD_OTHERWISE,
         then=Verdict.STALLED,
     ),
-    _quick(
+    _slow(
         name="cut-source",
         title="offsets-cut-source",
         verdict=Verdict.STALLED,
         cause=Cause.MIRROR_DOWN,
         accepted=_STANDS,
-        settings=PROXIED,
+        settings=DEFAULTS | PROXIED,
     ),
     # --- it loses
     _slow(
@@ -140,7 +143,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         then=Verdict.LOSING,
         own=True,
     ),
-    _quick(
+    _slow(
         name="recreate-target-topic",
         title="offsets-recreate-target",
         topic="page-views",
@@ -148,17 +151,18 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         cause=Cause.TOPIC_RECREATED,
         then=Verdict.LOSING,
     ),
-    _quick(
+    _slow(
         name="drop-new-topic",
         title="offsets-drop-new-topic",
         verdict=Verdict.LOSING,
         cause=Cause.FILTERED,
         accepted=frozenset({Cause.NOT_MIRRORED}),
         then=Verdict.LOSING,
+        settings=SOON,
         own=True,
     ),
     # --- it changes
-    _quick(
+    _slow(
         name="stamp-anew",
         title="offsets-stamp-anew",
         topic="orders",

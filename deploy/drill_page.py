@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from deploy import drill_checksum
 from deploy.drill_list import DRILLS
-from deploy.drill_list_offsets import DEFAULTS
+from deploy.drill_list_offsets import DEFAULTS, SOON
 from deploy.local.faults import BY_NAME
 from deploy.local.jars import kafka_version
 from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from deploy.drill import Drill
     from deploy.drill_result import Result
@@ -96,7 +96,7 @@ Each fault below was made to happen by another process on two real {kafka} broke
 MirrorMaker 2 with two tasks (offset flush 1 s, refresh of topics 2 s unless the fault is about it), with
 traffic of 390 records a second and a canary of one probe a second and partition, a threshold of 5 s and a
 horizon of 60 s (10 s in
-{_quick()}).
+{_named(_quick)}).
 The service runs with `lag: {{commits: off}}`: what stands here the canary finds by itself. It was asked ten
 times a second what it makes of the flow. 'Seconds' count from the order to begin the fault to the first time
 that the verdict and cause were told, so the time that the fault itself takes is among them. 'Came back'
@@ -125,10 +125,10 @@ inventory to tell.
 
 The same stack, and a service with `canary: {{mode: off}}`: what it says of a flow comes from the offsets that
 the mirror's worker writes, from both logs and from the topics' ids. The mirror has MirrorMaker's own defaults
-here (offset flush 60 s, refresh of topics and groups 600 s, checkpoints 60 s), except for
-{_quickly()}, whose faults are no matter of
-the flush: those run with the quick settings of above. So a standstill shows after two flushes and two looks
-at the logs at the latest, 144 s.
+here: offset flush 60 s, refresh of topics and groups 600 s, checkpoints 60 s. Only {_named(_soon)} have
+a refresh of topics each 5 s, as they are about what it finds, and {_named(_quick_offsets)} has the
+quick settings of above. So a standstill shows after two flushes and two looks at the logs at the latest,
+144 s.
 
 {table(results, by_offsets=True)}
 
@@ -140,15 +140,21 @@ are left out in the middle of a topic are listed as a suspicion, which leaves th
 {_missing(results)}{_checksums(results)}"""
 
 
-def _quickly() -> str:
-    quick = [one for one in DRILLS if one.by_offsets and not DEFAULTS.items() <= one.settings.items()]
-    names = [f"`{one.label}`" for one in quick]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+def _soon(one: Drill) -> bool:
+    return one.by_offsets and SOON.items() <= one.settings.items()
 
 
-def _quick() -> str:
-    names = [f"`{one.label}`" for one in DRILLS if one.canary]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+def _quick_offsets(one: Drill) -> bool:
+    return one.by_offsets and not (_soon(one) or DEFAULTS.items() <= one.settings.items())
+
+
+def _quick(one: Drill) -> bool:
+    return bool(one.canary)
+
+
+def _named(which: Callable[[Drill], bool]) -> str:
+    *before, last = (f"`{one.label}`" for one in DRILLS if which(one))
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _checksums(results: Mapping[str, Result]) -> str:

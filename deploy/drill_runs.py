@@ -124,9 +124,9 @@ class Bench(Several):
     def _set(self, settings: Mapping[str, str]) -> None:
         mirror = self.pair.mirror
         assert mirror is not None
-        extra = dict(settings)
-        if settings == PROXIED:
-            extra = {"A.bootstrap.servers": f"127.0.0.1:{self._proxy_port}"}
+        extra = {name: value for name, value in settings.items() if name not in PROXIED}
+        if PROXIED.items() <= settings.items():
+            extra["A.bootstrap.servers"] = f"127.0.0.1:{self._proxy_port}"
         wanted = mirror.settings | extra
         if wanted != self._current:
             self._current = wanted

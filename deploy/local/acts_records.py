@@ -6,7 +6,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from deploy.local import topics
 from deploy.local.waiting import wait_until
@@ -20,6 +20,16 @@ _FLUSH_S = 20.0
 _KNOWN_S = 130.0  # until its offsets are written, and its id read after that
 _TRANSACTIONS = 20
 _EACH = 10  # records of a transaction
+_KEYS = 10
+_ROLLS_S = 1.5  # after which a log whose segments last a second begins another one
+_COMPACTED_S = 90.0
+_COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.ms": "1000",
+    "min.cleanable.dirty.ratio": "0.01",
+    "min.compaction.lag.ms": "0",
+    "max.compaction.lag.ms": "1000",
+}
 
 
 def write(count: int) -> Callable[[Stage, str], None]:
@@ -83,10 +93,51 @@ def recreate_longer(stage: Stage, topic: str) -> None:
     stage.start("mirror")
 
 
-def _write(client: Mapping[str, str], topic: str, count: int) -> None:
+def compact_unread(stage: Stage, topic: str) -> None:
+    """Stop the mirror, replace records that it has not copied until compaction takes them, start it."""
+    source, target = stage.client("A"), stage.client("B")
+    topics.alter_config(source, topic, _COMPACTED)
+    _write(source, topic, 400)
+    wait_until(
+        lambda: topics.log_end(target, f"A.{topic}") >= 400,
+        deadline_s=60,
+        what=f"All of {topic} on the target",
+    )
+    time.sleep(_KNOWN_S)
+    stage.end("mirror", signal.SIGTERM)
+    before = _end(source, topic)
+    _write(source, topic, 900, keys=_KEYS)
+    time.sleep(_ROLLS_S)
+    _write(source, topic, _KEYS, keys=_KEYS)  # what is written last is in a segment that nothing compacts
+    wait_until(
+        lambda: _first_from(source, topic, before) > before + _KEYS,
+        deadline_s=_COMPACTED_S,
+        what=f"Compaction of {topic}",
+    )
+    stage.start("mirror")
+
+
+def _end(client: Mapping[str, str], topic: str) -> int:
+    """Return where the topic's first partition ends."""
+    consumer = Consumer({**client, "group.id": "not-a-group", "enable.auto.commit": False})
+    _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=_FLUSH_S)
+    consumer.close()
+    return int(end)
+
+
+def _first_from(client: Mapping[str, str], topic: str, offset: int) -> int:
+    """Return the offset of the first record of its first partition from there on, -1 where none comes."""
+    consumer = Consumer({**client, "group.id": "not-a-group", "enable.auto.commit": False})
+    consumer.assign([TopicPartition(topic, 0, offset)])
+    message = consumer.poll(_FLUSH_S)
+    consumer.close()
+    return -1 if message is None or message.error() else message.offset() or 0
+
+
+def _write(client: Mapping[str, str], topic: str, count: int, *, keys: int = 1 << 30) -> None:
     producer = Producer({**client, "log_level": 0})
     for number in range(count):
-        producer.produce(topic, f"record {number}", str(number))
+        producer.produce(topic, f"record {number}", str(number % keys))
         producer.poll(0)
     if producer.flush(_FLUSH_S) > 0:
         raise TimeoutError(f"{topic} did not take {count} records within {_FLUSH_S:g} s")

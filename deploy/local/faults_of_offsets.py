@@ -35,6 +35,12 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
         end=acts.switch_off,
     ),
     Fault(
+        name="compact-unread",
+        sentence="Compaction takes most of what is written while the mirror is stopped in an orderly way.",
+        begin=acts_records.compact_unread,
+        end=acts.nothing,
+    ),
+    Fault(
         name="transactions",
         sentence="Transactions are written, half of them given up: the log ends in markers and dead records.",
         begin=acts_records.write_transactions,
