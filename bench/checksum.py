@@ -5,6 +5,7 @@ works while it is measured: no mirror runs.
 
 - speed: counts and digests of each side in turn, in one session of Spark, with the same reader's options.
 - bare: the same for a topic without headers, on one side.
+- scaling: a tenth of the records and all of them on one core and on two, and the slope.
 - again: in a new session, digests into folders that hold all already.
 - compare: in a new session, both sides' digests from their files to the verdict.
 - command: the whole command in a process of its own, for a tenth of the records and for all; its memory.
@@ -19,7 +20,7 @@ from typing import Any, Final
 
 from bench.found import Found
 
-PARTS: Final = ("speed", "bare", "again", "compare", "command", "second", "plain")
+PARTS: Final = ("speed", "bare", "scaling", "again", "compare", "command", "second", "plain")
 RECORDS: Final = 10_000_000
 LEAST_RECORDS: Final = 1_000
 

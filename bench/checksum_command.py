@@ -27,14 +27,19 @@ class _Peaks:
     whole_mb: float = 0.0
 
     def look(self, pid: int) -> None:
-        try:
-            found = {one: pss_mb([one]) for one in tree(pid)}
-            java = {one for one in found if Path(f"/proc/{one}/comm").read_text(encoding="utf-8") == "java\n"}
-        except OSError:  # one has ended meanwhile
-            return
-        self.java_mb = max(self.java_mb, sum(found[one] for one in java))
-        self.python_mb = max(self.python_mb, sum(found[one] for one in found.keys() - java))
-        self.whole_mb = max(self.whole_mb, sum(found.values()))
+        java_mb = python_mb = 0.0
+        for one in tree(pid):
+            try:
+                name, size_mb = Path(f"/proc/{one}/comm").read_text(encoding="utf-8"), pss_mb([one])
+            except OSError:  # it has ended, and what started it may not have taken note of that yet
+                continue
+            if name == "java\n":
+                java_mb += size_mb
+            else:
+                python_mb += size_mb
+        self.java_mb = max(self.java_mb, java_mb)
+        self.python_mb = max(self.python_mb, python_mb)
+        self.whole_mb = max(self.whole_mb, java_mb + python_mb)
 
 
 def configuration(folder: Path, clusters: Mapping[str, Mapping[str, str]], source: str, target: str) -> Path:

@@ -136,6 +136,28 @@ def speeds(spark: SparkSession, bench: Bench, *, sides: tuple[Side, ...], rounds
     return {str(side): _figures(bench.records, pairs) for side, pairs in took.items()}
 
 
+def scaled(spark: SparkSession, few: Bench, many: Bench, cores: int) -> dict[str, float]:
+    """Return how long digests of the source of both take, medians of three, and the slope between them.
+
+    What a night of a billion records on each side takes is a calculation from that slope.
+    """
+    warm_up(spark, few)
+    took: dict[int, list[float]] = {few.records: [], many.records: []}
+    for number in range(3):
+        for bench in (few, many):
+            began = time.monotonic()
+            bench.digest(spark, Side.SOURCE, f"cores-{cores}-{number}")
+            took[bench.records].append(time.monotonic() - began)
+    few_s, many_s = (median(took[bench.records]) for bench in (few, many))
+    slope_s = (many_s - few_s) / (many.records - few.records)
+    return {
+        "few_s": round(few_s, 2),
+        "many_s": round(many_s, 2),
+        "slope_us": round(1e6 * slope_s, 3),
+        "billion_each_side_h": round(2 * 1e9 * slope_s / 3600, 2),
+    }
+
+
 def _figures(records_: int, pairs: list[dict[str, float]]) -> dict[str, float]:
     count_s, digest_s = (median(pair[name] for pair in pairs) for name in ("count", "digest"))
     return {

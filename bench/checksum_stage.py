@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bench.checksum_command import configuration, run
 from bench.checksum_plain import plain_digest
 from bench.checksum_records import PARTITIONS, RECORD_BYTES, planned, write
-from bench.checksum_speed import RUN, Bench, again, comparison, sizes, speeds, warm_up
+from bench.checksum_speed import RUN, Bench, again, comparison, scaled, sizes, speeds, warm_up
 from checksum.cell_rows import Side
 from checksum.spark_session import spark_session
 from checksum.spark_settings import SparkSettings
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 3
 MASTER: Final = "local[2]"
+CORES: Final = (1, 2)
 _WHOLE, _TENTH, _BARE = "whole", "tenth", "bare"
 _MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux has files in memory
 _ROOM_BYTES = 8 << 30
@@ -89,6 +90,14 @@ class Stage:
             warm_up(spark, bare)
             return speeds(spark, bare, sides=(Side.SOURCE,), rounds=ROUNDS)
 
+    def scaling(self) -> dict[str, Any]:
+        """Digest a tenth and all of the source on one core and on two."""
+        found: dict[str, Any] = {}
+        for cores in CORES:
+            with self._spark(f"local[{cores}]") as spark:
+                found[f"cores_{cores}"] = scaled(spark, self._benches[_TENTH], self._benches[_WHOLE], cores)
+        return found
+
     def again(self) -> dict[str, Any]:
         """Digest what is digested already."""
         whole = self._benches[_WHOLE]
@@ -149,8 +158,8 @@ class Stage:
                 bench.digest(spark, side, RUN)
 
     @contextmanager
-    def _spark(self) -> Iterator[SparkSession]:
-        with spark_session(SparkSettings(self._folder / "spark", master=MASTER)) as session:
+    def _spark(self, master: str = MASTER) -> Iterator[SparkSession]:
+        with spark_session(SparkSettings(self._folder / "spark", master=master)) as session:
             yield session
 
 

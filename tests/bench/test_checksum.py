@@ -122,3 +122,22 @@ def test_a_part_that_there_is_not_and_too_few_records_are_refused_before_anythin
 def test_every_part_is_measured():
     stage = pytest.importorskip("bench.checksum_stage")
     assert all(callable(getattr(stage.Stage, part)) for part in checksum.PARTS)
+
+
+def test_the_slope_of_digests_is_per_record_without_what_each_of_them_costs(monkeypatch):
+    speed = pytest.importorskip("bench.checksum_speed")
+    now = [0.0]
+    monkeypatch.setattr(speed.time, "monotonic", lambda: now[0])
+
+    class Pretended:
+        def __init__(self, records):
+            self.records = records
+
+        def count(self, _spark, _side):
+            return self.records
+
+        def digest(self, _spark, _side, _run):
+            now[0] += 3.0 + self.records * 1e-6
+
+    found = speed.scaled(None, Pretended(1_000_000), Pretended(10_000_000), 2)
+    assert found == {"few_s": 4.0, "many_s": 13.0, "slope_us": 1.0, "billion_each_side_h": 0.56}
