@@ -63,10 +63,10 @@ def difference_text(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
     """Say how many records each side holds in a bucket, and where that is."""
     apart = abs(one.target_records - one.source_records)
     lacking = one.how is Differs.LACKING
-    told = f"{apart} fewer" if lacking else f"{apart} more, which may be second copies or strangers"
+    told = f"{apart:,} fewer" if lacking else f"{apart:,} more, which may be second copies or strangers"
     return (
         f"{one.topic} [{one.partition}]: {_stretch(one, plan, planned)} {plan.source} holds"
-        f" {count_text(one.source_records, 'record')} and {plan.target} {one.target_records}: {told}"
+        f" {count_text(one.source_records, 'record')} and {plan.target} {one.target_records:,}: {told}"
     )
 
 

@@ -18,7 +18,7 @@ from checksum.counting import BucketCount, CountProgress
 from checksum.digest_query import SIZE_BYTES, Reading
 from checksum.paced import SideReading, see_that_it_was_asked
 from checksum.pacing import FREE, Stretch
-from checksum.spark_failures import reading_failure
+from checksum.spark_failures import reading_failure, words_of
 from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
@@ -77,9 +77,13 @@ class SideCount(SideReading):
             try:
                 frame = bucket_counts(self.spark, self.cluster.options, reading, sizes=sizes)
                 rows = frame.limit(MOST_ROWS + 1).collect()
-            except (PySparkException, Py4JError) as error:
+            # Rows come by a socket of Java's, not by Py4J; no file of this machine is read in here.
+            except (PySparkException, Py4JError, EOFError, OSError) as error:
                 raise reading_failure(
-                    str(error), cluster=self.cluster.alias, doing="counting", secrets=self.cluster.secrets
+                    words_of(error),
+                    cluster=self.cluster.alias,
+                    doing="counting",
+                    secrets=self.cluster.secrets,
                 ) from None
             if len(rows) > MOST_ROWS:
                 raise self._scattered()

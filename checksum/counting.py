@@ -95,7 +95,7 @@ class PartitionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a pass over the counts of a flow says; `left_out` is what no later run reaches."""
+    """What a pass over the counts of a flow says; `left_out` are records that no later run reaches."""
 
     plan: Plan
     differences: tuple[BucketDiffers, ...]
@@ -181,7 +181,7 @@ def compared_counts(
         tuple(partitions),
         tuple(counted),
         tuple(drawn),
-        tuple(one for one in plan.left_out if not one.later),
+        tuple(one for one in plan.left_out if one.records and not one.later),
         exactly_once,
     )
 

@@ -22,7 +22,7 @@ from checksum.digest_query import Reading, cells
 from checksum.header_guard import look_for_headers
 from checksum.paced import SideReading, see_that_it_was_asked
 from checksum.pacing import FREE
-from checksum.spark_failures import folder_failure, reading_failure
+from checksum.spark_failures import folder_failure, reading_failure, words_of
 from fleet.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
@@ -168,10 +168,12 @@ class SideDigest(SideReading):
     def _translated(self, doing: str) -> Iterator[None]:
         try:
             yield
-        except (PySparkException, Py4JError) as error:
-            told = folder_failure(str(error), path=self.folder.path)
+        # Rows come by a socket of Java's, not by Py4J; no file of this machine is read in here.
+        except (PySparkException, Py4JError, EOFError, OSError) as error:
+            said = words_of(error)
+            told = folder_failure(said, path=self.folder.path)
             raise told or reading_failure(
-                str(error), cluster=self.cluster.alias, doing=doing, secrets=self.cluster.secrets
+                said, cluster=self.cluster.alias, doing=doing, secrets=self.cluster.secrets
             ) from None
 
 

@@ -24,7 +24,7 @@ from checksum.cell_rows import CellRow, add
 from checksum.digest_coverage import SliceRow, foreign, uncovered
 from checksum.digest_query import SIZE_BYTES
 from checksum.small_table import small_table
-from checksum.spark_failures import folder_failure, java_cause
+from checksum.spark_failures import folder_failure, java_cause, words_of
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
 if TYPE_CHECKING:
@@ -183,8 +183,9 @@ class DigestFolder:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except (PySparkException, Py4JError) as error:
-            said = str(error)
+        # Rows come by a socket of Java's, not by Py4J; no file of this machine is read in here.
+        except (PySparkException, Py4JError, EOFError, OSError) as error:
+            said = words_of(error)
             told = folder_failure(said, path=self.path)
             if told is not None:
                 raise told from None

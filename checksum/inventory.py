@@ -107,8 +107,11 @@ async def make_plan(
                 name,
                 remote,
                 flow=flow,
-                records=await _records(sides[0], name, original.partitions),
+                records=await _records(sides[0], name, range(original.partitions)),
                 partitions=copy.partitions if copy is not None else None,
+                beyond=await _records(
+                    sides[1], name, range(original.partitions, copy.partitions if copy is not None else 0)
+                ),
             )
         if copy is not None:
             topics.append(planned_topic(original, copy))
@@ -118,8 +121,10 @@ async def make_plan(
     return build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
 
 
-async def _records(side: Side, topic: str, partitions: int) -> dict[int, int]:
-    places = [(topic, number) for number in range(partitions)]
+async def _records(side: Side, topic: str, partitions: range) -> dict[int, int]:
+    places = [(topic, number) for number in partitions]
+    if not places:
+        return {}
     starts, ends = await asyncio.to_thread(lambda: (side.starts(places), side.ends(places)))
     return {place[1]: max(0, ends[place] - starts[place]) for place in places}
 

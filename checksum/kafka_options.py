@@ -98,6 +98,9 @@ def reading_options(
         # all that the consumer asks after it: so long each partition would take, however little is read.
         "kafka.fetch.max.wait.ms": "10",
         "kafka.receive.buffer.bytes": str(1 << 20),
+        # Unset it is spark.network.timeout: two minutes each of the three times that a task is tried, where a
+        # broker stays away in the middle of a digest.
+        "kafkaConsumer.pollTimeoutMs": "60000",
         "fetchOffset.numRetries": "2",
         # Retention may take a log's head while it is read. What is gone is found out by reading after the
         # scan where logs begin, and called unverifiable: a whole night's work is not given up for it.

@@ -73,9 +73,10 @@ def differences(block: ReadBlock) -> list[Finding]:
     lacking = _without(len(block.source), [source for source, _ in matching])
     surplus = _without(len(block.target), [target for _, target in matching])
     reordered, lacking, surplus = _reordered(block, lacking, surplus)
-    altered, lacking, surplus = _altered(block, matching, lacking, surplus)
     # A copy that was altered may be there twice as well.
-    held = {one.hash for one in block.source} | {one.target_hash for one in altered}
+    held = {one.hash for one in block.source} | {one.target_hash for one in findings}
+    altered, lacking, surplus = _altered(block, held, matching, (lacking, surplus))
+    held |= {one.target_hash for one in altered}
     findings += [*reordered, *altered]
     findings += [_finding(RecordVerdict.LOST, block, block.source[index], None) for index in lacking]
     for index in surplus:
@@ -135,16 +136,22 @@ def _reordered(
 
 
 def _altered(
-    block: ReadBlock, matching: Sequence[tuple[int, int]], lacking: list[int], surplus: list[int]
+    block: ReadBlock,
+    held: AbstractSet[int | None],
+    matching: Sequence[tuple[int, int]],
+    left: tuple[list[int], list[int]],
 ) -> tuple[list[Finding], list[int], list[int]]:
-    """Return what was altered: between the same matching neighbours on both sides."""
+    """Return what was altered: between the same matching neighbours on both sides.
+
+    `held` are the hashes of which a record on the target may be a second copy.
+    """
+    lacking, surplus = left
     gaps: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, indices in enumerate((lacking, surplus)):
         pegs = [pair[side] for pair in matching]
         for index in indices:
             gaps[bisect_left(pegs, index)][side].append(index)
     # A second copy of a record of this block is that, and no other record altered.
-    held = {one.hash for one in block.source}
     copies = {index for index in surplus if block.target[index].hash in held}
     pairs = [pair for here, there in gaps.values() for pair in _pairs_of(block, here, there, copies)]
     findings = [

@@ -120,12 +120,19 @@ def isolations(flow: Flow) -> tuple[str, str]:
 
 
 def without_partners(
-    topic: str, target_topic: str, *, flow: Flow, records: Mapping[int, int], partitions: int | None
+    topic: str,
+    target_topic: str,
+    *,
+    flow: Flow,
+    records: Mapping[int, int],
+    partitions: int | None,
+    beyond: Mapping[int, int],
 ) -> list[LeftOut]:
-    """Return what is left out of a topic because the target has no such topic, or not these partitions of it.
+    """Return what is left out of a topic because one side has no such topic, or not these partitions of it.
 
     `records` is how many offsets the source holds by partition, `partitions` how many the target has, None
-    where it lacks the topic.
+    where it lacks the topic. `beyond` is how many offsets the target holds in those that the source lacks;
+    an empty one leaves nothing out.
     """
     if partitions is None:
         why = f"there is no topic {target_topic} on {flow.target}: nothing of it has been mirrored"
@@ -135,10 +142,11 @@ def without_partners(
         LeftOut(topic, number, records[number], f"{target_topic} on {flow.target} has no such partition")
         for number in missing
     ]
-    if partitions > len(records):
-        why = f"{target_topic} on {flow.target} has {partitions} partitions, and its source {len(records)}"
-        found.append(LeftOut(topic, len(records), 0, why))
-    return found
+    why = (
+        f"they stand in {target_topic} on {flow.target}, and {topic} on {flow.source} has"
+        f" {count_text(len(records), 'partition')}: nothing is there to compare them with"
+    )
+    return found + [LeftOut(topic, number, held, why) for number, held in sorted(beyond.items()) if held]
 
 
 def bytes_to_read(plan: Plan) -> tuple[int, int]:
@@ -153,8 +161,8 @@ def refuse_beyond(plan: Plan, *, max_bytes: int) -> None:
     most = max(bytes_to_read(plan))
     if most > max_bytes:
         raise _wrong(
-            f"the plan reads about {bytes_text(most)} of a side, and max_bytes is {bytes_text(max_bytes)}:"
-            " name fewer topics, or raise checksum.max_bytes"
+            f"the plan of {plan.flow} reads about {bytes_text(most)} of a side, and max_bytes is"
+            f" {bytes_text(max_bytes)}: name fewer topics, or raise checksum.max_bytes"
         )
 
 

@@ -93,6 +93,7 @@ class TopicPlan:
 class LeftOut:
     """What is not compared, in records of the source at most, and why; partition None: the whole topic.
 
+    The records are the target's where the source has no such partition.
     `later` where it is merely new: a later run compares it, and this one is not the less complete.
     """
 

@@ -105,7 +105,8 @@ def _left_out_lines(left_out: Iterable[LeftOut]) -> list[str]:
     rest = [size for group, size in sizes.items() if group not in listed]
     if rest:
         lines.append(
-            f"  and {len(rest):,} more: {count_text(sum(rest), 'record')}; --json FILE has more of them"
+            f"  and {len(rest):,} more: {count_text(sum(rest), 'record')};"
+            " `checksum plan --json FILE` has more of them"
         )
     return lines
 

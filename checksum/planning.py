@@ -111,8 +111,6 @@ async def patterns_by_flow(
         try:
             async with both_sides(flow, connects) as sides:
                 names = await sides.source.admin.list_topics()
-        except ConfigurationError:
-            raise
         except MirrorwatchError as error:
             found[flow.name] = error
             continue

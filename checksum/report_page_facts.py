@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from checksum.report_page_picture import Place
 
 _BUCKET_MS = 900_000  # where a document does not tell
+_DIFFERENCE = 1  # the exit status
 
 
 def picture_of(run: Mapping[str, Any]) -> Picture | None:
     """Return the picture of a run; None where nothing that it counted has a time.
 
     A bucket is a difference where a finding has its time, or where its counts differ and nothing that is
-    expected, or that nobody could look up, explains it. Offsets that were not verified have the times of the
-    buckets that hold them, where the document tells (`unverified` of its counts), else all of their
-    partition's.
+    expected, that nobody could look up, or that was not verified, explains it: retention takes of one side
+    first. What differs for sure and was not told apart is a difference, though it is not verified either.
+
+    Offsets that were not verified have the times of the buckets that hold them, where the document tells
+    (`unverified` of its counts), else all of their partition's.
     """
     counts = run["counts"]
     bucket_ms = counts["bucket_ms"] or _BUCKET_MS
@@ -31,6 +34,7 @@ def picture_of(run: Mapping[str, Any]) -> Picture | None:
     whole = _whole(run, by_bucket=counts["tells_unverified"])
     # Where counts alone were compared, a run says by itself which of them differ.
     explained = run["counts_only"]
+    certain = _certain(run)
     cells: list[Cell] = []
     known: set[tuple[Place, int]] = set()
     for one in counts["shown"]:
@@ -42,6 +46,7 @@ def picture_of(run: Mapping[str, Any]) -> Picture | None:
         known.add(where)
         kind = Kind.EQUAL
         told = explained or where in expected or where in unsettled
+        told = told or (one["unverified"] and where[0] not in certain)
         if where in wrong or (source != target and not told):
             kind = Kind.DIFFERENCE
         elif one["unverified"] or where in unsettled:
@@ -59,6 +64,13 @@ def picture_of(run: Mapping[str, Any]) -> Picture | None:
         for where in found - known
     ]
     return laid_out(cells, whole=whole, left_out=_left_out(run), bucket_ms=bucket_ms)
+
+
+def _certain(run: Mapping[str, Any]) -> set[Place]:
+    """Return where something is wrong for sure that was not told apart; nowhere without a difference."""
+    if run["status"] != _DIFFERENCE:
+        return set()
+    return {_place(one) for one in run["not_read_again"]["shown"] if one["certain"]}
 
 
 def summed(entries: Iterable[Mapping[str, Any]], *, by: tuple[str, ...]) -> Counter[tuple[Any, ...]]:

@@ -104,6 +104,7 @@ _FINDING: Final[dict[str, Read]] = _PLACE | {
     "at": _text,
     "source_offsets": _offsets,
     "target_offsets": _offsets,
+    "certain": _flag,
 }
 _PARTITION: Final[dict[str, Read]] = _PLACE | {
     "source_records": _number,

@@ -19,11 +19,23 @@ _BAKED_IN: Final = (
     "where this machine has no way out, put the connector's jars into Spark's own folder of jars once "
     "(docs/checksum.md says which)"
 )
+_JAVA_ENDED: Final = re.compile(
+    "Answer from Java side is empty|to connect to the Java server|Error while (?:sending|receiving)"
+    "|CANNOT_OPEN_SOCKET.*Connection (?:refused|reset)"
+)
+_WHY_IT_ENDED: Final = (
+    "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory"
+)
 _INSTALL_JAVA: Final = "install Java 17 or 21 (on Debian: apt-get install openjdk-17-jre-headless)"
 
 _NAME_USER: Final = (
     "Spark needs a user that has a name, and the number that this runs as has none: give it an entry in "
     "/etc/passwd (under systemd's DynamicUser, install libnss-systemd)"
+)
+
+_TWO_COLLECTORS: Final = (
+    "Java is told to use two garbage collectors: leave one of them in JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, "
+    "_JAVA_OPTIONS and the Java options of spark-defaults.conf"
 )
 
 # What the launcher says, first match first: the regular expression and what it means.
@@ -49,6 +61,10 @@ _LAUNCHING: Final = (
     (
         r"basedir must be absolute: \?/|invalid null input: name",
         _NAME_USER,
+    ),
+    (
+        r"Multiple garbage collectors selected|Conflicting collector combinations",
+        _TWO_COLLECTORS,
     ),
     (r"Could not create the Java Virtual Machine", f"the Java at {{java}} does not start: {_INSTALL_JAVA}"),
 )
@@ -126,11 +142,6 @@ _READING: Final = (
         "OutOfMemoryError",
         False,
         "Spark ran out of memory: give it more (--driver-memory; on other machines spark.executor.memory)",
-    ),
-    (
-        "Answer from Java side is empty|to connect to the Java server|Error while sending or receiving",
-        False,
-        "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory",
     ),
     (
         "ARITHMETIC_OVERFLOW|long overflow",
@@ -217,8 +228,19 @@ def _without(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
+def words_of(error: Exception) -> str:
+    """Return an exception's whole text; where a socket of Java's broke, the words of Py4J for that."""
+    broken = isinstance(error, EOFError | OSError)
+    return f"Error while receiving: {type(error).__name__}: {error}" if broken else str(error)
+
+
 def java_cause(text: str) -> str:
-    """Return the innermost cause's line: the ones around it say only that something failed."""
+    """Return the innermost cause's line: the ones around it say only that something failed.
+
+    Where Java itself is no more there is no cause, and the sentence is ours.
+    """
+    if _JAVA_ENDED.search(text):
+        return _WHY_IT_ENDED
     causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
     thrown = re.search(r"^: (.*)$", text, re.MULTILINE)  # as Py4J shows what Java threw
     if causes:

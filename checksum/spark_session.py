@@ -25,7 +25,13 @@ from pyspark.sql import SparkSession
 
 from checksum.spark_failures import launch_failure
 from checksum.spark_paths import absolute_folders
-from checksum.spark_settings import connector, pyspark_folder, spark_configuration
+from checksum.spark_settings import (
+    connector,
+    executor_options,
+    pyspark_folder,
+    spark_configuration,
+    told_to_java,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +56,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     packages = None if submitted else connector(_jars(), __version__)
     configuration = SparkConf(loadDefaults=False).setAll(
-        list(spark_configuration(settings, packages=packages).items())
+        list(spark_configuration(settings, packages=packages, told=told_to_java(os.environ)).items())
     )
     gateway = _launch(configuration, settings.folder / LOG_FILE, packages)
     session: SparkSession | None = None
@@ -96,6 +102,9 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
     zone = gateway.jvm.java.util.TimeZone
     zone.setDefault(zone.getTimeZone("UTC"))
     try:
+        told = gateway.jvm.SparkConf()  # with what spark-submit was given, and spark-defaults.conf
+        theirs = [told.get(f"spark.executor.{one}JavaOptions", "") for one in ("extra", "default")]
+        configuration.set("spark.executor.extraJavaOptions", executor_options(*theirs))
         with _own_interrupt():
             session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
     except (Py4JError, PySparkException, ValueError) as error:

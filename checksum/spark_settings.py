@@ -7,6 +7,7 @@ name of its own jars), so that they are never written twice and cannot drift apa
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,11 +23,13 @@ DRIVER_MEMORY: Final = "1g"  # of Spark's Java on this machine, where nobody say
 COLLECTOR: Final = "-XX:+UseParallelGC"  # to G1 each fetch is a large object: twice the time
 
 # Java's time zone shifts instants before 1900 when Spark makes its own timestamps of Java's, and two sites
-# may have different ones. Ivy has no time-out of its own: a repository that is silent would hold us for ever.
-_JAVA_OPTIONS: Final = (
-    f"{COLLECTOR} -Duser.timezone=UTC -Dsun.net.client.defaultConnectTimeout=10000 "
-    "-Dsun.net.client.defaultReadTimeout=60000"
-)
+# may have different ones.
+_TIME_ZONE: Final = "-Duser.timezone=UTC"
+# Ivy has no time-out of its own: a repository that is silent would hold us for ever.
+_TIME_OUTS: Final = "-Dsun.net.client.defaultConnectTimeout=10000 -Dsun.net.client.defaultReadTimeout=60000"
+_READ_BY_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+# Spark puts extraJavaOptions behind them, which are the operator's.
+DRIVER_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 _OURS: Final = frozenset(
     {"spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.legacy"}
 )
@@ -47,13 +50,18 @@ class SparkSettings:
 
 def pyspark_folder() -> Path:
     """Return the folder of the installed PySpark; raises UnavailableError where there is none."""
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
+    found = _pyspark()
+    if found is None:
         raise UnavailableError(
             "PySpark is not installed beside mirrorwatch: type pip install 'mirrorwatch[checksum]', or run "
             "by spark-submit (mirrorwatch checksum run --print-submit prints the command)"
         )
-    return Path(found.origin).parent
+    return found
+
+
+def _pyspark() -> Path | None:
+    found = find_spec("pyspark")
+    return None if found is None or found.origin is None else Path(found.origin).parent
 
 
 def connector(jars: Iterable[str], version: str) -> str | None:
@@ -68,8 +76,36 @@ def connector(jars: Iterable[str], version: str) -> str | None:
     return f"org.apache.spark:{CONNECTOR}_{scala}:{version}"
 
 
-def spark_configuration(settings: SparkSettings, *, packages: str | None) -> dict[str, str]:
+def told_to_java(environ: Mapping[str, str]) -> str:
+    """Return what the environment, and spark-defaults.conf of a driver, tell Java by themselves."""
+    told = [environ.get(name, "") for name in _READ_BY_JAVA]
+    home = environ.get("SPARK_HOME") or _pyspark()
+    folder = environ.get("SPARK_CONF_DIR") or (home and Path(home, "conf"))
+    if folder:
+        with suppress(OSError):
+            defaults = Path(folder, "spark-defaults.conf").read_text("utf-8", errors="replace")
+            told += [line for line in defaults.splitlines() if line.lstrip().startswith("spark.driver.")]
+    return "\n".join(told)
+
+
+def collector(told: str) -> str:
+    """Return the option for a collector; empty where `told` names one, since Java starts with no two."""
+    return "" if re.search(r"-XX:[+]Use\w+GC\b", told) else COLLECTOR
+
+
+def executor_options(extra: str, default: str) -> str:
+    """Return `spark.executor.extraJavaOptions` with ours beside the operator's `extra`.
+
+    `default` is what Spark puts before them. Our time zone stands last, so that it holds.
+    """
+    return " ".join(filter(None, (collector(f"{default} {extra}"), extra, _TIME_ZONE)))
+
+
+def spark_configuration(settings: SparkSettings, *, packages: str | None, told: str = "") -> dict[str, str]:
     """Return Spark's properties; those of the operator go before ours, but for what the hash rests on.
+
+    `told` is what Java is told beside them (told_to_java). Executors are given their options once Spark has
+    read what the operator gives them (executor_options).
 
     Raises ConfigurationError for one that would change the hashes.
     """
@@ -104,9 +140,9 @@ def spark_configuration(settings: SparkSettings, *, packages: str | None) -> dic
     found |= settings.extra
     if packages is not None and packages not in found["spark.jars.packages"]:
         found["spark.jars.packages"] += f",{packages}"
-    for side in ("driver", "executor"):
-        key = f"spark.{side}.extraJavaOptions"
-        found[key] = f"{_JAVA_OPTIONS} {found.get(key, '')}".strip()
+    theirs = [found.get(key, "") for key in (DRIVER_OPTIONS, "spark.driver.extraJavaOptions")]
+    ours = (collector(" ".join([told, *theirs])), _TIME_ZONE, _TIME_OUTS, theirs[0])
+    found[DRIVER_OPTIONS] = " ".join(filter(None, ours))
     return found | {
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",

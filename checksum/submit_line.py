@@ -6,6 +6,7 @@ neither: no function of Python sees a record (digest_query.py), so what they nee
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from importlib.metadata import requires
@@ -13,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from checksum.spark_settings import COLLECTOR, connector
+from checksum.spark_settings import DRIVER_OPTIONS, collector, connector, told_to_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,13 +30,17 @@ def submit_line(
     master: str,
     driver_memory: str,
     packages: str | None,
+    environ: Mapping[str, str] = os.environ,
 ) -> str:
     """Return the line, quoted for a shell; `script` runs the command with `arguments` by `python`.
 
-    `packages` are Maven coordinates, None where Spark has the connector among its own jars.
+    `packages` are Maven coordinates, None where Spark has the connector among its own jars. Where `environ`,
+    or the spark-defaults.conf that it leads to, names a collector for Java, the line names none.
     """
     words = ["spark-submit", "--master", master, "--driver-memory", driver_memory]
-    words += ["--driver-java-options", COLLECTOR] if master.startswith("local") else []
+    # --driver-java-options would take the place of the operator's own, of spark-defaults.conf.
+    ours = collector(told_to_java(environ)) if master.startswith("local") else ""
+    words += ["--conf", f"{DRIVER_OPTIONS}={ours}"] if ours else []
     words += ["--packages", packages] if packages is not None else []
     return shlex.join([*words, "--conf", f"spark.pyspark.driver.python={python}", script, *arguments])
 

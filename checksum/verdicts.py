@@ -1,8 +1,8 @@
 """Findings of an audit -> its result: records by verdict, coverage, what changes the exit status. Pure.
 
 *Coverage* is the share of source offsets whose fate is known, of all that were to be compared: what the plan
-compares, and what it left out that no later run will reach. Offsets, not records: a gap in a log is verified
-like a record.
+compares, and what it left out that no later run will reach (of the target, where the source has no such
+partition). Offsets, not records: a gap in a log is verified like a record.
 
 Delivery (checksum.md, Alignment, 11): under at-least-once, duplicates and records of aborted transactions are
 expected after every crash of a mirror. They are told and counted, and change no status; under exactly-once
@@ -76,6 +76,7 @@ class Result:
     `findings` change the exit status, `told` do not, under the flow's delivery. `unsettled` are extra records
     of which it is not known whether they are second copies, which would change none. `open_blocks` were not
     read again, and `differing` of them hold a record that is lost, altered or in another order for sure.
+    `left_out` are places that hold something: of an empty one nothing is unverified.
     """
 
     findings: tuple[Finding, ...]
@@ -127,7 +128,7 @@ def result(
             )
             for where in sorted(cells)
         ),
-        tuple(one for one in plan.left_out if not one.later),
+        tuple(one for one in plan.left_out if one.records and not one.later),
     )
 
 

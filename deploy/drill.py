@@ -23,7 +23,7 @@ class Drill:
     watch_s: float = 20.0  # how long what is said is listened to at most; less where it was said
     after_s: float = 0.0  # how long it is listened to after it was mended, at least
     then: Verdict = Verdict.HEALTHY  # what the flow comes back to once it is mended
-    sweeping: bool = False  # harms every canary there is, so that no later one may run meanwhile
+    sweeping: bool = False  # harms what others look at too, so that no later service may run meanwhile
     own: bool = False  # a service and a topic of its own
     by_offsets: bool = False  # no canary: what offsets say alone
     back_s: float = 60.0  # how long it is listened to after it was mended, at most

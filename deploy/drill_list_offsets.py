@@ -87,6 +87,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.STALLED,
         cause=Cause.TOPIC_MISSING,
         accepted=_STANDS | {Cause.TOPIC_RECREATED},
+        sweeping=True,
         then=Verdict.LOSING,  # the mirror makes it anew, and does not send again what it held
     ),
     _slow(
@@ -106,6 +107,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         cause=Cause.PARTITION_MISSING,
         settings=SOON | NEVER,
         told=TOLD_OTHERWISE,
+        watch_s=480,  # a mirror may take a refresh and twice as long as it counts as moving
         then=Verdict.STALLED,
     ),
     _slow(
@@ -123,6 +125,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.LOSING,
         cause=Cause.OVERTAKEN,
         accepted=_STANDS,
+        sweeping=True,
         then=Verdict.LOSING,
     ),
     _slow(
@@ -132,6 +135,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.LOSING,
         cause=Cause.OVERTAKEN,
         accepted=_STANDS,
+        sweeping=True,
         then=Verdict.LOSING,
     ),
     _slow(
@@ -140,6 +144,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.LOSING,
         cause=Cause.TOPIC_RECREATED,
         accepted=_STANDS,
+        sweeping=True,
         then=Verdict.LOSING,
         own=True,
     ),
@@ -149,6 +154,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         topic="page-views",
         verdict=Verdict.LOSING,
         cause=Cause.TOPIC_RECREATED,
+        sweeping=True,
         then=Verdict.LOSING,
     ),
     _slow(
@@ -157,6 +163,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.LOSING,
         cause=Cause.FILTERED,
         accepted=frozenset({Cause.NOT_MIRRORED}),
+        sweeping=True,
         then=Verdict.LOSING,
         settings=SOON,
         own=True,
@@ -168,6 +175,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         topic="orders",
         verdict=Verdict.ALTERED,
         cause=Cause.RETIMED,
+        sweeping=True,
         then=Verdict.ALTERED,
     ),
 )

@@ -8,9 +8,14 @@ was. Where a look contradicts those before it (records that were left out, a cop
 begin anew with that look.
 
 Markers of transactions make the distance fall as offsets go on. So its upper bound holds for all that comes
-later, and the lower one only where it was told: between the look that told the upper and a later one that
-told the lower, it fell by no more than the two lie apart. No more markers than that, offset by offset, are
-taken to come behind that look. What a look at the very same end told of the mirror's offset holds without it.
+later, and the lower one only where it was told: what it fell by since, nothing tells. But what a copy got
+since a look is known, so how far the mirror is at most follows from a look before, and as many markers as may
+have come among the records since. That many are taken to be no more, record by record, than from a look long
+before to one of the last ones: between these the copy went on by a number that is known, and the mirror by
+what both looks leave room for. Where the distance was not seen to fall lately, its bounds tell the same, from
+where the upper one was told first to where the lower one was told last, behind it. Where nothing tells how
+many markers there may be, only looks at the same end do. As many come as chance has it: of an expected number
+twice its root more.
 """
 
 from __future__ import annotations
@@ -27,29 +32,64 @@ if TYPE_CHECKING:
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
 
+    Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
 
 EVERY_MS = 4_000  # ends are read each ten seconds
+KEPT = 4  # looks: what was seldom before may have become often, and tells itself by later ones
+ANCHOR_MS = 600_000
+LEAST_RECORDS = 50  # between the looks that told the bounds
+_ARRAYS = (
+    "_known",
+    "_fell",
+    "_low",
+    "_high",
+    "_told_at",
+    "_seen",
+    "_looks",
+    "_anchors",
+    "_end",
+    "_looked_ms",
+    "_read_ms",
+)
 _FAR = np.iinfo(np.int64).max
 WRITING_MS = 2_000  # an offset written so soon after a look may have been settled on before it
 READING_MS = 2_000  # ends are read within this from the instant that a look is told by, where nothing tells
 
 
 @dataclass(frozen=True, slots=True)
+class PastLook:
+    """How far the mirror was at most at a look, and how many markers there may be behind that."""
+
+    most: int
+    end: int  # of its copy
+    gaps: int = 0  # at most ...
+    records: int = 0  # ... among so many records, 0 where nothing tells
+
+    def most_at(self, end: int) -> int | None:
+        """Return which offset it is at, at most, where its copy ends there; None where nothing tells."""
+        came = end - self.end
+        if came == 0:
+            return self.most
+        if came < 0 or not self.records:
+            return None
+        gaps = self.gaps * came / self.records
+        # A transaction is as long as it happens to be: of few markers there may well be half as many more.
+        return self.most + came + math.ceil(gaps + 2 * math.sqrt(gaps))
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
-    """The bounds of a distance, in records, and at which offsets of the source they were told."""
+    """The bounds of a distance, in records, and looks that tell how far the mirror is at most."""
 
     low: int
     high: int
-    low_at: int  # the mirror was at least here
-    high_at: int  # the mirror was at most here
+    looks: tuple[PastLook, ...] = ()
 
-    def gaps(self, offsets: int) -> int | None:
-        """Return how many markers are among so many offsets at most, None where nothing tells."""
-        held_for = self.low_at - self.high_at
-        if held_for <= self.high - self.low:
-            return None
-        return math.ceil((self.high - self.low) * max(0, offsets) / held_for)
+    def most_at(self, end: int) -> int | None:
+        """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
+        found = [one.most_at(end) for one in self.looks]
+        return min((most for most in found if most is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +106,39 @@ class DistanceBounds:
     """Keeps the bounds of each slot of a flow, in records; `copy's end - next offset` lies between them."""
 
     def __init__(self) -> None:
-        self._begin(0)
+        self._known, self._fell = (np.zeros(0, np.bool_) for _ in range(2))
+        self._low, self._high = (np.zeros(0, np.int64) for _ in range(2))
+        self._told_at = np.zeros((2, 0), np.int64)  # the copy's ends where the upper and the lower one were
+        self._seen = np.zeros((4, 0), np.int64)  # the newest look that was used, as CopyLook has it
+        self._looks = np.zeros((2, KEPT, 0), np.int64)  # of looks at other ends each `most` and the end
+        # Looks long before: an upper bound of the distance, the copy's end and when; the newer one is last.
+        self._anchors = np.zeros((3, 2, 0), np.int64)
+        self._end = np.zeros(0, np.int64)  # of the copy, at a look that is not used yet
+        self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last that was used
+        self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
+        self._names: list[object] = []  # of each slot, that it was given out for
         self._version = (-1, -1)  # of the windows' slots
         self._noted_ms = -EVERY_MS
-
-    def _begin(self, count: int) -> None:
-        self._low, self._high, self._low_at, self._high_at = (np.zeros(count, np.int64) for _ in range(4))
-        self._known = np.zeros(count, np.bool_)
-        self._seen = np.full((4, count), -1, np.int64)  # the newest look that was used, as CopyLook has it
-        self._same_most = np.full(count, -1, np.int64)  # the least of `most` of all looks at the same end
-        self._end = np.full(count, -1, np.int64)  # of the copy, at a look that is not used yet
-        self._looked_ms = np.full(count, -1, np.int64)  # when that was, or the last that was used
-        self._read_ms = np.full(count, -1, np.int64)  # when its ends had been read
 
     def of(self, slot: int) -> Reach | None:
         """Return the bounds of a slot, None where no look has told any yet."""
         if slot >= len(self._known) or not self._known[slot]:
             return None
-        each = self._low, self._high, self._low_at, self._high_at
-        return Reach(*(int(one[slot]) for one in each))
+        low, high = int(self._low[slot]), int(self._high[slot])
+        last = [(most, end) for most, end in self._looks[:, :, slot].T.tolist() if end >= 0]
+        spans = [
+            # Of what came in none of so many there may be one in as many more.
+            (max(0, above - (end - most)) + 1, end - since)
+            for above, since, _ in self._anchors[:, :, slot].T.tolist()
+            for most, end in last
+            if 0 <= since < end
+        ]
+        span = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
+        looks = [PastLook(*one, *span) for one in last]
+        since, until = self._told_at[:, slot].tolist()
+        if until - since >= LEAST_RECORDS and not self._fell[slot]:
+            looks.append(PastLook(until - low, until, high - low, until - since))
+        return Reach(low, high, tuple(looks))
 
     def newest(self, slot: int) -> CopyLook | None:
         """Return the newest look at a slot's copy that was used, None where there is none."""
@@ -92,25 +146,12 @@ class DistanceBounds:
             return None
         return CopyLook(*self._seen[:, slot].tolist())
 
-    def most_at(self, slot: int, end: int, *, stands: bool = False) -> int | None:
-        """Return which offset the mirror was at, at most, when its copy ended there; None where not known.
-
-        Where looks lie too close to each other to tell how many markers there are, as many are taken to have
-        come as the bounds leave room for, but only of a copy that `stands`: one that grows may grow by them.
-        """
-        if slot >= len(self._known):
-            return None
-        found = [int(self._same_most[slot])] if int(self._seen[2, slot]) == end >= 0 else []
+    def most_at(self, slot: int, end: int) -> int | None:
+        """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
         reach = self.of(slot)
-        if reach is not None:
-            # Markers put the mirror's offset further on, where there may be more of them.
-            width, held_for = reach.high - reach.low, reach.low_at - reach.high_at
-            behind = end - reach.low - reach.low_at
-            gaps = reach.gaps(behind * held_for // (held_for - width) + 1) if held_for > width else None
-            if gaps is None and stands:
-                gaps = min(width, max(0, behind + width))
-            found += [] if gaps is None else [end - reach.low + gaps]
-        return min(found, default=None)
+        if reach is None and slot < len(self._known) and int(self._looks[1, -1, slot]) == end >= 0:
+            return int(self._looks[0, -1, slot])
+        return None if reach is None else reach.most_at(end)
 
     def forget(self, slot: int) -> None:
         """Begin anew with a slot's next look: its copy lacks records from here on."""
@@ -118,67 +159,125 @@ class DistanceBounds:
             self._known[slot] = False
 
     def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
-        """Take in what was looked at since the last time, at first all looks that are kept."""
+        """Take in what was looked at since the last time; of slots given out since, all looks that are kept.
+
+        Not before the offsets are read: by some of them looks would be bounded once and for all.
+        """
         if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             return
         self._noted_ms = sight.now_ms
-        anew = flow.windows.version != self._version or len(sight.used) != len(self._known)
-        if anew:
-            self._version = flow.windows.version  # a slot may be another partition's by now
-            self._begin(len(sight.used))
+        if flow.read_to_ms < 0:
+            return
         there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
-        if anew:
-            self._look_back(flow, sight, np.flatnonzero(there))
+        anew = self._follow_slots(flow, len(sight.used))
+        self._look_back(flow, sight, np.flatnonzero(there & anew))
         self._use(flow, sight, np.flatnonzero(there & (self._end >= 0)))
         self._take(flow, sight, np.flatnonzero(there))
 
+    def _follow_slots(self, flow: MirrorFlow, count: int) -> NDArray[np.bool_]:
+        """Forget those that were given out since, to whatever partition; return which."""
+        anew = np.zeros(count, np.bool_)
+        if flow.windows.version == self._version and count == len(self._known):
+            return anew
+        self._version = flow.windows.version
+        names: list[object] = [None] * count
+        for _, _, slot in flow.windows.slots():
+            if slot < count:
+                names[slot] = flow.windows.name(slot)
+        held = [*self._names, *[None] * count]
+        # One that came back has a name of its own, if an equal one.
+        anew[:] = [name is None or name is not before for name, before in zip(names, held, strict=False)]
+        self._names = names
+        more = max(0, count - len(self._known))
+        for array in _ARRAYS:
+            kept = getattr(self, array)
+            grown = np.concatenate((kept, np.zeros((*kept.shape[:-1], more), kept.dtype)), axis=-1)
+            grown[..., anew] = 0 if kept.dtype == np.bool_ else -1
+            setattr(self, array, grown)
+        return anew
+
     def _look_back(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by the looks that are kept of before, the oldest first."""
+        if not len(slots):
+            return
         target, source = flow.target.heads.state(), flow.source.heads.state()
         places, target_places = sight.places[slots], sight.target_places[slots]
         row = np.arange(len(slots))
         source_ends, source_ms = source.ends[:, places], source.times[:, places] + np.int64(source.origin_ms)
         for ends, times in zip(target.ends[:, target_places], target.times[:, target_places], strict=True):
             looked_ms = times + np.int64(target.origin_ms)
-            later = (source_ends >= 0) & (source_ms >= looked_ms + READING_MS)
+            read_ms = looked_ms + READING_MS
+            later = (source_ends >= 0) & (source_ms >= read_ms)
             ended = np.where(later.any(axis=0), source_ends[later.argmax(axis=0), row], -1)
             at = ends >= 0
-            self._bound(flow, slots[at], ends[at], looked_ms[at], ended[at])
+            self._bound(flow, slots[at], ends[at], (looked_ms[at], read_ms[at]), ended[at])
 
     def _use(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by a look that the source has been looked at after, or an offset was written after."""
-        source, looked_ms, places = flow.source.heads, self._looked_ms[slots], sight.places[slots]
-        read = source.sampled_ms[places] >= self._read_ms[slots]
-        ended = np.where(read, source.end[places], -1)
-        used = self._bound(flow, slots, self._end[slots], looked_ms, ended)
+        source, places = flow.source.heads, sight.places[slots]
+        looked_ms, read_ms = self._looked_ms[slots], self._read_ms[slots]
+        ended = np.where(source.sampled_ms[places] >= read_ms, source.end[places], -1)
+        used = self._bound(flow, slots, self._end[slots], (looked_ms, read_ms), ended)
         self._end[used] = -1
 
     def _bound(
-        self, flow: MirrorFlow, slots: NDArray[np.intp], ends: Longs, looked_ms: Longs, source_ends: Longs
+        self,
+        flow: MirrorFlow,
+        slots: NDArray[np.intp],
+        ends: Longs,
+        times_ms: tuple[Longs, Longs],
+        source_ends: Longs,
     ) -> NDArray[np.intp]:
         """Bound by looks at the copies' ends; return of which slots that could be told.
 
-        `source_ends` are where the source ended at some look after, -1 where that is not known.
+        `times_ms` are when the looks began and when the ends had been read, `source_ends` where the source
+        ended at some look after, -1 where that is not known.
         """
         offsets, times = flow.windows.rings.offset[slots], flow.windows.rings.committed_ms[slots]
-        known = (times >= 0) & (offsets >= 0)
-        written = np.where(known & (times > looked_ms[:, None] + WRITING_MS), offsets, _FAR)
+        known, (looked_ms, read_ms) = (times >= 0) & (offsets >= 0), times_ms
+        written = np.where(known & (times > read_ms[:, None] + WRITING_MS), offsets, _FAR)
         most = np.minimum(written.min(axis=1, initial=_FAR), np.where(source_ends >= 0, source_ends, _FAR))
         least = np.where(known & (times < looked_ms[:, None]), offsets, -1).max(axis=1, initial=-1)
         use = (most < _FAR) & (least >= 0) & (most >= least)
-        slots, ends, least, most, times = (one[use] for one in (slots, ends, least, most, looked_ms))
+        slots, ends, least, most, looked_ms = (one[use] for one in (slots, ends, least, most, looked_ms))
         low, high = ends - most, ends - least
-        lows, highs = np.maximum(self._low[slots], low), np.minimum(self._high[slots], high)
-        fits = self._known[slots] & (lows <= highs)
-        # Of equal bounds the upper one is of the first look, the lower of the last: fewer gaps lie between.
-        self._low_at[slots] = np.where(fits & (self._low[slots] > low), self._low_at[slots], least)
-        self._high_at[slots] = np.where(fits & (self._high[slots] <= high), self._high_at[slots], most)
-        self._low[slots], self._high[slots] = np.where(fits, lows, low), np.where(fits, highs, high)
-        same = (self._seen[2, slots] == ends) & (self._same_most[slots] >= 0)
-        self._same_most[slots] = np.where(same, np.minimum(self._same_most[slots], most), most)
-        self._seen[:, slots] = least, most, ends, times
+        rose = ~self._known[slots] | (low > self._high[slots])
+        fell = ~rose & (high < self._low[slots])
+        self._anchor(slots, np.stack((high, ends, looked_ms)), high - low, rose, fell)
+        self._keep(slots, most, ends, rose, fell)
+        fits = ~(rose | fell)
+        # Of equal bounds the upper one is of the first look, the lower of the last.
+        self._told_at[0, slots] = np.where(fits & (self._high[slots] <= high), self._told_at[0, slots], ends)
+        self._told_at[1, slots] = np.where(fits & (self._low[slots] > low), self._told_at[1, slots], ends)
+        self._low[slots] = np.where(fits, np.maximum(self._low[slots], low), low)
+        self._high[slots] = np.where(fits, np.minimum(self._high[slots], high), high)
+        self._seen[:, slots] = least, most, ends, looked_ms
         self._known[slots] = True
         return slots
+
+    def _anchor(self, slots: NDArray[np.intp], look: Longs, width: Longs, rose: Flags, fell: Flags) -> None:
+        """Keep, of the looks, two of long before that markers can be counted from."""
+        before, (high, ends, at_ms) = self._anchors[:, 1, slots], look
+        self._anchors[:, :, slots[rose]] = -1
+        # A fall is of markers, which the one before tells of, or of records that were left out, and are past.
+        is_due = ~rose & (ends > before[1]) & (at_ms - before[2] >= ANCHOR_MS)
+        self._fell[slots] = fell | (self._fell[slots] & ~rose & ~is_due)
+        moves = fell | is_due
+        self._anchors[:, 0, slots[moves]] = before[:, moves]
+        # What leaves less than half the room soon tells more, though of fewer records.
+        puts = rose | moves | (before[0] - high >= np.maximum(width, 1))
+        self._anchors[:, 1, slots[puts]] = look[:, puts]
+
+    def _keep(self, slots: NDArray[np.intp], most: Longs, ends: Longs, rose: Flags, fell: Flags) -> None:
+        """Keep the last looks; of those at the same end what bounds it best."""
+        was_most, was_end = self._looks[:, -1, slots]
+        same = (was_end == ends) & ~fell & ~(rose & self._known[slots])
+        self._looks[:, :, slots[(rose | fell) & ~same]] = -1
+        self._looks[:, :-1, slots[rose & same]] = -1
+        self._looks[0, -1, slots[same]] = np.minimum(was_most, most)[same]
+        others = slots[~same]
+        self._looks[:, :-1, others] = self._looks[:, 1:, others]
+        self._looks[:, -1, others] = most[~same], ends[~same]
 
     def _take(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Keep the newest look at each copy's end until it can be used."""

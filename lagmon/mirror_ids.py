@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError, RefusedError
+from lagmon.mirror_unlisted import ids_every_s
 from runtime.kafka.admin import ClusterAdmin
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from runtime.kafka.translation import ClientSettings
 
 FIRST_S = 1.0  # until the cluster's topics are known
-EVERY_S = 10.0
-FEW = 1_000  # topics: beyond that, a round is so much later (1,000 take the broker about 0.1 s)
 CHUNK = 200  # topics in one request
 SETTINGS_OF = 50  # topics in a round: 1,000 of them take 200 s
 
@@ -64,8 +63,7 @@ class MirrorIds:
                 await self._ask(admin, names)
                 if names and self._may_read_settings:
                     await self._ask_settings(admin, names)
-                every_s = EVERY_S * max(1.0, len(names) / FEW)
-                await self._clock.wait(stopping, timeout_s=every_s if names else FIRST_S)
+                await self._clock.wait(stopping, timeout_s=ids_every_s(len(names)) if names else FIRST_S)
         finally:
             await admin.close()
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet.vocabulary import Cause
 from lagmon.mirror_orders import CONNECT_OFFSETS
-from lagmon.mirror_sight import STOPPED
+from lagmon.mirror_standstill import standing
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def movement_document(flow: MirrorFlow, found: FlowSight, *, canary_topic: str) 
     count = len(sight.used)
     own = np.zeros(count, np.bool_)
     own[[*_own_slots(flow, canary_topic, count).values()]] = True
-    stands = sight.used & np.isin(sight.rows.reason, STOPPED) & ~sight.not_committing
-    stands |= _overtaken(flow, found)
+    stands = _overtaken(flow, found)
+    stands[standing(flow, found, np.flatnonzero(sight.used))] = True
     others = {*np.flatnonzero(stands & ~own).tolist()}
     # By the names: a slot may have been given back since the look that this is about.
     topics = sorted({topic for topic, _, slot in windows.slots() if slot in others}) if others else []

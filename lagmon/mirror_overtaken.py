@@ -56,6 +56,7 @@ class Overtaken:
     at_ms: int
     written: int = -1  # the next offset that the mirror had written, -1 for that of the first one
     within: int = 0  # how many before them may be lost too
+    counted: int = 0  # how many are in the total already
 
     @property
     def records(self) -> int:
@@ -102,7 +103,6 @@ class Passing:
     least: int = 0  # by what the copy lacks since
     most: int = _ANY
     looked_ms: int = -1
-    counted: int = 0
 
     def see_start(self, start: int, now_ms: int, looked_ms: int) -> None:
         """Take note where the log starts, and what of that the newest look at the copy came after."""
@@ -119,8 +119,9 @@ class Passing:
         told = self.told
         most_told = max(self.start, self.moved_to) - self.low
         least, most = (0, max(0, most_told)) if told is None else (told.records, max(told.most, most_told))
-        if self.most < least:
-            return max(0, self.least), max(0, self.most)  # records that were under way came after all
+        if self.most < least:  # records that were under way came after all
+            most = max(0, self.most)
+            return min(max(0, self.least), most), most
         if self.least > most:
             return least, most  # the copy lacks more than was deleted: that is not of this
         return max(least, self.least), min(most, self.most)
@@ -141,6 +142,8 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
 
     Return which slots stand before what was deleted, be anything lost or not, with more to copy.
     """
+    if flow.read_to_ms < 0:  # by some of the offsets it would seem to stand where it has long gone on
+        return np.zeros(len(sight.used), np.bool_)
     slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
     gone = {flow.windows.name(slot): slot for slot in slots}
     stands = standing(flow, sight)
@@ -155,7 +158,8 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
         if before is None or (before.mirrored_to, before.start) != (offset, start):
             same = before is not None and (bounds.stood or before.mirrored_to == offset)
             first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
-            one = Overtaken(*name, start, start, first_at_ms, sight.now_ms, offset, start - offset)
+            counted = 0 if before is None else before.counted
+            one = Overtaken(*name, start, start, first_at_ms, sight.now_ms, offset, start - offset, counted)
             flow.open_overtaken[name] = before = one
         known = _see_copy(flow, sight, slot, bounds, start, stands=bool(stands.copy[slot]))
         if not known or not stands.offset[slot]:
@@ -171,7 +175,7 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
                 written=min(offset, bounds.low),
                 within=bounds.high - bounds.low,
             )
-    return stands.offset & stands.copy & (sight.lag > 0)
+    return ((stands.offset & stands.copy) | stands.unseen) & (sight.lag > 0)
 
 
 def _begin(offset: int, before: Overtaken | None) -> Passing:
@@ -206,8 +210,9 @@ def _see_copy(
     if end < 0:
         return False
     if offset == bounds.next_offset:  # a later look may be one at a copy that lacks what was lost
-        bounds.reach = flow.distance.of(slot) or bounds.reach
-        most = flow.distance.most_at(slot, end, stands=stands)
+        if not bounds.stood or bounds.reach is None:
+            bounds.reach = flow.distance.of(slot) or bounds.reach
+        most = flow.distance.most_at(slot, end)
         bounds.high = bounds.high if most is None else min(bounds.high, most)
     bounds.copy_end = end
     if stands and bounds.reach is not None:  # else it may have grown behind what was lost
@@ -279,6 +284,7 @@ def _settle(
         settled = True
         if slot is not None and slot < len(sight.places):
             settled = _look_at_passed(flow, sight, slot, bounds, one)
+            one = flow.open_overtaken[name]  # of which more is counted, perhaps
         if not settled and bounds.stood and not at_once:
             return
         lost = bounds.found(one, sight.now_ms) if bounds.stood else replace(one, next_offset=one.start)
@@ -288,7 +294,7 @@ def _settle(
         if slot is not None:
             flow.distance.forget(slot)
         flow.settled_overtaken.append(replace(lost, at_ms=sight.now_ms))
-        flow.overtaken_total[one.topic] += max(0, lost.records - (0 if bounds is None else bounds.counted))
+        flow.overtaken_total[one.topic] += max(0, lost.records - one.counted)
 
 
 def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Passing, one: Overtaken) -> bool:
@@ -303,15 +309,14 @@ def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Pas
         return True
     if look is not None and look.at_ms > bounds.looked_ms and look.least >= max(one.start, bounds.start):
         bounds.looked_ms = look.at_ms
-        high = bounds.high if bounds.high < _ANY else one.start
-        gaps = reach.gaps(high - reach.low_at + look.most - max(one.start, bounds.start))
-        if gaps is not None:
-            bounds.least = max(bounds.least, look.least - look.end + reach.low - gaps)
+        most = reach.most_at(look.end)  # where the mirror would be, had nothing been lost
+        if most is not None:
+            bounds.least = max(bounds.least, look.least - most)
         bounds.most = min(bounds.most, look.most - look.end + reach.high)
         certain = min(bounds.least, bounds.range()[0])
-        if bounds.stood and certain > bounds.counted:
-            flow.overtaken_total[one.topic] += certain - bounds.counted
-            bounds.counted = certain
+        if bounds.stood and certain > one.counted:
+            flow.overtaken_total[one.topic] += certain - one.counted
+            flow.open_overtaken[one.topic, one.partition] = replace(one, counted=certain)
     least, most = bounds.range()
     within_ms = max(SETTLES_MS, 2 * sight.stopped_after_ms)
     return (least == most and bounds.most < _ANY) or sight.now_ms - bounds.passed_ms > within_ms

@@ -321,18 +321,18 @@ class _Look:
         if not len(stands):
             return found
         places, committed_ms = self.sides.target_places[stands], self.windows.committed_ms[stands]
-        now = target.end[places]
+        now, looked_ms = target.end[places], target.sampled_ms[places]
         oldest, _ = target.oldest_ms(places)
+        # What a mirror copied between its last offsets and its own end is there by then.
+        later_ms = committed_ms + self.cadence_ms + LOOK_MS
         first, later = (
-            np.where(ends >= 0, ends, oldest)
-            for ends in (
-                target.end_at(places, committed_ms),
-                # What a mirror copied between its last offsets and its own end is there by then.
-                target.end_at(places, committed_ms + self.cadence_ms + LOOK_MS),
-            )
+            np.where(ends >= 0, ends, oldest)  # from before all looks that are kept
+            for ends in (target.end_at(places, committed_ms), target.end_at(places, later_ms))
         )
-        # One that stands has copied the less of what came since, the longer it does.
-        found[stands] = (first >= 0) & (now > later) & (2 * (now - first) >= rows.lag[stands])
+        # Of a target that does not answer it is not known how it went on. One that stands has copied the less
+        # of what came since, the longer it does.
+        advances = (looked_ms > later_ms) & (first >= 0) & (now > later)
+        found[stands] = advances & (2 * (now - first) >= rows.lag[stands])
         return found
 
 

@@ -5,8 +5,8 @@ offsets, or it copies nothing. Only in the last one what is deleted meanwhile is
 from when there was something to copy behind it, and its copy stands where two looks found the same end: the
 newest, and one around the time in which the mirror would have written an offset.
 
-The copy's growth alone proves as much only where it has gone with the offsets over as many of them before
-(`DistanceBounds.proves`): markers of transactions keep it behind by more and more.
+A copy that grows proves that its mirror copies, not how far it is: markers of transactions keep it behind by
+more and more (`mirror_distance`). One that is looked at no more proves nothing: there is but the offset.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Standing:
 
     offset: Flags  # for longer than it does in a mirror that moves; the copy was looked at since
     copy: Flags  # its copy as well, or it has none
+    unseen: Flags  # the offset as long as that, beside a copy that was not looked at lately
 
 
 def longest_ms(sight: MirrorSight) -> int:
@@ -45,25 +46,27 @@ def longest_ms(sight: MirrorSight) -> int:
 
 def standing(flow: MirrorFlow, sight: MirrorSight) -> Standing:
     """Tell of every slot."""
-    offset, copy = np.zeros((2, len(sight.used)), np.bool_)
+    offset, copy, unseen = np.zeros((3, len(sight.used)), np.bool_)
     # Up to when offsets are read: since then it may have moved, unread.
     known_ms = min(sight.now_ms, flow.read_to_ms)
     slots = np.flatnonzero(sight.used & (sight.deleted > 0))
     slots = slots[known_ms - sight.behind_since_ms[slots] > longest_ms(sight)]
     if not len(slots):
-        return Standing(offset, copy)
+        return Standing(offset, copy, unseen)
     heads, places, since_ms = flow.target.heads, sight.target_places[slots], sight.behind_since_ms[slots]
     absent = places < 0
     at = np.where(absent, 0, places)
     if absent.all():
         offset[slots] = copy[slots] = True
-        return Standing(offset, copy)
+        return Standing(offset, copy, unseen)
     looked_ms = heads.sampled_ms[at]
-    fresh = (looked_ms > since_ms + longest_ms(sight)) & (sight.now_ms - looked_ms <= STALE_MS)
+    late = sight.now_ms - looked_ms > STALE_MS
+    fresh = (looked_ms > since_ms + longest_ms(sight)) & ~late
     same = _ended_so(heads, at, since_ms + sight.cadence_ms + LOOK_MS)
     offset[slots] = absent | fresh
     copy[slots] = absent | (fresh & same)
-    return Standing(offset, copy)
+    unseen[slots] = ~absent & late
+    return Standing(offset, copy, unseen)
 
 
 def _ended_so(heads: Heads, places: Int32s, at_ms: Longs) -> Flags:

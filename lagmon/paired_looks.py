@@ -40,7 +40,7 @@ def pair_looks(
         led = [watched[source] for target, source in sorted(leads) if target == alias]
         if led:
             watch.on_looked = partial(_look_at, led)
-        watch.is_led = any(source == alias for _, source in leads)
+        watch.leaders = tuple(watched[target] for target, source in sorted(leads) if source == alias)
     for reader in readers:
         if isinstance(reader, MirrorOffsets):
             targets = [watched[alias] for alias in sorted(reader.targets)]

@@ -18,8 +18,8 @@ The group stands since there was a record to read and the newest offset was comm
 It may stand for `usual_gaps` of the median gap between its commits, and never for less than
 `stopped_after_ms`: what commits once an hour is no alarm after a minute. Where its reader moves in other
 partitions, which it may read in turns, it may stand for `in_turns_ms`, and for twice as long as it stood
-between two commits of the window. It has stood up to where commits
-are read, and no longer: what it has committed since is not known.
+between two commits of the window while there was something to read. It has stood up to where commits are
+read, and no longer: what it has committed since is not known.
 """
 
 from __future__ import annotations

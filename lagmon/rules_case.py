@@ -6,7 +6,6 @@ The words are those of rules_pace.py, which has the same over many windows at on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -112,13 +111,21 @@ class Case:
 
     @property
     def longest_rest_ms(self) -> int:
-        """Return for how long it stood at most from one offset's first commit to that of the next."""
-        longest, since_ms = 0, self.window.committed_ms[0]
-        for (before, _), (offset, at_ms) in pairwise(
-            zip(self.window.offsets, self.window.committed_ms, strict=True)
+        """Return for how long it stood at most up to the next offset, with something to read all the time.
+
+        That is from the first commit of an offset whose lag is known to have been more than is allowed.
+        """
+        longest, before, since_ms = 0, None, None
+        for offset, at_ms, lag in zip(
+            self.window.offsets, self.window.committed_ms, self.window.lags, strict=True
         ):
             if offset != before:
-                longest, since_ms = max(longest, at_ms - since_ms), at_ms
+                # Who has nothing to read waits for records, not for its turn: all night, that would be.
+                longest = max(longest, 0 if since_ms is None else at_ms - since_ms)
+                since_ms = None
+            if since_ms is None and lag > self.policy.allowed_lag:
+                since_ms = at_ms
+            before = offset
         return longest
 
     @property

@@ -48,13 +48,17 @@ class Pace:
         cls,
         offset: Longs,
         times: Longs,
+        waits: Flags,
         filled: NDArray[np.integer],
         here: Positions,
         *,
         now_ms: int,
         policy: Policy,
     ) -> Pace:
-        """Look through the windows; `offset` and `times` are (columns, rows)."""
+        """Look through the windows; `offset`, `times` and `waits` are (columns, rows).
+
+        `waits` tells which commits are known to have had more to read than is allowed.
+        """
         length = len(offset)
         here_from = [filled >= length - column for column in range(length)]
         lowest, first = offset[-1].copy(), offset[-1].copy()
@@ -80,7 +84,7 @@ class Pace:
             np.maximum(policy.stopped_after_ms, policy.usual_gaps * usual_gap_ms),
         )
         others_move = (here.others_moved_ms >= 0) & (now_ms - here.others_moved_ms <= policy.stopped_after_ms)
-        in_turns_ms = np.maximum(policy.in_turns_ms, 2 * _longest_rest(offset, times, here_from))
+        in_turns_ms = np.maximum(policy.in_turns_ms, 2 * _longest_rest(offset, times, waits, here_from))
         peak = offset.max(axis=0)
         back_to, back_ms = np.full((2, len(filled)), -1, np.int64)
         for column in range(1, length):
@@ -132,13 +136,20 @@ def _same_offset_seen(
     return seen, run[::-1]
 
 
-def _longest_rest(offset: Longs, times: Longs, here_from: list[Flags]) -> Longs:
-    """Return for how long each stood at most from one offset's first commit to that of the next."""
+def _longest_rest(offset: Longs, times: Longs, waits: Flags, here_from: list[Flags]) -> Longs:
+    """Return for how long each stood at most up to the next offset, with something to read all the time.
+
+    Who has nothing to read waits for records, not for its turn: all night, that would be.
+    """
     longest, since_ms = np.zeros(times.shape[1], np.int64), times[0].copy()
+    rests = waits[0] & here_from[0]
     for column in range(1, len(offset)):
-        ends = here_from[column - 1] & (offset[column] != offset[column - 1])
-        np.copyto(longest, np.maximum(longest, times[column] - since_ms), where=ends)
-        np.copyto(since_ms, times[column], where=ends | ~here_from[column - 1])
+        another = offset[column] != offset[column - 1]
+        np.copyto(longest, np.maximum(longest, times[column] - since_ms), where=rests & another)
+        rests &= ~another
+        begins = waits[column] & here_from[column] & ~rests
+        np.copyto(since_ms, times[column], where=begins)
+        rests |= begins
     return longest
 
 

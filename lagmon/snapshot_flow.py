@@ -6,6 +6,7 @@ while we were away is known by them alone.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -151,8 +152,8 @@ def read_flow(payload: bytes) -> KeptFlow:
             _text(topic): number(count, least=0, most=_MOST)
             for topic, count in _table(found, "overtaken_total", 2)
         },
-        [_overtaken(row) for row in rows(found.get("overtaken"), most=MOST_ROWS)],
-        [_overtaken(row) for row in rows(found.get("settled"), most=MOST_KEPT)],
+        _every_overtaken(rows(found.get("overtaken"), most=MOST_ROWS)),
+        _every_overtaken(rows(found.get("settled"), most=MOST_KEPT)),
         {
             _text(topic): number(kept_ms, least=-1, most=_MOST)
             for topic, kept_ms in _table(found, "retention_ms", 2)
@@ -235,14 +236,24 @@ def _side(value: object) -> str:
     return str(value)
 
 
+def _every_overtaken(found: list[Any]) -> list[Overtaken]:
+    """Return what can be read of these: one that can not must not cost all else that is kept of a flow."""
+    every = []
+    for row in found:
+        with suppress(MalformedError):
+            every.append(_overtaken(row))
+    return every
+
+
 def _overtaken(row: object) -> Overtaken:
-    topic, *told = rows(row, least=6, most=8)  # of an older process it does not tell the last ones
+    topic, *told = rows(row, least=6, most=9)  # of an older process it does not tell the last ones
     partition, offset, start, first_at_ms, at_ms = numbers(told[:5], count=5, least=0, most=_MOST)
     (written,) = numbers(told[5:6] or [-1], count=1, least=-1, most=_MOST)
-    (within,) = numbers(told[6:] or [0], count=1, least=0, most=_MOST)
+    (within,) = numbers(told[6:7] or [0], count=1, least=0, most=_MOST)
+    (counted,) = numbers(told[7:] or [0], count=1, least=0, most=_MOST)
     if partition > MOST_ROWS or not written <= offset <= start or max(first_at_ms, at_ms) > LAST_MS:
         raise MalformedError("What was kept over the restart tells wrongly of records that were deleted.")
-    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms, written, within)
+    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms, written, within, counted)
 
 
 def _told(value: object) -> Since | None:

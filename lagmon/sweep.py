@@ -142,7 +142,9 @@ def _judge_windows(
     offset, times = (columns(one, rows) for one in (windows.offset, windows.committed_ms))
     lag = columns(windows.lag, rows)
     filled, live = windows.filled[rows], windows.live[rows]
-    pace = Pace.of(offset, times, filled, here, now_ms=found.now_ms, policy=policy)
+    known = np.minimum(filled, live) >= np.arange(len(lag), 0, -1)[:, None]
+    waits = known & (lag > policy.allowed_lag)
+    pace = Pace.of(offset, times, waits, filled, here, now_ms=found.now_ms, policy=policy)
     growth = _Growth.of(offset, times, lag, np.minimum(filled, live), policy)
     silent_ms = found.now_ms - here.seen_ms
     unsure = ~here.passed_exact | (here.passed_ms < 0)

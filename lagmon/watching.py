@@ -61,9 +61,8 @@ class ClusterWatch:
         self.failed_looks = self.failed_reads = 0
         # Called with the cluster's id and its topics as soon as they are listed first, before any look.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
-        # Called after each look, on the loop's thread.
-        self.on_looked: Callable[[], None] | None = None
-        self.is_led = False  # whether its looks follow those at another cluster
+        self.on_looked: Callable[[], None] | None = None  # called after each look, on the loop's thread
+        self.leaders: tuple[ClusterWatch, ...] = ()  # at other clusters, whose looks those here follow
         self._soon = asyncio.Event()
         self._flush_look_at: float | None = None  # epoch s
         self._nothing_there: Progress | None = None  # where there are no commits to read
@@ -103,7 +102,7 @@ class ClusterWatch:
             self._soon.set()
 
     def look_after_flush(self) -> None:
-        """Look at the ends of copies as soon as the mirror has written how far it is; as `look_soon`."""
+        """Look at the ends of copies once a mirror has written how far it is, also if that was just done."""
         now_s = self._clock.wall_s()
         if self._flush_look_at is None or now_s - self._flush_look_at >= FLUSH_LOOK_S:
             self._flush_look_at = now_s
@@ -177,8 +176,10 @@ class ClusterWatch:
 
     async def _rest(self, stopping: asyncio.Event, reading: list[asyncio.Task[None]]) -> None:
         """Wait until it is time for a look, for no longer than these go on."""
-        # One that is led looks by itself only where the other does not: at the latest possible time.
-        wait_s = LOOK_S * (1.1 if self.is_led else 0.9 + 0.2 * self._random())
+        wait_s = LOOK_S * (0.9 + 0.2 * self._random())
+        if self.leaders:  # it looks by itself only where theirs have not ended; of one that is away, as usual
+            took_s = max(0.0 if one.problem else one.look_took_s for one in self.leaders)
+            wait_s = min(1.1 * LOOK_S + took_s, 2 * LOOK_S)
         stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=wait_s))
         soon = asyncio.create_task(self._soon.wait())
         await asyncio.wait([stop, soon, *reading], return_when=asyncio.FIRST_COMPLETED)

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from runtime.whole_files import written_whole
+from runtime.whole_files import stays, written_whole
 
 _SHOWN = 100
 
@@ -14,7 +14,7 @@ _SHOWN = 100
 def why_not_writable(path: Path) -> str | None:
     """Say why `replace_file` could not write a file; None where nothing speaks against it."""
     try:
-        if path.exists() and not path.is_file():  # a device or a pipe needs no folder
+        if stays(path):  # a device, a pipe, our own stdout: needs no folder
             return None
         file = Path(os.path.realpath(path))
         folder = file.parent

@@ -1,8 +1,8 @@
 """Do one thing with each flow that is chosen, and tell what came of all of them.
 
-Where one of several flows cannot be worked on, the others are. What was found is in the store before it is
-printed; where the store does not take it, it is printed all the same, and the last line says so. What a
-command has written and did not come to tell, the next one tells (`checksum_late`).
+Where one of several flows cannot be worked on, or is refused, the others are worked on. What was found is in
+the store before it is printed; where the store does not take it, it is printed all the same, and the last
+line says so. What a command has written and did not come to tell, the next one tells (`checksum_late`).
 """
 
 from __future__ import annotations
@@ -52,10 +52,8 @@ def every_flow(
         if told:  # at once: this run may end as theirs did
             _write(desk, json_file, told)
         planned = _planned(desk, chosen, state, counts_only=counts_only, late=bool(told))
-        for one in planned:
-            if one.plan is not None:
-                refuse_beyond(one.plan, max_bytes=desk.settings.max_bytes)
         alone = len(planned) == 1 and not told
+        planned = [_within_bounds(desk, one, alone=alone) for one in planned]
         told += [_told(desk, one, partial(work, one, state), keep_log, alone=alone) for one in planned]
         conclude(desk, worst(document["status"] for document in told))
         for document in told:
@@ -73,16 +71,35 @@ def _write(desk: Desk, json_file: Path | None, told: list[dict[str, Any]]) -> in
 
 
 def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, late: bool) -> list[Planned]:
-    """Plan each flow; the status of an earlier run that is told as well outlives a cluster that is away."""
+    """Plan each flow; where an earlier run is told as well, nothing that keeps us from planning is raised.
+
+    That run is told with it, and no more: raised, it would be told again by each command that fails.
+    """
     begin = partial(state.begin, counts_only=counts_only)
     try:
         return asyncio.run(plans_of(desk, chosen, begin=begin))
-    except ConfigurationError:
-        raise
     except MirrorwatchError as error:
         if not late:
             raise
         return [Planned(flow, None, error) for flow in chosen.flows]
+
+
+def _within_bounds(desk: Desk, one: Planned, *, alone: bool) -> Planned:
+    """Return a flow as it was planned, or with its refusal where its plan reads more than `max_bytes`.
+
+    Raises that, ConfigurationError, where the flow is alone.
+    """
+    if one.plan is None:
+        return one
+    try:
+        refuse_beyond(one.plan, max_bytes=desk.settings.max_bytes)
+    except ConfigurationError as error:
+        if alone:
+            raise
+        if one.run is not None:
+            one.run.give_up()
+        return Planned(one.flow, None, error)
+    return one
 
 
 def _told(

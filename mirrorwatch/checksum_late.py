@@ -27,6 +27,16 @@ def tell_late(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
     return [_told(desk, one) for one in untold]
 
 
+def found_text(one: RunRow) -> str:
+    """Say in few words what a run found: `1 difference`."""
+    if one.findings:
+        return counted(one.findings, "difference")
+    if one.status == FINDING:
+        return "differences that are not told apart"
+    missing = ", but not all that was asked for could be verified" if one.status == INCOMPLETE else ""
+    return f"no difference in {counted(one.source_records, 'record')}{missing}"
+
+
 def _told(desk: Desk, one: RunRow) -> dict[str, Any]:
     document = one.document
     ended = time_text(one.ended_ms)
@@ -36,7 +46,7 @@ def _told(desk: Desk, one: RunRow) -> dict[str, Any]:
         )
         desk.sheet.heading(f"{one.flow}: {failure}")
         return {"flow": one.flow, "status": one.status, "failure": failure}
-    desk.sheet.heading(f"{one.flow}: the run that ended {ended} was not told: {_summary(one)}")
+    desk.sheet.heading(f"{one.flow}: the run that ended {ended} was not told: {found_text(one)}")
     shown = [sentence for name in _LISTS for sentence in _sentences(document.get(name))]
     for sentence in shown[:FIRST]:
         desk.sheet.say(sentence, hang=4)
@@ -44,15 +54,6 @@ def _told(desk: Desk, one: RunRow) -> dict[str, Any]:
     if count > FIRST:
         desk.sheet.say(f"and {count - FIRST:,} more; --json FILE has more of them")
     return document | {"status": one.status}
-
-
-def _summary(one: RunRow) -> str:
-    if one.findings:
-        return counted(one.findings, "difference")
-    if one.status == FINDING:
-        return "differences that are not told apart"
-    missing = ", but not all that was asked for could be verified" if one.status == INCOMPLETE else ""
-    return f"no difference in {counted(one.source_records, 'record')}{missing}"
 
 
 def _sentences(part: object) -> list[str]:

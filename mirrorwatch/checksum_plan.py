@@ -63,8 +63,8 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
     for planned in plans:
         plan = planned.plan
         if plan is None:
-            statuses.append(UNAVAILABLE)
             documents.append(tell_failure(desk, planned.flow, planned.failure))
+            statuses.append(documents[-1]["status"])
             continue
         print_plan(desk, plan)
         documents.append(plan_document(plan))
@@ -82,8 +82,8 @@ async def plans_of(
 ) -> list[Planned]:
     """Return the plan of each flow; `begin` begins its run, which may know of a plan that was not finished.
 
-    Raises ConfigurationError for topics that cannot be compared; with one flow alone, whatever its clusters
-    have to say.
+    Raises ConfigurationError for topics that no flow mirrors; with one flow alone, whatever its clusters have
+    to say.
     """
     patterns = await _patterns(desk, chosen)
     found = []
@@ -96,8 +96,6 @@ async def plans_of(
             continue  # what is named is of other flows
         try:
             found.append(await _begun(desk, flow, wanted, begin))
-        except ConfigurationError:
-            raise
         except MirrorwatchError as error:
             if len(chosen.flows) == 1:
                 raise
@@ -113,7 +111,7 @@ def print_plan(desk: Desk, plan: Plan) -> None:
         desk.sheet.say(line.strip(), indent=len(line) - len(line.lstrip()) + 2, hang=6)
 
 
-def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> dict[str, object]:
+def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> dict[str, Any]:
     """Write why nothing can be said of a flow, and return that as a document."""
     desk.sheet.heading(f"{flow.name}: nothing was compared")
     desk.sheet.say(str(failure))

@@ -24,9 +24,9 @@ from checksum.verified_to import verified_to
 from fleet.errors import ConfigurationError
 from mirrorwatch.checksum_desk import FINDING
 from mirrorwatch.checksum_flows import every_flow
+from mirrorwatch.checksum_late import found_text
 from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import conclude_all, print_result
-from mirrorwatch.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +104,7 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
         run.plans.forget(audit.plan)
     print_result(desk, audit)
     if last is not None and last.status == FINDING:
-        found, at = counted(last.findings, "difference"), time_text(last.ended_ms)
+        found, at = found_text(last), time_text(last.ended_ms)
         desk.sheet.say(f"The last run, which ended {at}, found {found}; each is told once.")
     return document, failure
 

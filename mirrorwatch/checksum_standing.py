@@ -1,7 +1,8 @@
 """What the runs of a flow's checksum come to: the newest run, each topic's last run, what is evidence. Pure.
 
-A topic stands as the last run that compared it left it, whichever topics other runs named since. It was last
-verified when a run last knew the fate of every offset that it was to compare of it, whatever it found.
+A topic stands as the last run that was to compare it left it, whichever topics other runs named since; its
+records are those of the last one that had any to compare. It was last verified when a run last knew the fate
+of every offset that it was to compare of it, whatever it found.
 
 What a run found is taken back by a later run by the same plan, which compared the same records again, and by
 nothing else (`fleet/rules_checksum.py` says for how long it holds).
@@ -10,7 +11,7 @@ nothing else (`fleet/rules_checksum.py` says for how long it holds).
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from checksum.findings import RecordVerdict
@@ -36,8 +37,9 @@ _MEANS = {
 
 @dataclass(frozen=True, slots=True)
 class TopicStanding:
-    """A topic by the last run that compared it, which ended at `at`.
+    """A topic by the last run that was to compare it, which ended at `at`.
 
+    `records` are of the last one that compared records of it: of this one, where it `compared` any.
     `verified_at` is when the last run ended that verified all of it; None where none has.
     """
 
@@ -45,6 +47,7 @@ class TopicStanding:
     coverage: float
     records: Mapping[RecordVerdict, int]
     verified_at: float | None
+    compared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +128,13 @@ def standing_of(gists: Iterable[RunGist]) -> FlowStanding | None:
 
 
 def _after(before: TopicStanding | None, now: TopicStanding) -> TopicStanding:
-    if before is None or now.verified_at is not None:
+    if before is None:
         return now
-    return TopicStanding(now.at, now.coverage, now.records, before.verified_at)
+    return replace(
+        now,
+        records=now.records if now.compared else before.records,
+        verified_at=before.verified_at if now.verified_at is None else now.verified_at,
+    )
 
 
 def _evidence(runs: Sequence[RunGist]) -> ChecksumEvidence:
@@ -226,18 +233,18 @@ def _topics(told: ToldRun, at: float) -> dict[str, TopicStanding]:
         verified[one.topic] += one.verified
         offsets[one.topic] += one.offsets
         records.setdefault(one.topic, Counter()).update(one.records)
-    partly = set()
+    compared = set(records)
     for left in told.left_out:
-        if not left.later:
+        if not left.later:  # where it holds nothing, nothing of it is unverified
             offsets[left.topic] += left.records
             records.setdefault(left.topic, Counter())
-            partly.add(left.topic)
-    topics = {name: TopicStanding(at, 1.0, {}, at) for name in told.nothing_new} | {
+    topics = {name: TopicStanding(at, 1.0, {}, at, compared=False) for name in told.nothing_new} | {
         name: TopicStanding(
             at,
-            min(1.0, verified[name] / offsets[name]) if offsets[name] else float(name not in partly),
+            min(1.0, verified[name] / offsets[name]) if offsets[name] else 1.0,
             dict(counts),
-            at if verified[name] >= offsets[name] and name not in partly else None,
+            at if verified[name] >= offsets[name] else None,
+            compared=name in compared,
         )
         for name, counts in records.items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import uuid
 from contextlib import contextmanager, suppress
@@ -13,16 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_STREAMS = (1, 2)  # stdout and stderr
+_DESCRIPTORS = re.compile(r"/proc/[0-9]+/(task/[0-9]+/)?fd")
+
+
 @contextmanager
 def written_whole(path: Path, *, mode: int | None = None) -> Iterator[TextIO]:
     """Give a text file that takes the place of what is at `path` when the block ends.
 
-    What is no file, such as /dev/stdout, is written to as it is, and a link goes on leading where it leads.
+    What stays in its place (`stays`) is written to as it is, and a link goes on leading where it leads.
     `mode` are the file's rights; None: those of what was there, or of any new file. Where the block or this
     raises, OSError if the disk is why, what was there still is.
     """
-    if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8") as there:
+    if stays(path):
+        with _there(path) as there:
             yield there
         return
     file = Path(os.path.realpath(path))
@@ -42,3 +47,36 @@ def written_whole(path: Path, *, mode: int | None = None) -> Iterator[TextIO]:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def stays(path: Path) -> bool:
+    """Tell whether what is at `path` is written to and never replaced.
+
+    That is what is no file, and a file that somebody was handed open: our stdout or stderr, under whatever
+    name, and what stands among the descriptors of a process, as /dev/stdout and /dev/fd/3 do.
+    """
+    if not path.exists():
+        return False
+    return not path.is_file() or _stream(path) is not None or _among_descriptors(path)
+
+
+def _there(path: Path) -> TextIO:
+    stream = _stream(path)
+    if stream is not None:
+        # By the descriptor itself: opened anew, it would be cut off, or write over what is printed later.
+        return os.fdopen(os.dup(stream), "w", encoding="utf-8")
+    return path.open("a" if path.is_file() else "w", encoding="utf-8")
+
+
+def _stream(path: Path) -> int | None:
+    """Return our stdout or stderr, where it is what is at `path`."""
+    there = path.stat()
+    for stream in _STREAMS:
+        with suppress(OSError):  # closed
+            if os.path.samestat(there, os.fstat(stream)):
+                return stream
+    return None
+
+
+def _among_descriptors(path: Path) -> bool:
+    return _DESCRIPTORS.fullmatch(os.path.realpath(path.parent)) is not None

@@ -167,9 +167,11 @@ def test_a_difference_is_a_sentence_with_both_numbers_and_the_time():
     (differing,) = one.differences
     where = planned_partitions(one.plan)["orders", 0]
     assert difference_text(differing, one.plan, where) == (
-        "orders [0]: from 1970-01-01T01:40:00.000Z to 1970-01-01T01:41:00.000Z A holds 1,200 records and B 1199:"
+        "orders [0]: from 1970-01-01T01:40:00.000Z to 1970-01-01T01:41:00.000Z A holds 1,200 records and B 1,199:"
         " 1 fewer"
     )
+    none = BucketDiffers("orders", 0, 100, 12_345, 0)
+    assert difference_text(none, one.plan, where).endswith("12,345 records and B 0: 12,345 fewer")
     more = BucketDiffers("orders", 0, 100, 1, 3)
     assert difference_text(more, one.plan, where).endswith(
         "A holds 1 record and B 3: 2 more, which may be second copies or strangers"

@@ -16,7 +16,7 @@ from checksum.ranges import Verified
 from fleet.errors import ConfigurationError, UnavailableError
 from runtime.kafka.admin import TopicDescription
 from tests.checksum.pretend_clusters import NOW_MS, Clusters
-from tests.checksum.pretend_mirror import MARKER, Mirrored
+from tests.checksum.pretend_mirror import MARKER, Log, Mirrored
 from tests.checksum.test_ranges import healthy
 
 
@@ -188,9 +188,18 @@ def test_partitions_that_one_side_lacks_are_told():
     plan = clusters.plan()
     assert only(plan)[1].partition == 0
     assert plan.left_out == (LeftOut("orders", 1, 12, "A.orders on B has no such partition"),)
-    clusters.b.topics["A.orders"] = TopicDescription("A.orders", "T1", (1, 1, 1))
-    (told,) = clusters.plan().left_out
-    assert (told.partition, told.records) == (2, 0)
+
+
+def test_what_stands_in_a_partition_that_only_the_target_has_is_told_and_an_empty_one_is_not():
+    clusters = Clusters({("orders", 0): healthy(), ("orders", 1): healthy(12)})
+    clusters.b.topics["A.orders"] = TopicDescription("A.orders", "T1", (1,) * 4)
+    clusters.target.logs["A.orders", 2], clusters.target.logs["A.orders", 3] = healthy(9).target, Log()
+    why = (
+        "they stand in A.orders on B, and orders on A has 2 partitions: nothing is there to compare them with"
+    )
+    assert clusters.plan().left_out == (LeftOut("orders", 2, 9, why),)
+    clusters.target.logs["A.orders", 2] = Log()
+    assert clusters.plan().left_out == ()
 
 
 def test_without_syncs_equal_neighbours_at_equal_times_are_the_anchors():

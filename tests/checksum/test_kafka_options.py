@@ -93,6 +93,11 @@ def test_a_digest_reads_by_names_of_its_own():
     )
 
 
+def test_a_broker_that_stays_away_is_given_up_before_spark_would():
+    found = reading_options(client_id="audit", digest="aaaa-target", isolation="read_committed")
+    assert found["kafkaConsumer.pollTimeoutMs"] == "60000"
+
+
 def test_secrets_are_known_by_their_keys():
     found = secrets_of([*JAVA.items(), ("ssl.key.password", "")])
     assert found == [JAVA["sasl.jaas.config"]]

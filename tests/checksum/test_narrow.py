@@ -173,6 +173,17 @@ def test_what_the_digests_prove_to_be_altered_is_believed_unless_it_is_a_second_
     assert told(block) == []
 
 
+def test_a_second_copy_of_what_the_digests_prove_to_be_altered_is_that():
+    x = content("b")._replace(value=b"other")
+    told_altered = ("altered", 1, 11, "value")
+    for altered in ([], [(1, 11)]):
+        block = block_of(log("abc"), log("axxc", first=10, x=x), altered=altered)
+        assert told(block) == [told_altered, ("duplicated", None, 12)]
+    # Nor is it a record that lacks beside it, altered too.
+    block = block_of(log("abdc"), log("axxc", first=10, x=x), altered=[(1, 11)])
+    assert told(block) == [told_altered, ("lost", 2, None), ("duplicated", None, 12)]
+
+
 def test_places_are_exact():
     (lost,) = differences(block_of(log("abc", first=7), log("ac")))
     assert (lost.source, lost.target, lost.records) == (OffsetRange(8, 9), None, 1)

@@ -80,12 +80,23 @@ def test_what_is_not_mirrored_cannot_be_compared(patterns, sentence):
 
 def test_what_has_no_partner_is_left_out_with_its_records():
     def left_out(partitions):
-        return without_partners("t", "A.t", flow=FLOW, records={0: 5, 1: 7, 2: 0}, partitions=partitions)
+        held = {"flow": FLOW, "records": {0: 5, 1: 7, 2: 0}, "beyond": {}}
+        return without_partners("t", "A.t", partitions=partitions, **held)
 
     assert left_out(3) == []
     assert [(one.partition, one.records) for one in left_out(None)] == [(None, 12)]
     assert [(one.partition, one.records) for one in left_out(1)] == [(1, 7), (2, 0)]
-    assert left_out(5) == [LeftOut("t", 3, 0, "A.t on B has 5 partitions, and its source 3")]
+
+
+def test_what_the_target_holds_beside_the_source_s_partitions_is_left_out_and_what_is_empty_there_is_not():
+    def left_out(beyond, partitions=5):
+        held = {"flow": FLOW, "records": {0: 5, 1: 7, 2: 0}, "partitions": partitions}
+        return without_partners("t", "A.t", **held, beyond=beyond)
+
+    why = "they stand in A.t on B, and t on A has 3 partitions: nothing is there to compare them with"
+    assert left_out({4: 6, 3: 9}) == [LeftOut("t", 3, 9, why), LeftOut("t", 4, 6, why)]
+    assert left_out({3: 0, 4: 0}) == left_out({}, partitions=3) == []
+    assert left_out({3: 0, 4: 1}) == [LeftOut("t", 4, 1, why)]
 
 
 def test_a_plan_is_in_order_whatever_order_things_were_found_in():
@@ -110,7 +121,7 @@ def test_a_side_that_would_read_too_much_is_refused():
     made = plan(found(), found("bills", record_bytes=10))
     assert bytes_to_read(made) == (210_000, 189_000)
     refuse_beyond(made, max_bytes=210_000)
-    sentence = "the plan reads about 210 kB of a side, and max_bytes is 200 kB: name fewer topics, or raise"
+    sentence = "the plan of A->B reads about 210 kB of a side, and max_bytes is 200 kB: name fewer topics, or"
     with pytest.raises(ConfigurationError, match=sentence):
         refuse_beyond(made, max_bytes=200_000)
 

@@ -34,7 +34,7 @@ def test_of_much_that_is_left_out_the_largest_is_listed_and_the_rest_counted():
     assert lines[begins + 20] == "  z-large [0, 1]: 77 records: why"
     assert (
         lines[begins + 21]
-        == f"  and {MANY - 19:,} more: {2 * (MANY - 19):,} records; --json FILE has more of them"
+        == f"  and {MANY - 19:,} more: {2 * (MANY - 19):,} records; `checksum plan --json FILE` has more of them"
     )
 
 

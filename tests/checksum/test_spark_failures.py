@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.spark_failures import folder_failure, java_cause, launch_failure, reading_failure
+from checksum.spark_failures import folder_failure, java_cause, launch_failure, reading_failure, words_of
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
@@ -32,6 +32,10 @@ Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: o
 HALF = 'Exception in thread "main" java.lang.RuntimeException: [download failed: org.slf4j#slf4j-api;2.0.16!slf4j-api.jar]\n\tat x\n'
 
 
+TWO_COLLECTORS = (
+    "Picked up JAVA_TOOL_OPTIONS: -XX:+UseG1GC\nError occurred during initialization of VM\n"
+    "Multiple garbage collectors selected\n"
+)
 # As Spark 4.0.0 wrote them.
 NO_MASTER = (
     "26/11/22 15:48:43 ERROR SparkContext: Error initializing SparkContext.\n"
@@ -70,6 +74,10 @@ SILENT_MASTER = (
         (
             UNRESOLVED,
             f"Spark could not fetch {CONNECTOR} (org.apache.spark#spark-sql-kafka-0-10_2.13;4.0.0): see",
+        ),
+        (
+            TWO_COLLECTORS,
+            "Java is told to use two garbage collectors: leave one of them in JAVA_TOOL_OPTIONS,",
         ),
         (HALF, "a half-filled copy below ~/.m2 or ~/.ivy2 has the same effect: delete it there; where this"),
         ("a\nthe end of it\n\tat java.Thread\n", "Spark did not start; the last it said: the end of it"),
@@ -233,8 +241,27 @@ def test_more_or_less_memory_is_given_by_the_option_that_there_is():
     assert "give it less (--driver-memory)" in str(launch_failure(said, java="java", packages=None))
 
 
-def test_an_end_of_java_is_not_blamed_on_the_cluster():
-    said = reading_failure(
-        "py4j.protocol.Py4JError: Answer from Java side is empty", cluster="A", doing="reading"
-    )
-    assert "Spark's own Java ended" in str(said)
+NO_SOCKET = (
+    """[CANNOT_OPEN_SOCKET] Can not open socket: ["tried to connect to ('127.0.0.1', 1), but an error """
+    """occurred: [Errno 111] Connection refused"]."""
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "py4j.protocol.Py4JError: Answer from Java side is empty",
+        "An error occurred while trying to connect to the Java server (127.0.0.1:1)",
+        "Error while sending",
+        "Error while receiving",
+        "Error while sending or receiving",
+        NO_SOCKET,
+        words_of(EOFError()),
+        words_of(ConnectionResetError(104, "Connection reset by peer")),
+        words_of(BrokenPipeError(32, "Broken pipe")),
+    ],
+)
+def test_an_end_of_java_is_not_blamed_on_the_cluster(said):
+    told = "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory"
+    assert str(reading_failure(said, cluster="A", doing="reading")) == f"cluster A: reading failed: {told}"
+    assert java_cause(said) == told

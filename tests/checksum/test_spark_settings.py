@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from checksum.spark_settings import SparkSettings, connector, spark_configuration
+from checksum.spark_settings import (
+    SparkSettings,
+    connector,
+    executor_options,
+    spark_configuration,
+    told_to_java,
+)
 from fleet.errors import ConfigurationError
 
 SCALA = ["scala-library-2.13.16.jar", "spark-core_2.13-4.0.0.jar"]
@@ -61,14 +67,77 @@ def test_the_operator_s_properties_go_before_ours():
         extra={
             "spark.ui.enabled": "true",
             "spark.driver.extraJavaOptions": "-Dx=y",
+            "spark.driver.defaultJavaOptions": "-Dz=1",
             "spark.jars.packages": "org.x:y:1",
         },
     )
     assert found["spark.ui.enabled"] == "true"
-    assert found["spark.driver.extraJavaOptions"].endswith(" -Dx=y")
-    assert "-Duser.timezone=UTC" in found["spark.driver.extraJavaOptions"]
-    assert "-Duser.timezone=UTC" in found["spark.executor.extraJavaOptions"]
+    assert found["spark.driver.extraJavaOptions"] == "-Dx=y"
+    assert found["spark.driver.defaultJavaOptions"].startswith("-XX:+UseParallelGC -Duser.timezone=UTC ")
+    assert found["spark.driver.defaultJavaOptions"].endswith(" -Dz=1")
     assert found["spark.jars.packages"] == "org.x:y:1,g:a:1"
+
+
+def test_what_spark_defaults_conf_gives_to_java_is_left_to_it():
+    # Spark joins both; a property that is given twice is taken once, and ours would be that.
+    assert not [key for key in configured() if key.endswith("extraJavaOptions")]
+
+
+@pytest.mark.parametrize(
+    ("environ", "defaults"),
+    [
+        ({"JAVA_TOOL_OPTIONS": "-Xlog:disable -XX:+UseG1GC"}, ""),
+        ({"JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}, ""),
+        ({"_JAVA_OPTIONS": "-XX:+UseZGC"}, ""),
+        ({}, "# ours\n spark.driver.extraJavaOptions  -Da=b -XX:+UseShenandoahGC\n"),
+    ],
+)
+def test_where_java_is_told_a_collector_already_ours_stays_away(tmp_path, environ, defaults):
+    (tmp_path / "spark-defaults.conf").write_text(defaults)
+    told = told_to_java({**environ, "SPARK_CONF_DIR": str(tmp_path)})
+    found = spark_configuration(SparkSettings(Path("/x"), "local"), packages=None, told=told)
+    assert found["spark.driver.defaultJavaOptions"].startswith("-Duser.timezone=UTC ")
+
+
+@pytest.mark.parametrize("key", ["spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions"])
+def test_so_does_it_where_the_operator_s_properties_name_one(key):
+    found = configured(extra={key: "-XX:+UseG1GC"})
+    assert "UseParallelGC" not in "".join(found.values())
+
+
+@pytest.mark.parametrize(
+    "defaults",
+    [
+        "",
+        "#spark.driver.extraJavaOptions -XX:+UseG1GC\nspark.executor.extraJavaOptions -XX:+UseG1GC\n",
+        "spark.driver.extraJavaOptions -XX:-UseGCOverheadLimit -XX:+UseGCOverheadLimit\n",
+    ],
+)
+def test_options_that_are_no_driver_s_or_name_no_collector_keep_ours(tmp_path, defaults):
+    home = tmp_path / "conf"
+    home.mkdir()
+    (home / "spark-defaults.conf").write_text(defaults)
+    told = told_to_java({"SPARK_HOME": str(tmp_path)})
+    found = spark_configuration(SparkSettings(Path("/x"), "local"), packages=None, told=told)
+    assert found["spark.driver.defaultJavaOptions"].startswith("-XX:+UseParallelGC ")
+
+
+@pytest.mark.parametrize(
+    ("extra", "default", "given"),
+    [
+        ("", "", "-XX:+UseParallelGC -Duser.timezone=UTC"),
+        # Java takes what stands last.
+        (
+            "-Duser.timezone=Asia/Tokyo -Dx=y",
+            "",
+            "-XX:+UseParallelGC -Duser.timezone=Asia/Tokyo -Dx=y -Duser.timezone=UTC",
+        ),
+        ("-XX:+UseG1GC", "", "-XX:+UseG1GC -Duser.timezone=UTC"),
+        ("", "-XX:+UseG1GC", "-Duser.timezone=UTC"),
+    ],
+)
+def test_executors_are_given_the_operator_s_options_and_our_time_zone(extra, default, given):
+    assert executor_options(extra, default) == given
 
 
 @pytest.mark.parametrize("key", ["spark.sql.ansi.enabled", "spark.sql.session.timeZone"])

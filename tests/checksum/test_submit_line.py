@@ -21,14 +21,36 @@ def test_the_line_can_be_typed_as_it_is():
         master="local[*]",
         driver_memory="2g",
         packages=CONNECTOR,
+        environ={},
     )
     assert "\n" not in line
     assert shlex.split(line) == [
         "spark-submit", "--master", "local[*]", "--driver-memory", "2g",
-        "--driver-java-options", "-XX:+UseParallelGC", "--packages", CONNECTOR,
-        "--conf", "spark.pyspark.driver.python=/opt/my python",
+        "--conf", "spark.driver.defaultJavaOptions=-XX:+UseParallelGC", "--packages", CONNECTOR, "--conf", "spark.pyspark.driver.python=/opt/my python",
         "/opt/x/submitted.py", "checksum", "run", "my mirror.yaml", "--topic=a b;'c", "--all",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("master", "environ", "defaults"),
+    [
+        ("yarn", {}, ""),  # nothing is read in the driver there
+        ("local[2]", {"JAVA_TOOL_OPTIONS": "-XX:+UseG1GC"}, ""),
+        ("local[2]", {}, "spark.driver.extraJavaOptions -XX:+UseSerialGC\n"),
+    ],
+)
+def test_a_collector_is_named_only_where_java_is_told_none(tmp_path, master, environ, defaults):
+    (tmp_path / "spark-defaults.conf").write_text(defaults)
+    line = submit_line(
+        ["checksum"],
+        python="python",
+        script="x.py",
+        master=master,
+        driver_memory="1g",
+        packages=None,
+        environ={**environ, "SPARK_CONF_DIR": str(tmp_path)},
+    )
+    assert "Java" not in line
 
 
 @pytest.fixture

@@ -156,6 +156,13 @@ def test_what_is_left_out_for_good_is_not_covered_and_what_is_merely_new_is():
         assert (found.status, found.coverage) == (status, pytest.approx(coverage))
 
 
+def test_what_is_left_out_and_empty_is_not_told_as_unverified():
+    audit = audited({"t": [partition()]})
+    held, empty = LeftOut("t", 1, 40, "why"), LeftOut("new", None, 0, "why")
+    found = result(replace(audit.plan, left_out=(empty, held)), audit.cells, audit.known, exactly_once=False)
+    assert found.left_out == (held,)
+
+
 def test_nothing_to_compare_is_covered_wholly():
     audit = audited({"t": []})
     assert (concluded(audit).coverage, concluded(audit).status) == (1.0, FINE)

@@ -68,6 +68,67 @@ def test_with_a_java_home_that_is_none(started):
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["JAVA_TOOL_OPTIONS", pytest.param("JDK_JAVA_OPTIONS", marks=pytest.mark.long)]
+)
+def test_with_another_collector_in_the_environment(started, name):
+    assert started(**{name: "-XX:+UseSerialGC"}) == "started"
+
+
+def test_with_two_collectors_told_to_java(started):
+    said = started("spark.driver.extraJavaOptions", "-XX:+UseG1GC", JAVA_TOOL_OPTIONS="-XX:+UseSerialGC")
+    assert said.startswith(
+        "UnavailableError: Java is told to use two garbage collectors: leave one of them in"
+    )
+
+
+JAVA_IS = """
+import sys
+from pathlib import Path
+from checksum.spark_session import spark_session
+from checksum.spark_settings import SparkSettings
+with spark_session(SparkSettings(Path(sys.argv[1]), master="local[1]")) as spark:
+    java = spark.sparkContext._jvm.java
+    print(spark.sparkContext.getConf().get("spark.executor.extraJavaOptions"))
+    for name in ("mirrorwatch.test", "user.timezone", "sun.net.client.defaultReadTimeout"):
+        print(java.lang.System.getProperty(name))
+    print(java.util.TimeZone.getDefault().getID())
+    print(*sorted(one.getName() for one in java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()))
+"""
+PARALLEL, SERIAL = "PS MarkSweep PS Scavenge", "Copy MarkSweepCompact"
+
+
+@pytest.mark.parametrize(
+    ("collector", "used", "given"),
+    [
+        ("", PARALLEL, "-XX:+UseParallelGC "),
+        pytest.param("-XX:+UseSerialGC", SERIAL, "", marks=pytest.mark.long),
+    ],
+)
+def test_what_spark_defaults_conf_gives_to_java_stays_beside_ours(tmp_path, collector, used, given):
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    theirs = f"-Dmirrorwatch.test=theirs -Duser.timezone=Asia/Tokyo {collector}".strip()
+    (conf / "spark-defaults.conf").write_text(
+        f"spark.driver.extraJavaOptions {theirs}\nspark.executor.extraJavaOptions {theirs}\n"
+    )
+    outcome = subprocess.run(
+        [sys.executable, "-c", JAVA_IS, str(tmp_path / "scratch")],
+        env={**os.environ, "SPARK_CONF_DIR": str(conf)},
+        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+    executors, *driver = outcome.stdout.splitlines()
+    assert executors.endswith(f" {given}{theirs} -Duser.timezone=UTC")  # behind Spark's own
+    assert ("UseParallelGC" in executors) is bool(given)
+    assert driver == [
+        "theirs",
+        "Asia/Tokyo",  # the driver's is set once it runs
+        "60000",
+        "UTC",
+        used,
+    ], outcome.stderr
+
+
 def test_with_a_java_that_is_too_old(started, tmp_path):
     java = tmp_path / "old" / "bin" / "java"
     java.parent.mkdir(parents=True)

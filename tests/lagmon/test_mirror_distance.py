@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagmon.mirror_distance import DistanceBounds, Reach
+from lagmon.mirror_distance import DistanceBounds, PastLook
 from tests.lagmon.mirrors import Mirrored, S
 
 
@@ -110,19 +111,20 @@ def test_traffic_that_stopped_between_two_looks_does_not_mislead():
 
 
 @pytest.mark.parametrize(
-    ("reach", "offsets", "gaps"),
+    ("gaps", "records", "end", "most"),
     [
-        (Reach(5, 5, 900, 100), 10_000, 0),
-        (Reach(5, 9, 900, 100), 800, 4),
-        (Reach(5, 9, 900, 100), 801, 5),
-        (Reach(5, 9, 900, 100), -3, 0),
-        (Reach(5, 5, 100, 100), 1, None),  # two looks at the same offset
-        (Reach(5, 9, 104, 100), 1, None),
-        (Reach(5, 9, 100, 900), 1, None),
+        (4, 800, 1000, 900),  # at the same end nothing came since
+        (0, 0, 1000, 900),
+        (0, 800, 9000, 8900),
+        (4, 800, 1001, 902),  # 0.005, and twice its root of 0.07
+        (4, 800, 1800, 1708),
+        (4, 800, 1801, 1710),
+        (0, 0, 1001, None),
+        (4, 800, 999, None),  # it holds less than it did
     ],
 )
-def test_markers_come_no_more_often_than_between_the_looks_that_told_the_bounds(reach, offsets, gaps):
-    assert reach.gaps(offsets) == gaps
+def test_markers_come_no_more_often_than_they_may_have_come_before(gaps, records, end, most):
+    assert PastLook(900, 1000, gaps, records).most_at(end) == most
 
 
 def test_where_the_mirror_was_at_most_is_told_by_looks_at_the_same_end():
@@ -207,3 +209,71 @@ def test_the_truth_is_always_within(steps, ahead):
             getattr(one, what)()
         found = one.found()
         assert found is None or found[0] <= ahead <= found[1]
+
+
+def test_a_slot_of_another_partition_leaves_the_others_bounds_alone():
+    one = Followed(7)
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.look()
+    assert one.found() == (7, 7)
+    for second in range(150):  # never at rest again: looks that are looked back at tell less
+        one.one.write(50, copied=False)
+        one.copy(50)
+        one.wait(1)
+        if second % 5 == 0:
+            one.commit()
+        if second % 10 == 7:
+            one.look()
+    one.one.flow.windows.take("added", 0, 5, one.one.now, live=True)
+    one.wait(10)
+    one.look()
+    assert one.found() == (7, 7)
+
+
+def test_what_is_written_while_ends_are_read_bounds_no_look():
+    # The look begins at 0 s and reads at 6 s what came until then; an offset of 4 s is from before that.
+    one = Followed()
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    one.wait(10)
+    began = one.one.now
+    for _ in range(6):
+        one.wait(1)
+        one.one.write(100, copied=False)
+        one.copy(100)
+        if one.one.now == began + 4 * S:
+            one.commit()
+    place, end = one.one.b.places.of("A.orders"), np.array([one.one.target_ends["A.orders", 0]])
+    one.one.b.note_looked(np.array(place, np.int32), end, end, began, read_ms=one.one.now)
+    one.note()
+    one.wait(4)
+    one.one.flow.read_to_ms = one.one.now
+    one.note()
+    one.wait(6)
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.look()
+    low, high = one.found()
+    assert low <= 0 <= high
+
+
+def test_looks_are_not_bounded_by_offsets_that_are_read_in_part():
+    one = Followed()
+    one.one.write(100, copied=False)
+    one.copy(100)
+    one.commit()
+    for _ in range(3):
+        one.wait(10)
+        one.one.look()
+    one.bounds, one.one.flow.read_to_ms = DistanceBounds(), -1
+    one.note()
+    assert one.found() is None
+    one.wait(5)
+    one.one.flow.read_to_ms = one.one.now
+    one.note()
+    assert one.found() == (0, 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_movement import movement_document
 from tests.lagmon.mirrors import Mirrored
+from tests.lagmon.mirrors import told as judged
 
 CANARY = "canary"
 
@@ -92,3 +94,21 @@ def test_what_retention_overtook_stands():
     found = told(mirrored.go(60, each=each))
     assert found["standing"] == ["orders"]
     assert found["own_moved_ms"] == mirrored.now > found["moved_ms"]
+
+
+def test_what_stands_before_records_that_were_deleted_stands_though_no_loss_is_proved():
+    """The canary tells more of its own topic only where it is told that this one stands."""
+    mirrored, _ = running({"orders": 2, CANARY: 1})
+
+    def each():
+        for topic, number in list(mirrored.ends):
+            mirrored.write(1, topic, number, copied=topic != CANARY)
+        mirrored.commit("orders", 0)
+        mirrored.commit("orders", 1)
+
+    mirrored.go(60, each=each)
+    mirrored.starts[CANARY, 0] = 65
+    mirrored.go(60, each=each)
+    assert judged(mirrored) == (Verdict.STALLED, Cause.TASK_STUCK)
+    assert not [one for one in mirrored.sight().findings if one.proved]
+    assert told(mirrored)["standing"] == [CANARY]

@@ -25,6 +25,24 @@ def looked(one, state, task=None, *, start=Start.SEEN, ago_s=0):
     one.flow.states.look([Trouble(task, state, one.now - ago_s * S, "Why", start)], one.now)
 
 
+# --- the target does not answer
+
+
+@pytest.mark.parametrize("watched_s", [60, 2400])
+def test_a_standstill_is_told_although_the_target_does_not_answer(watched_s):
+    one = Mirrored()
+    one.look()
+    one.rest().go(watched_s + 6, each=lambda: busy(one))  # its newest offsets are newer than all looks
+    begun, notes = one.now, one.b.heads.note
+    one.b.heads.note = lambda *_: None
+    while one.now - begun < 60 * S:
+        one.go(10, each=lambda: busy(one, moves=()))
+    assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    one.b.heads.note = notes
+    one.go(60, each=lambda: busy(one, commits=()))  # it moves, and its offsets are not written
+    assert told(one) == (Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING)
+
+
 # --- somebody halted it
 
 

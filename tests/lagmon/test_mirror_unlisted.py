@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
+from lagmon import mirror_unlisted
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_losses import MirrorLosses
-from lagmon.mirror_unlisted import IDS_WITHIN_MS, LISTED_WITHIN_MS
+from lagmon.mirror_unlisted import IDS_WITHIN_MS, LISTED_WITHIN_MS, ids_every_s
 from tests.lagmon.mirrors import NOW, Mirrored, S, told
 
 LIST_S = 60
@@ -217,6 +218,29 @@ def test_of_a_topic_that_is_back_without_an_id_only_what_was_written_since_count
     assert one.flow.losses._gone == MirrorLosses()._gone == {}
     assert one.seen(300) == WELL
     assert [row["next_offset"] for row in one.flow_rows() if row["topic"] == "brief"] == [10]
+
+
+@pytest.mark.parametrize(("topics", "every_s"), [(0, 10), (1000, 10), (6000, 60), (12_000, 120)])
+def test_ids_of_many_topics_are_asked_for_more_rarely(topics, every_s):
+    assert ids_every_s(topics) == pytest.approx(every_s)
+
+
+def test_of_many_topics_one_that_is_back_waits_for_as_long_as_a_round_of_ids_takes(monkeypatch):
+    monkeypatch.setattr(mirror_unlisted, "IDS_EVERY_S", 120.0)  # as for 12,000 topics
+    one = Listed().until_listed()
+    one.make("quiet")
+    one.fill("quiet", 100)
+    one.until_listed(after_s=15)  # its id is read
+    one._reads_ids = False
+    there = one.there
+    one.there = {"orders": "first"}  # a broker that has just begun
+    one.until_listed(after_s=5)
+    one.there = there
+    one.until_listed(after_s=55)
+    seen = one.seen(120)
+    one._reads_ids = True
+    assert seen | one.seen(900) == WELL
+    assert [row["next_offset"] for row in one.flow_rows() if row["topic"] == "quiet"] == [100]
 
 
 def held(windows, topic="t"):

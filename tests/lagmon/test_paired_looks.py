@@ -36,7 +36,7 @@ def due(one):
 def test_a_look_at_the_target_is_followed_by_one_at_its_source(clock):
     a, b = watch("A", clock), watch("B", clock)
     pair_looks([flow("A", "B")], [a, b], [], on_loop=None)
-    assert (a.is_led, b.is_led, a.on_looked) == (True, False, None)
+    assert (a.leaders, b.leaders, a.on_looked) == ((b,), (), None)
     b.on_looked()
     assert not due(a)  # it was not looked at before: its first look is under way
     a.looked_at = clock.wall_s()
@@ -50,7 +50,7 @@ def test_a_look_at_the_target_is_followed_by_one_at_its_source(clock):
 def test_of_two_that_mirror_from_each_other_one_leads(clock):
     a, b = watch("A", clock), watch("B", clock)
     pair_looks([flow("B", "A"), flow("A", "B")], [a, b], [], on_loop=None)
-    assert (a.is_led, b.is_led) == (True, False)
+    assert (a.leaders, b.leaders) == ((b,), ())
     assert a.on_looked is None
 
 
@@ -59,6 +59,7 @@ def test_offsets_of_a_mirror_are_followed_by_a_look_at_its_copies_now_and_then(c
     mirrored = Mirrored()
     reader = MirrorOffsets(None, [mirrored.flow], host=b.lag, lock=b.lock, clock=clock)
     pair_looks([mirrored.flow], [a, b], [reader], on_loop=lambda call: call())
+    b.looked_at = clock.wall_s()  # just now: before the mirror wrote
     reader.on_flush()
     assert (due(a), due(b)) == (False, True)
     b._soon.clear()
@@ -68,6 +69,23 @@ def test_offsets_of_a_mirror_are_followed_by_a_look_at_its_copies_now_and_then(c
     clock.advance(1)
     reader.on_flush()
     assert due(b)
+
+
+@pytest.mark.parametrize(
+    ("took_s", "problem", "wait_s"),
+    [(0.0, "", 11.0), (3.0, "", 14.0), (60.0, "", 20.0), (3.0, "it is away", 11.0)],
+    ids=["quick", "slow", "very slow", "away"],
+)
+async def test_who_is_led_looks_by_itself_only_after_the_others_would_have_looked(
+    clock, took_s, problem, wait_s
+):
+    a, b, c = (watch(alias, clock) for alias in "ABC")
+    pair_looks([flow("A", "B"), flow("A", "C")], [a, b, c], [], on_loop=None)
+    assert a.leaders == (b, c)
+    b.look_took_s, b.problem = took_s, problem
+    await a._rest(asyncio.Event(), [])
+    await b._rest(asyncio.Event(), [])
+    assert clock.waits_s == pytest.approx([wait_s, 10.0])
 
 
 async def test_a_look_that_is_due_ends_the_rest(clock):

@@ -176,6 +176,26 @@ CASES = {
         position(110, seen_ago=801, passed_ago=801, others_moved_ms=NOW),
         Reason.STOPPED,
     ),
+    "it had nothing to read for so long before": (
+        window((60, 1020, 5), (70, 1010, 5), (80, 1005, 5), (90, 1000, 0), (90, 800, 0), (100, 600, 5)),
+        position(110, seen_ago=600, passed_ago=600, others_moved_ms=NOW),
+        Reason.STOPPED,
+    ),
+    "it is not known to have had anything to read for so long before": (
+        window((60, 1020, 5), (70, 1010, 5), (80, 1005, 5), (90, 1000, -1), (90, 800, -1), (100, 600, 5)),
+        position(110, seen_ago=600, passed_ago=600, others_moved_ms=NOW),
+        Reason.STOPPED,
+    ),
+    "it rested for so long once there was something to read": (
+        window((60, 1920, 5), (70, 1910, 5), (80, 1905, 5), (90, 1900, 0), (90, 1000, 5), (100, 600, 5)),
+        position(110, seen_ago=600, passed_ago=600, others_moved_ms=NOW),
+        Reason.RESTING,
+    ),
+    "it rests for more than twice as long as since there was something to read": (
+        window((60, 1920, 5), (70, 1910, 5), (80, 1905, 5), (90, 1900, 0), (90, 1000, 5), (100, 801, 5)),
+        position(110, seen_ago=801, passed_ago=801, others_moved_ms=NOW),
+        Reason.STOPPED,
+    ),
     "a slow pace, and somebody there": (
         window((100, 5400, 5), (110, 3600, 5), (120, 90, 5)),
         position(130, seen_ago=90, passed_ago=90, members=1),
@@ -374,6 +394,12 @@ def test_a_lag_that_was_allowed_is_no_falling_behind():
     where = position(200, passed_ago=0)
     assert judge(GROWING, where, now_ms=NOW, policy=Policy(allowed_lag=4)).reason is Reason.GROWING
     assert judge(GROWING, where, now_ms=NOW, policy=Policy(allowed_lag=5)).reason is Reason.MOVING
+
+
+@pytest.mark.parametrize(("allowed", "reason"), [(4, Reason.RESTING), (5, Reason.STOPPED)])
+def test_with_no_more_to_read_than_is_allowed_nobody_rests(allowed, reason):
+    shape, where, _ = CASES["it rested for so long before"]
+    assert judge(shape, where, now_ms=NOW, policy=Policy(allowed_lag=allowed)).reason is reason
 
 
 @pytest.mark.parametrize(("allowed", "reason"), [(1, Reason.NOTHING_READABLE), (3, Reason.CAUGHT_UP)])

@@ -28,6 +28,7 @@ policies = st.builds(
     Policy,
     allowed_lag=st.sampled_from([0, 0, 2]),
     stopped_after_ms=st.sampled_from([MIN, S]),
+    in_turns_ms=st.sampled_from([5 * MIN, S]),
     grown_for_ms=st.sampled_from([MIN, 5 * S]),
     grown_lags=st.sampled_from([10, 3, 2]),
     grown_rises=st.sampled_from([5, 1]),

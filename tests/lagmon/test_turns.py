@@ -25,6 +25,19 @@ def test_a_partition_that_waits_for_its_turn_for_two_minutes_is_no_stop():
     assert not found & {Status.STOP, Status.STALL}
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_partition_that_waits_for_its_turn_for_as_long_as_before_is_no_stop(again):
+    seen = Seen([Turns(1.0, 60.0, 5.0, again=again, partitions=8, backlog_s=2500, seed=4)])
+    found, longest_s = set(), 0.0
+    for at_s, sight in seen.run(2000):
+        if at_s > 1000:  # each has had two turns, and it is known how long it rests between them
+            found |= set(seen.statuses(sight))
+            rests = sight.rows.reason == Reason.RESTING
+            longest_s = max(longest_s, (sight.now_ms - sight.rows.since_ms[rests]).max(initial=0) / 1000)
+    assert longest_s > 360
+    assert not found & {Status.STOP, Status.STALL}
+
+
 class Shared:
     """A group of members that read a partition each, or two; 20 records a second, commits every 5 s."""
 
@@ -43,18 +56,22 @@ class Shared:
         for at_s in range(0, 605, 5):
             now_ms = BEGAN_MS + 1000 * at_s
             read = [min(at_s, 600 - stuck_for_s), at_s, at_s]
-            self.lag.intake.take(
-                [encode_commit_key("g", "t", number) for number in range(3) if read[number] == at_s],
-                [encode_commit_value(20 * one, now_ms) for one in read if one == at_s],
-                read_ms=now_ms,
-                live=True,
-            )
-            places = np.array(self.lag.places.of("t"), np.int32)
-            ends = np.full(3, 20 * at_s + 10)
-            self.lag.note_looked(places, ends, ends, now_ms)
-            self.lag.heads.note_starts(places, np.zeros(3, np.int64))
-            self.lag.note_read(0, now_ms)
+            commits = {number: 20 * one for number, one in enumerate(read) if one == at_s}
+            self.look(now_ms, commits, [20 * at_s + 10] * 3)
         return self.lag.see(now_ms)
+
+    def look(self, now_ms, commits, ends):
+        """Take in these commits, and where the logs end."""
+        self.lag.intake.take(
+            [encode_commit_key("g", "t", number) for number in commits],
+            [encode_commit_value(offset, now_ms) for offset in commits.values()],
+            read_ms=now_ms,
+            live=True,
+        )
+        places = np.array(self.lag.places.of("t"), np.int32)
+        self.lag.note_looked(places, np.array(ends), np.array(ends), now_ms)
+        self.lag.heads.note_starts(places, np.zeros(3, np.int64))
+        self.lag.note_read(0, now_ms)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +89,26 @@ def test_a_partition_may_stand_while_its_own_reader_moves_elsewhere(owners, stuc
     shared = Shared(owners)
     sight = shared.run(stuck_for_s)
     assert Status(int(sight.groups.status[0])) is status
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_reader_stuck_in_a_partition_that_was_idle_for_an_hour_is_told_as_soon_as_any(again):
+    shared = Shared(("one", "one", "one"))
+    ends, read, told = [0, 0, 0], [0, 0, 0], []
+    for at_s in range(0, 60 + 3600 + 30 + 400, 10):
+        idle, stuck = 60 <= at_s < 3660, at_s >= 3690
+        moving = [1, 2] if idle or stuck else [0, 1, 2]
+        for number in range(3):
+            ends[number] += 0 if idle and number == 0 else 100
+        for number in moving:
+            read[number] = ends[number]
+        now_ms = BEGAN_MS + 1000 * at_s
+        shared.look(now_ms, {number: read[number] for number in (range(3) if again else moving)}, ends)
+        told.append(Status(int(shared.lag.see(now_ms).groups.status[0])))
+    stuck = told[369:]
+    assert told[10:369] == [Status.OK] * 359
+    assert set(stuck[31:]) == {Status.STALL if again else Status.STOP}
+    assert not set(stuck[:30]) & {Status.STALL, Status.STOP}
 
 
 def test_the_sentence_names_the_partition_that_stands_and_says_that_others_move():

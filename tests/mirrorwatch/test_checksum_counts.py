@@ -146,8 +146,14 @@ def test_one_flow_that_fails_does_not_blind_the_other(stage):
     assert "A->C: no counts differ in 200 records" in found.said
 
 
-def test_nothing_new_needs_no_spark(stage):
+def test_an_empty_topic_that_the_target_lacks_makes_it_no_less_complete(stage):
+    found = stage({("orders", 0): mirrored(), ("new", 0): Mirrored()})
+    del found.clusters.b.topics["A.new"]
+    assert count(found) == 0
+    assert "Not compared" not in found.said
 
+
+def test_nothing_new_needs_no_spark(stage):
     found = stage({("orders", 0): Mirrored()})
     assert count(found) == 0
     assert (found.started, "nothing new to count" in found.said) == (0, True)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -64,6 +68,54 @@ def test_what_is_no_file_is_written_to_as_it_is(tmp_path):
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
+IN_ANOTHER_PROCESS = """\
+import os, sys
+from pathlib import Path
+from mirrorwatch.checksum_files import replace_file, why_not_writable
+
+print("before", flush=True)
+for name in sys.argv[1:]:
+    assert why_not_writable(Path(name)) is None
+    replace_file(Path(name), f"for {name}\\n")
+print("after", flush=True)
+"""
+
+
+def typed(line, folder):
+    """Have a shell run a program that writes to `$@`, and return what the log of the night holds then."""
+    log = folder / "cron.log"
+    log.write_text("of last night\n")
+    subprocess.run(
+        ["/bin/sh", "-c", line],
+        env=os.environ | {"CODE": IN_ANOTHER_PROCESS, "PYTHON": sys.executable, "LOG": str(log)},
+        check=True,
+    )
+    assert [one.name for one in folder.iterdir()] == ["cron.log"]
+    return log.read_text().replace(str(log), "cron.log").splitlines()
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "$LOG"])
+def test_a_log_that_stdout_goes_to_keeps_what_it_holds(tmp_path, name):
+    after = ["before", f"for {name.replace('$LOG', 'cron.log')}", "after"]
+    assert typed(f'"$PYTHON" -c "$CODE" {name} >> "$LOG"', tmp_path) == ["of last night", *after]
+    assert typed(f'"$PYTHON" -c "$CODE" {name} > "$LOG"', tmp_path) == after
+
+
+def test_a_log_that_stderr_goes_to_or_another_descriptor_keeps_what_it_holds(tmp_path):
+    held = ["of last night", "for /dev/stderr"]
+    assert typed('"$PYTHON" -c "$CODE" /dev/stderr 2>> "$LOG" > /dev/null', tmp_path) == held
+    held = ["of last night", "for /dev/fd/3"]
+    assert typed('"$PYTHON" -c "$CODE" /dev/fd/3 3>> "$LOG" > /dev/null', tmp_path) == held
+
+
+def test_a_file_that_lies_below_dev_is_replaced_as_others_are(tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "result.json"
+        for text in ("first", "second"):
+            replace_file(path, text)
+            assert path.read_text() == text
+
+
 def test_a_name_as_long_as_a_file_s_may_be_can_be_written(tmp_path):
     path = tmp_path / ("x" * 255)
     assert why_not_writable(path) is None
@@ -94,7 +146,8 @@ def test_another_one_s_file_in_a_folder_such_as_tmp_is_not_ours_to_replace(
 
     def owned(path, **how):
         found, owner = whole(path, **how), 8 if path.name == "x.json" else 9
-        return SimpleNamespace(st_mode=found.st_mode, st_uid=owner)
+        told = {"st_mode": found.st_mode, "st_dev": found.st_dev, "st_ino": found.st_ino}
+        return SimpleNamespace(**told, st_uid=owner)
 
     monkeypatch.setattr(checksum_files.Path, "stat", owned)
     monkeypatch.setattr(checksum_files.os, "geteuid", lambda: ours)

@@ -113,11 +113,54 @@ def test_its_finding_outlives_a_reading_that_fails(stage, tmp_path):
     assert "Spark is gone" in found.said
 
 
-def test_a_command_that_is_refused_tells_nothing_and_leaves_it_to_the_next(stage, tmp_path):
+def more_to_read():
+    """Return what `lossy` does, with more records since, so that a run has something to plan."""
+    one = lossy()
+    one.write(50)
+    one.copy()
+    one.flush()
+    return {("orders", 0): one}
+
+
+@pytest.mark.parametrize(
+    ("topics", "settings", "said"),
+    [
+        (["nothing"], {}, "no topic on A matches 'nothing'"),
+        ([], {"max_bytes": 10}, "the plan of A->B reads about"),
+    ],
+)
+def test_a_command_that_is_refused_tells_it_with_its_refusal_and_none_tells_it_again(
+    stage, tmp_path, topics, settings, said
+):
     killed_at(tmp_path, "written")
-    with pytest.raises(ConfigurationError):
-        run(stage(), "nothing")
+    found, path = stage(more_to_read(), **settings), tmp_path / "result.json"
+    heard = heard_by(found)
+    assert run(found, *topics, json_file=path) == 2
+    assert heard[-1] == found.read_json(path)
+    late, refused = heard[-1]["runs"]
+    assert (late["status"], late["findings"]["count"], refused["status"]) == (1, 1, 2)
+    assert said in refused["failure"]
+    again = stage(more_to_read(), **settings)
+    heard = heard_by(again)
+    with pytest.raises(ConfigurationError, match=said):
+        run(again, *topics)
+    assert (heard, again.said) == ([], "")
+
+
+def test_a_command_that_is_refused_before_it_told_it_leaves_it_to_the_next(stage, tmp_path):
+    killed_at(tmp_path, "written")
+    with pytest.raises(ConfigurationError, match="--json: there is no folder"):
+        run(stage(), json_file=tmp_path / "gone" / "result.json")
     assert run(stage()) == 1
+
+
+def test_of_a_run_whose_differences_were_not_told_apart_the_next_one_says_so(stage, tmp_path):
+    assert run(stage()) == 1
+    with closing(connect(tmp_path / "mirrorwatch.db")) as store, store:
+        store.execute("UPDATE checksum_runs SET findings = 0")
+    again = stage()
+    assert run(again) == 0
+    assert "found differences that are not told apart; each is told once." in again.said
 
 
 def test_another_flow_s_run_does_not_tell_it(stage, tmp_path):

@@ -66,7 +66,7 @@ def test_topics_of_the_configuration_are_planned_where_the_command_line_names_no
 def test_what_a_run_would_refuse_is_told_and_planned_all_the_same(stage):
     found = stage({("orders", 0): mirrored()}, max_bytes=100)
     assert plan(found) == 0
-    assert "A run refuses this: the plan reads about" in found.said
+    assert "A run refuses this: the plan of A->B reads about" in found.said
 
 
 def test_one_file_takes_one_plan(stage):

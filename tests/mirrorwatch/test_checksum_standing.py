@@ -160,10 +160,15 @@ def test_what_is_left_out_for_good_is_not_verified_and_what_is_new_is_no_matter(
     assert (told["payments"].coverage, told["payments"].verified_at) == (1.0, ENDED_AT)
 
 
-def test_a_topic_that_is_left_out_wholly_is_told_even_where_it_is_empty():
+def test_of_a_topic_that_is_left_out_wholly_nothing_is_unverified_where_it_is_empty():
     told = topics(gist(left_out=[left("gone"), left("empty", records=0)]))
-    for name in ("gone", "empty"):
-        assert (told[name].coverage, told[name].verified_at) == (0.0, None)
+    assert (told["gone"].coverage, told["gone"].verified_at) == (0.0, None)
+    assert (told["empty"].coverage, told["empty"].verified_at) == (1.0, ENDED_AT)
+
+
+def test_a_partition_that_is_left_out_and_empty_keeps_no_success_away():
+    (one,) = topics(gist(left_out=[left("orders", 1, records=0)])).values()
+    assert (one.coverage, one.verified_at) == (1.0, ENDED_AT)
 
 
 def test_a_quiet_topic_was_verified_by_a_run_that_found_nothing_new_in_it():
@@ -171,6 +176,19 @@ def test_a_quiet_topic_was_verified_by_a_run_that_found_nothing_new_in_it():
         gist("old"), gist("new", ended_at=ENDED_AT + NIGHT_S, partitions=[], nothing_new=["orders"])
     )
     assert (told["orders"].verified_at, told["orders"].coverage) == (ENDED_AT + NIGHT_S, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "nights_verified"),
+    [({"nothing_new": ["orders"]}, 2), ({"left_out": [left(records=0)]}, 2), ({"left_out": [left()]}, 0)],
+)
+def test_a_run_that_had_none_of_its_records_to_compare_leaves_their_numbers(said, nights_verified):
+    nights = [gist("old", partitions=[partition(lost=3)], findings=[finding(records=3)])]
+    for night in (1, 2):
+        nights.append(gist(f"night-{night}", ended_at=ENDED_AT + night * NIGHT_S, partitions=[], **said))
+        told = topics(*nights)["orders"]
+        assert (told.records[R.LOST], told.records[R.MATCH]) == (3, 97)
+    assert told.verified_at == ENDED_AT + nights_verified * NIGHT_S
 
 
 def test_a_topic_stands_as_the_last_run_that_compared_it_left_it():
