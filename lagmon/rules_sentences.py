@@ -91,7 +91,7 @@ def _deleted_unread(facts: Facts) -> str:
     return (
         f"{_records(facts.after - facts.before)} before offset {facts.after} {verb} deleted before the group "
         f"got there: the log now starts there, and the group stands at {facts.offset}. "
-        f"Left to read: {facts.lag}."
+        f"Left to read: {facts.lag:,}."
     )
 
 
