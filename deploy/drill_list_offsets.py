@@ -20,7 +20,8 @@ DEFAULTS = {
     "sync.group.offsets.interval.seconds": "60",
     "sync.topic.configs.interval.seconds": "600",
 }
-# Of faults that are about what a look for topics finds.
+# Of faults that are about what a look for topics finds: a mirror may take that long, and then twice as long
+# as it counts as moving, 288 s.
 SOON = {**DEFAULTS, "refresh.topics.interval.seconds": "5"}
 _STANDS = frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK})
 _slow = partial(Drill, by_offsets=True, settings=DEFAULTS, watch_s=300.0, back_s=300.0)
@@ -107,7 +108,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         cause=Cause.PARTITION_MISSING,
         settings=SOON | NEVER,
         told=TOLD_OTHERWISE,
-        watch_s=480,  # a mirror may take a refresh and twice as long as it counts as moving
+        watch_s=480,
         then=Verdict.STALLED,
     ),
     _slow(
@@ -163,6 +164,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.LOSING,
         cause=Cause.FILTERED,
         accepted=frozenset({Cause.NOT_MIRRORED}),
+        watch_s=480,
         sweeping=True,
         then=Verdict.LOSING,
         settings=SOON,
