@@ -17,6 +17,7 @@ from lagmon import mirror_growth
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_steps import Ends, Rewound, Step, judge_step
+from lagmon.mirror_unlisted import ids_within_ms
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     Name = tuple[str, int]  # topic and partition
 
-_IDS_WITHIN_MS = 60_000  # where a topic's id is not read for so long, a step back is believed without it
 MOST_KEPT = 1000
 AT_ONCE = 500  # steps judged at one look: of more, some at each in turn
 
@@ -108,13 +108,17 @@ class Rewinds:
 
 
 def is_same_topic(flow: MirrorFlow, slot: int, now_ms: int) -> bool:
-    """Tell whether an offset that fell is surely of the log that the one before was of."""
+    """Tell whether an offset that fell is of the log that the one before was of.
+
+    Where the topic's id is not read for too long, that is believed without it.
+    """
     topic = flow.windows.name(slot)[0]
     fell_ms = int(flow.windows.committed_ms[slot])
     read_ms = flow.topics.ids_at_ms.get((topic, "source"), now_ms)
     remade_ms = flow.topics.remade_ms.get((topic, "source"), -1)
     lately = remade_ms >= 0 and now_ms - remade_ms <= HELD_MS
-    return not lately and (read_ms >= fell_ms or now_ms - fell_ms > _IDS_WITHIN_MS)
+    waited_ms = ids_within_ms(len(flow.source.topics))
+    return not lately and (read_ms >= fell_ms or now_ms - fell_ms > waited_ms)
 
 
 def _with_a_fall(flow: MirrorFlow, sight: MirrorSight) -> list[int]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 IDS_EVERY_S = 10.0  # between two rounds in which ids are asked for
 FEW = 1_000  # topics: beyond that, a round is so much later (1,000 take the broker about 0.1 s)
-IDS_WITHIN_MS = 60_000  # how long the id of a topic that is back is waited for, or for two rounds
+IDS_WITHIN_MS = 60_000  # how long a topic's id is waited for, or for two rounds
 LISTED_WITHIN_MS = 60_000  # a broker that has just begun may leave out of its list what another one has
 _NOT_BACK = -1
 
@@ -29,6 +29,11 @@ _NOT_BACK = -1
 def ids_every_s(topics: int) -> float:
     """Return how long the rounds lie apart in which the ids of so many topics are asked for."""
     return IDS_EVERY_S * max(1.0, topics / FEW)
+
+
+def ids_within_ms(topics: int) -> float:
+    """Return for how long the id of a topic is waited for, of so many topics of its cluster at most."""
+    return max(IDS_WITHIN_MS, 2000 * ids_every_s(topics))
 
 
 @dataclass(slots=True)
@@ -66,7 +71,7 @@ class UnlistedTopics:
                 self._give_up(flow, topic)
                 flow.windows.forget_until(names, listed_ms - LISTED_WITHIN_MS)
         # Of the cluster's topics those are asked for that flows read or write there: all of them at most.
-        within_ms = max(IDS_WITHIN_MS, 2000 * ids_every_s(len(there)))
+        within_ms = ids_within_ms(len(there))
         for topic in self._away.keys() & there.keys():
             one = self._away[topic]
             if one.back_ms == _NOT_BACK:

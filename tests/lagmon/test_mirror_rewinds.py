@@ -6,6 +6,7 @@ import pytest
 
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_findings import HELD_MS
+from lagmon.mirror_rewinds import is_same_topic
 from lagmon.mirror_steps import Rewound
 from tests.lagmon.mirrors import Mirrored, S, told
 
@@ -209,3 +210,17 @@ def test_of_many_steps_back_at_once_some_are_judged_at_each_look(monkeypatch):
     one.look()
     for looks in range(1, 5):
         assert len(found(one)) == min(10, 3 * looks)
+
+
+@pytest.mark.parametrize(
+    ("every_s", "waited_s", "believed"),
+    [(10, 50, False), (10, 70, True), (120, 230, False), (120, 250, True)],
+)
+def test_a_step_back_waits_for_its_topic_s_id_for_as_long_as_rounds_of_ids_take(
+    flow, monkeypatch, every_s, waited_s, believed
+):
+    monkeypatch.setattr("lagmon.mirror_unlisted.IDS_EVERY_S", every_s)  # 120 s are those of 12,000 topics
+    flow.flow.note_ids("A", {"orders": "one"}, flow.now)
+    flow.now += 5 * S
+    flow.commit(to=flow.ends["orders", 0] - 30)
+    assert is_same_topic(flow.flow, flow.slot(), flow.now + waited_s * S) is believed
