@@ -79,14 +79,8 @@ def recreate_longer(stage: Stage, topic: str) -> None:
     Not at once: ids are read once a minute, and of a topic that is younger it is not known of which log an
     offset was.
     """
-    source, target = stage.client("A"), stage.client("B")
-    _write(source, topic, 400)
-    wait_until(
-        lambda: topics.log_end(target, f"A.{topic}") >= 400,
-        deadline_s=60,
-        what=f"All of {topic} on the target",
-    )
-    time.sleep(_KNOWN_S)
+    source = stage.client("A")
+    _fill(stage, topic)
     stage.end("mirror", signal.SIGTERM)
     topics.recreate_topic(source, topic)
     _write(source, topic, 900)
@@ -95,15 +89,9 @@ def recreate_longer(stage: Stage, topic: str) -> None:
 
 def compact_unread(stage: Stage, topic: str) -> None:
     """Stop the mirror, replace records that it has not copied until compaction takes them, start it."""
-    source, target = stage.client("A"), stage.client("B")
+    source = stage.client("A")
     topics.alter_config(source, topic, _COMPACTED)
-    _write(source, topic, 400)
-    wait_until(
-        lambda: topics.log_end(target, f"A.{topic}") >= 400,
-        deadline_s=60,
-        what=f"All of {topic} on the target",
-    )
-    time.sleep(_KNOWN_S)
+    _fill(stage, topic)
     stage.end("mirror", signal.SIGTERM)
     before = _end(source, topic)
     _write(source, topic, 900, keys=_KEYS)
@@ -115,6 +103,17 @@ def compact_unread(stage: Stage, topic: str) -> None:
         what=f"Compaction of {topic}",
     )
     stage.start("mirror")
+
+
+def _fill(stage: Stage, topic: str) -> None:
+    """Write records, and wait until they are copied and all that offsets tell of them is known."""
+    _write(stage.client("A"), topic, 400)
+    wait_until(
+        lambda: topics.log_end(stage.client("B"), f"A.{topic}") >= 400,
+        deadline_s=60,
+        what=f"All of {topic} on the target",
+    )
+    time.sleep(_KNOWN_S)
 
 
 def _end(client: Mapping[str, str], topic: str) -> int:
