@@ -9,13 +9,13 @@ begin anew with that look.
 
 Markers of transactions make the distance fall as offsets go on. So its upper bound holds for all that comes
 later, and the lower one only where it was told: what it fell by since, nothing tells. But what a copy got
-since a look is known, so how far the mirror is at most follows from a look before, and as many markers as may
-have come among the records since. That many are taken to be no more, record by record, than from a look long
-before to one of the last ones: between these the copy went on by a number that is known, and the mirror by
-what both looks leave room for. Where the distance was not seen to fall lately, its bounds tell the same, from
-where the upper one was told first to where the lower one was told last, behind it. Where nothing tells how
-many markers there may be, only looks at the same end do. As many come as chance has it: of an expected number
-twice its root more.
+since a look is known, so how far the mirror is at most follows from a look before, and as many markers as
+may have come among the records since: no more than these are, as each marker ends a record at least that is
+copied, unless aborted ones are not copied or compaction takes them. Mostly there are far fewer: no more,
+record by record, than from a look long before to one of the last ones. Between these the copy went on by a
+number that is known, and the mirror by what both looks leave room for. Where the distance was not seen to
+fall lately, its bounds tell the same, from where the upper one was told first to where the lower one was
+last, behind it. As many come as chance has it: of an expected number twice its root more.
 """
 
 from __future__ import annotations
@@ -65,17 +65,19 @@ class PastLook:
     end: int  # of its copy
     gaps: int = 0  # at most ...
     records: int = 0  # ... among so many records, 0 where nothing tells
+    copies_all: bool = False  # whether a gap is a marker, and each of these ends a record that is copied
 
     def most_at(self, end: int) -> int | None:
         """Return which offset it is at, at most, where its copy ends there; None where nothing tells."""
         came = end - self.end
-        if came == 0:
-            return self.most
-        if came < 0 or not self.records:
-            return None
-        gaps = self.gaps * came / self.records
-        # A transaction is as long as it happens to be: of few markers there may well be half as many more.
-        return self.most + came + math.ceil(gaps + 2 * math.sqrt(gaps))
+        if came <= 0:
+            return None if came else self.most
+        found = [came + 1] if self.copies_all else []
+        if self.records:
+            gaps = self.gaps * came / self.records
+            # A transaction is as long as it happens to be: of few markers there may be half as many more.
+            found.append(math.ceil(gaps + 2 * math.sqrt(gaps)))
+        return self.most + came + min(found) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ class DistanceBounds:
         self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last that was used
         self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
         self._names: list[object] = []  # of each slot, that it was given out for
+        self._copies_all, self._compacted = False, set[str]()
         self._version = (-1, -1)  # of the windows' slots
         self._noted_ms = -EVERY_MS
 
@@ -133,8 +136,10 @@ class DistanceBounds:
             for most, end in last
             if 0 <= since < end
         ]
-        span = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
-        looks = [PastLook(*one, *span) for one in last]
+        gaps, records = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
+        name = self._names[slot]
+        copies_all = self._copies_all and isinstance(name, tuple) and name[0] not in self._compacted
+        looks = [PastLook(most, end, gaps, records, copies_all) for most, end in last]
         since, until = self._told_at[:, slot].tolist()
         if until - since >= LEAST_RECORDS and not self._fell[slot]:
             looks.append(PastLook(until - low, until, high - low, until - since))
@@ -168,6 +173,8 @@ class DistanceBounds:
         self._noted_ms = sight.now_ms
         if flow.read_to_ms < 0:
             return
+        self._copies_all = flow.order.flow.isolation_level != "read_committed"
+        self._compacted = flow.settings.compacted
         there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
         anew = self._follow_slots(flow, len(sight.used))
         self._look_back(flow, sight, np.flatnonzero(there & anew))

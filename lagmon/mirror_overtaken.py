@@ -10,7 +10,8 @@ A loss is told when N has stood for longer than it does in a mirror that moves, 
 before the copy was looked at, and where at least one record is lost for certain. A mirror that keeps up, with
 offsets each minute and a log of seconds, loses nothing though its log starts behind its N all the time. Once
 the mirror has passed the start, the copy lacks what was lost: the distance before less that since. So much as
-that proves is counted at once, and the rest of `least` when it settles.
+that proves is counted at once, and the rest of `least` when it settles. Where nothing is proved of a mirror
+that stood, a suspicion is left: what may have been lost.
 """
 
 from __future__ import annotations
@@ -162,10 +163,13 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
             one = Overtaken(*name, start, start, first_at_ms, sight.now_ms, offset, start - offset, counted)
             flow.open_overtaken[name] = before = one
         known = _see_copy(flow, sight, slot, bounds, start, stands=bool(stands.copy[slot]))
-        if not known or not stands.offset[slot]:
+        if not stands.offset[slot]:
+            continue
+        bounds.stood |= bool(stands.copy[slot])
+        if not known:
             continue
         lost = bounds.start - bounds.high
-        bounds.stood |= bool(stands.copy[slot]) or lost > 0
+        bounds.stood |= lost > 0
         if lost > 0:
             flow.open_overtaken[name] = bounds.told = replace(
                 before,
@@ -290,7 +294,7 @@ def _settle(
         lost = bounds.found(one, sight.now_ms) if bounds.stood else replace(one, next_offset=one.start)
     del flow.open_overtaken[name]
     passing.pop(name, None)
-    if lost.records > 0:
+    if lost.records > 0 or (lost.most > 0 and bounds is not None and bounds.stood):  # or a suspicion
         if slot is not None:
             flow.distance.forget(slot)
         flow.settled_overtaken.append(replace(lost, at_ms=sight.now_ms))
@@ -347,6 +351,7 @@ def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
     )
     if flow.order.lag_from == EQUAL_OFFSETS:
         had = f"its copy on {target} ended at {one.mirrored_to}"
+    least = between_text(one.records, one.most, "record") if one.records else f"none or up to {one.most:,}"
     return MirrorFinding(
         code=Cause.OVERTAKEN,
         topic=one.topic,
@@ -354,11 +359,12 @@ def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
         at_ms=one.at_ms,
         records=one.records,
         records_most=one.most,
-        first_offset=one.next_offset,
+        first_offset=one.next_offset if one.records else one.start - one.most,
         last_offset=one.start - 1,
         sentence=(
-            f"{flow.order.flow.source} deleted {between_text(one.records, one.most, 'record')} of"
+            f"{flow.order.flow.source} deleted {least} of"
             f" {one.topic}-{one.partition} before {were} copied: its log starts at {one.start}, seen at"
             f" {instant_text(one.first_at_ms)}, {had}."
         ),
+        proved=one.records > 0,
     )

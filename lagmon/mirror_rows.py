@@ -57,7 +57,7 @@ def flow_document(
                 "first_at_ms": one.first_at_ms,
                 "at_ms": one.at_ms,
             }
-            for one in found.overtaken[-LISTED:]
+            for one in [each for each in found.overtaken if each.records][-LISTED:]
         ],
         "missing": [
             {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}

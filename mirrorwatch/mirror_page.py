@@ -78,7 +78,9 @@ def _loss(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
 def _told(document: Mapping[str, Any]) -> list[tuple[int, str]]:
     """Return the findings that the losses to retention are not among, topics made anew, what is missing."""
     findings = [
-        (one["at_ms"], one["sentence"]) for one in document["findings"] if one["code"] != Cause.OVERTAKEN
+        (one["at_ms"], one["sentence"])
+        for one in document["findings"]
+        if one["code"] != Cause.OVERTAKEN or not one["proved"]
     ]
     remade = [(one["at_ms"], _remade(one)) for one in reversed(document["recreated"])]
     return findings + remade + [(one["since_ms"], one["sentence"]) for one in document["missing"]]

@@ -530,6 +530,19 @@ def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
     assert (told.verdict, told.cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     assert "up to 50 records may have been deleted uncopied" in told.sentence
     assert not one.sight().findings
+    one.target_ends["A.orders", 0] += 450  # it goes on, and it is a suspicion that they were
+    one.go(200, each=each)
+    (told_of,) = one.sight().findings
+    assert (told_of.proved, told_of.records, told_of.records_most) == (False, 0, 50)
+    start = one.starts["orders", 0]
+    assert (told_of.first_offset, told_of.last_offset) == (start - 50, start - 1)
+    assert (
+        f"A deleted none or up to 50 of orders-0 before they were copied: its log starts at {start}"
+        in told_of.sentence
+    )
+    assert (one.verdict().verdict, one.flow.overtaken_total["orders"]) == (Verdict.HEALTHY, 0)
+    one.go(900, each=each)
+    assert not one.sight().findings
 
 
 @pytest.mark.parametrize(("lost", "least"), [(0, None), (500, 100)])

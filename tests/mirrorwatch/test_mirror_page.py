@@ -146,6 +146,27 @@ async def test_what_retention_took_is_told_with_its_offsets(client, flow):
     assert "ERR orders 0" in markup.text
 
 
+async def test_what_retention_may_have_taken_is_told_as_no_more_than_that(client, flow):
+    def each():  # its copy is looked at while records are under way, and never at rest
+        flow.write(100, "wide")
+        flow.commit("wide")
+
+    flow.go(120, each=each)
+    flow.write(500, "wide", copied=False)
+    flow.starts["wide", 0] = flow.ends["wide", 0] - 450
+    flow.go(100)
+    flow.target_ends["A.wide", 0] += 450
+    flow.go(200, each=each)
+    document = await (await client.get("/api/v1/flows/A-%3EB/offsets")).json()
+    assert document["overtaken"] == []
+    ((records, most, proved),) = {
+        (one["records"], one["records_most"], one["proved"]) for one in document["findings"]
+    }
+    assert (records, most, proved) == (0, 50, False)
+    text = await (await client.get("/flows/A-%3EB/offsets")).text()
+    assert "deleted none or up to 50 of wide-0 before they were copied" in text
+
+
 async def test_a_topic_that_was_made_anew_is_told_with_what_was_lost(client, flow):
     flow.flow.note_ids("B", {"A.orders": "before"}, flow.now)
     flow.go(20)
