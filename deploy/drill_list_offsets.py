@@ -108,7 +108,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         cause=Cause.PARTITION_MISSING,
         settings=SOON | NEVER,
         told=TOLD_OTHERWISE,
-        watch_s=480,
+        watch_s=660,  # whoever writes to the topic learns of its new partition within five minutes
         then=Verdict.STALLED,
     ),
     _slow(
