@@ -58,7 +58,7 @@ class Stage:
         """Have Java's clients ask a broker that is gone for offsets for seconds, and not for a minute."""
         config = json.loads(self.config.read_text())
         for properties in config["clusters"].values():
-            properties["default.api.timeout.ms"] = "10000"
+            properties |= {"default.api.timeout.ms": "10000", "request.timeout.ms": "10000"}
         self.config.write_text(json.dumps(config))
 
     def write(self):
