@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
 from checksum.count_query import bucket_counts
 from checksum.counting import BucketCount, CountProgress
 from checksum.digest_query import SIZE_BYTES, Reading
 from checksum.paced import SideReading, see_that_it_was_asked
 from checksum.pacing import FREE, Stretch
+from checksum.spark_errors import READING_ERRORS
 from checksum.spark_failures import reading_failure, words_of
 from fleet.errors import ConfigurationError, Problem
 
@@ -77,8 +75,7 @@ class SideCount(SideReading):
             try:
                 frame = bucket_counts(self.spark, self.cluster.options, reading, sizes=sizes)
                 rows = frame.limit(MOST_ROWS + 1).collect()
-            # Rows come by a socket of Java's, not by Py4J; no file of this machine is read in here.
-            except (PySparkException, Py4JError, EOFError, OSError) as error:
+            except READING_ERRORS as error:
                 raise reading_failure(
                     words_of(error),
                     cluster=self.cluster.alias,

@@ -13,8 +13,6 @@ from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from checksum.digest_coverage import SliceRow, remaining
@@ -22,6 +20,7 @@ from checksum.digest_query import Reading, cells
 from checksum.header_guard import look_for_headers
 from checksum.paced import SideReading, see_that_it_was_asked
 from checksum.pacing import FREE
+from checksum.spark_errors import READING_ERRORS
 from checksum.spark_failures import folder_failure, reading_failure, words_of
 from fleet.errors import ConfigurationError, Problem
 
@@ -168,8 +167,7 @@ class SideDigest(SideReading):
     def _translated(self, doing: str) -> Iterator[None]:
         try:
             yield
-        # Rows come by a socket of Java's, not by Py4J; no file of this machine is read in here.
-        except (PySparkException, Py4JError, EOFError, OSError) as error:
+        except READING_ERRORS as error:
             said = words_of(error)
             told = folder_failure(said, path=self.folder.path)
             raise told or reading_failure(

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
@@ -24,6 +23,7 @@ from checksum.cell_rows import CellRow, add
 from checksum.digest_coverage import SliceRow, foreign, uncovered
 from checksum.digest_query import SIZE_BYTES
 from checksum.small_table import small_table
+from checksum.spark_errors import READING_ERRORS
 from checksum.spark_failures import folder_failure, java_cause, words_of
 from fleet.errors import ConfigurationError, Problem, UnavailableError
 
@@ -183,8 +183,7 @@ class DigestFolder:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        # Rows come by a socket of Java's, not by Py4J; no file of this machine is read in here.
-        except (PySparkException, Py4JError, EOFError, OSError) as error:
+        except READING_ERRORS as error:
             said = words_of(error)
             told = folder_failure(said, path=self.path)
             if told is not None:

@@ -25,7 +25,6 @@ DEFAULTS = {
 SOON = {**DEFAULTS, "refresh.topics.interval.seconds": "5"}
 _STANDS = frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK})
 _slow = partial(Drill, by_offsets=True, settings=DEFAULTS, watch_s=300.0, back_s=300.0)
-_quick = partial(Drill, by_offsets=True, watch_s=180.0, back_s=180.0)
 
 OFFSET_DRILLS: tuple[Drill, ...] = (
     # --- nothing wrong, or over in a moment
@@ -35,12 +34,14 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
     _slow(name="transactions", title="offsets-transactions", verdict=None, own=True, watch_s=240),
     _slow(name="compact-unread", title="offsets-compaction", verdict=None, own=True, watch_s=400),
     _slow(name="add-partitions", title="offsets-add-partitions", verdict=None, topic="payments", watch_s=200),
-    _quick(
+    Drill(
         name="add-partitions",
         title="offsets-add-partitions-soon",
         verdict=None,
+        by_offsets=True,
         topic="stock-levels",
         watch_s=90,
+        back_s=180,
     ),
     # Records that are left out in the middle are a suspicion, which leaves the verdict alone.
     _slow(name="drop-some", title="offsets-drop-some", verdict=None, topic="payments", watch_s=200),

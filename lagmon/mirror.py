@@ -40,6 +40,7 @@ class MirrorWindows:
         self.committed_ms = np.full(_FIRST, -1, np.int64)  # when the newest was written
         self.moved_ms = np.full(_FIRST, -1, np.int64)  # when the newest that was another one was
         self.rest = np.full(_FIRST, -1, np.int64)  # up to where a quiet tail counts as read
+        self.turns = np.zeros(_FIRST, np.int32)  # how often it was given out and back
         self.resets = 0
         self._slots: dict[tuple[str, int], int] = {}
         self._names: list[tuple[str, int] | None] = []
@@ -129,6 +130,7 @@ class MirrorWindows:
             return
         self.resets += 1
         self._turns += 1
+        self.turns[slot] += 1
         self._names[slot] = None
         self._free.append(slot)
         self._clear(slot)
@@ -209,6 +211,7 @@ class MirrorWindows:
             slot = len(self._names)
             self._names.append((topic, partition))
             self._hold(slot + 1)
+        self.turns[slot] += 1
         self._slots[topic, partition] = slot
         return slot
 
@@ -220,6 +223,7 @@ class MirrorWindows:
             self.committed_ms = np.concatenate((self.committed_ms, more))
             self.moved_ms = np.concatenate((self.moved_ms, more))
             self.rest = np.concatenate((self.rest, more))
+            self.turns = np.concatenate((self.turns, np.zeros(len(more), np.int32)))
 
     def _clear(self, slot: int) -> None:
         self.rings.clear(np.array([slot], np.int32))

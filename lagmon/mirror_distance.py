@@ -118,12 +118,10 @@ class DistanceBounds:
         self._end = np.zeros(0, np.int64)  # of the copy, at a look that is not used yet
         self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last that was used
         self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
-        self._names: list[object] = []  # of each slot, that it was given out for
-        self._copies_all, self._compacted = False, set[str]()
-        self._version = (-1, -1)  # of the windows' slots
+        self._turns = np.zeros(0, np.int32)  # of the windows' slots
         self._noted_ms = -EVERY_MS
 
-    def of(self, slot: int) -> Reach | None:
+    def of(self, flow: MirrorFlow, slot: int) -> Reach | None:
         """Return the bounds of a slot, None where no look has told any yet."""
         if slot >= len(self._known) or not self._known[slot]:
             return None
@@ -137,8 +135,7 @@ class DistanceBounds:
             if 0 <= since < end
         ]
         gaps, records = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
-        name = self._names[slot]
-        copies_all = self._copies_all and isinstance(name, tuple) and name[0] not in self._compacted
+        copies_all = not flow.committed_only and flow.windows.name(slot)[0] not in flow.settings.compacted
         looks = [PastLook(most, end, gaps, records, copies_all) for most, end in last]
         since, until = self._told_at[:, slot].tolist()
         if until - since >= LEAST_RECORDS and not self._fell[slot]:
@@ -151,9 +148,9 @@ class DistanceBounds:
             return None
         return CopyLook(*self._seen[:, slot].tolist())
 
-    def most_at(self, slot: int, end: int) -> int | None:
+    def most_at(self, flow: MirrorFlow, slot: int, end: int) -> int | None:
         """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
-        reach = self.of(slot)
+        reach = self.of(flow, slot)
         if reach is None and slot < len(self._known) and int(self._looks[1, -1, slot]) == end >= 0:
             return int(self._looks[0, -1, slot])
         return None if reach is None else reach.most_at(end)
@@ -173,29 +170,20 @@ class DistanceBounds:
         self._noted_ms = sight.now_ms
         if flow.read_to_ms < 0:
             return
-        self._copies_all = flow.order.flow.isolation_level != "read_committed"
-        self._compacted = flow.settings.compacted
         there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
         anew = self._follow_slots(flow, len(sight.used))
         self._look_back(flow, sight, np.flatnonzero(there & anew))
         self._use(flow, sight, np.flatnonzero(there & (self._end >= 0)))
         self._take(flow, sight, np.flatnonzero(there))
 
-    def _follow_slots(self, flow: MirrorFlow, count: int) -> NDArray[np.bool_]:
+    def _follow_slots(self, flow: MirrorFlow, count: int) -> Flags:
         """Forget those that were given out since, to whatever partition; return which."""
-        anew = np.zeros(count, np.bool_)
-        if flow.windows.version == self._version and count == len(self._known):
-            return anew
-        self._version = flow.windows.version
-        names: list[object] = [None] * count
-        for _, _, slot in flow.windows.slots():
-            if slot < count:
-                names[slot] = flow.windows.name(slot)
-        held = [*self._names, *[None] * count]
-        # One that came back has a name of its own, if an equal one.
-        anew[:] = [name is None or name is not before for name, before in zip(names, held, strict=False)]
-        self._names = names
-        more = max(0, count - len(self._known))
+        turns = flow.windows.turns[:count]
+        if np.array_equal(turns, self._turns):
+            return np.zeros(count, np.bool_)
+        more = count - len(self._turns)
+        anew: Flags = turns != np.concatenate((self._turns, np.zeros(more, np.int32)))
+        self._turns = turns.copy()
         for array in _ARRAYS:
             kept = getattr(self, array)
             grown = np.concatenate((kept, np.zeros((*kept.shape[:-1], more), kept.dtype)), axis=-1)

@@ -167,7 +167,7 @@ class MirrorFlow:
         return MirrorPace(
             LOOK_MS if looks else flush_ms,
             self.read_to_ms,
-            self._committed_only,
+            self.committed_only,
             tails=lag_from in (CONNECT_OFFSETS, OFFSET_SYNCS),
             commits=not looks,
             least_ms=self.source.policy.stopped_after_ms if self.asks_groups else 0,
@@ -175,14 +175,15 @@ class MirrorFlow:
         )
 
     @property
-    def _committed_only(self) -> bool:
+    def committed_only(self) -> bool:
+        """Tell whether the mirror leaves out records of transactions that were not committed."""
         return self.order.flow.isolation_level == "read_committed" and self.order.lag_from != EQUAL_OFFSETS
 
     @property
     def readable_ends(self) -> NDArray[np.int64]:
         """Return up to where the mirror can read at each place of the source, -1 where that is not known."""
         ends, stable = self.source.heads.end, self.source.heads.stable
-        return np.where((stable >= 0) & self._committed_only, np.minimum(stable, ends), ends)
+        return np.where((stable >= 0) & self.committed_only, np.minimum(stable, ends), ends)
 
     @property
     def asks_groups(self) -> bool:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError, RefusedError
-from lagmon.mirror_unlisted import ids_every_s
+from lagmon.mirror_id_rounds import ids_every_s
 from runtime.kafka.admin import ClusterAdmin
 
 if TYPE_CHECKING:

@@ -215,8 +215,8 @@ def _see_copy(
         return False
     if offset == bounds.next_offset:  # a later look may be one at a copy that lacks what was lost
         if not bounds.stood or bounds.reach is None:
-            bounds.reach = flow.distance.of(slot) or bounds.reach
-        most = flow.distance.most_at(slot, end)
+            bounds.reach = flow.distance.of(flow, slot) or bounds.reach
+        most = flow.distance.most_at(flow, slot, end)
         bounds.high = bounds.high if most is None else min(bounds.high, most)
     bounds.copy_end = end
     if stands and bounds.reach is not None:  # else it may have grown behind what was lost

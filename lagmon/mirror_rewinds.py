@@ -15,9 +15,9 @@ import numpy as np
 from fleet.vocabulary import Cause
 from lagmon import mirror_growth
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
+from lagmon.mirror_id_rounds import ids_within_ms
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_steps import Ends, Rewound, Step, judge_step
-from lagmon.mirror_unlisted import ids_within_ms
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:

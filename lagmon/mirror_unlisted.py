@@ -14,26 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lagmon.mirror_id_rounds import ids_within_ms
+
 if TYPE_CHECKING:
     from lagmon.mirror_flow import MirrorFlow
 
     Name = tuple[str, int]  # topic and partition
 
-IDS_EVERY_S = 10.0  # between two rounds in which ids are asked for
-FEW = 1_000  # topics: beyond that, a round is so much later (1,000 take the broker about 0.1 s)
-IDS_WITHIN_MS = 60_000  # how long a topic's id is waited for, or for two rounds
 LISTED_WITHIN_MS = 60_000  # a broker that has just begun may leave out of its list what another one has
 _NOT_BACK = -1
-
-
-def ids_every_s(topics: int) -> float:
-    """Return how long the rounds lie apart in which the ids of so many topics are asked for."""
-    return IDS_EVERY_S * max(1.0, topics / FEW)
-
-
-def ids_within_ms(topics: int) -> float:
-    """Return for how long the id of a topic is waited for, of so many topics of its cluster at most."""
-    return max(IDS_WITHIN_MS, 2000 * ids_every_s(topics))
 
 
 @dataclass(slots=True)

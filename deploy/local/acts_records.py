@@ -6,7 +6,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from deploy.local import topics
 from deploy.local.waiting import wait_until
@@ -93,12 +93,12 @@ def compact_unread(stage: Stage, topic: str) -> None:
     topics.alter_config(source, topic, _COMPACTED)
     _fill(stage, topic)
     stage.end("mirror", signal.SIGTERM)
-    before = _end(source, topic)
+    before = topics.log_ends(source, topic)[0]
     _write(source, topic, 900, keys=_KEYS)
     time.sleep(_ROLLS_S)
     _write(source, topic, _KEYS, keys=_KEYS)  # what is written last is in a segment that nothing compacts
     wait_until(
-        lambda: _first_from(source, topic, before) > before + _KEYS,
+        lambda: topics.first_from(source, topic, 0, before) > before + _KEYS,
         deadline_s=_COMPACTED_S,
         what=f"Compaction of {topic}",
     )
@@ -114,23 +114,6 @@ def _fill(stage: Stage, topic: str) -> None:
         what=f"All of {topic} on the target",
     )
     time.sleep(_KNOWN_S)
-
-
-def _end(client: Mapping[str, str], topic: str) -> int:
-    """Return where the topic's first partition ends."""
-    consumer = Consumer({**client, "group.id": "not-a-group", "enable.auto.commit": False})
-    _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=_FLUSH_S)
-    consumer.close()
-    return int(end)
-
-
-def _first_from(client: Mapping[str, str], topic: str, offset: int) -> int:
-    """Return the offset of the first record of its first partition from there on, -1 where none comes."""
-    consumer = Consumer({**client, "group.id": "not-a-group", "enable.auto.commit": False})
-    consumer.assign([TopicPartition(topic, 0, offset)])
-    message = consumer.poll(_FLUSH_S)
-    consumer.close()
-    return -1 if message is None or message.error() else message.offset() or 0
 
 
 def _write(client: Mapping[str, str], topic: str, count: int, *, keys: int = 1 << 30) -> None:

@@ -7,6 +7,7 @@ Kafka client (KafkaException) pass through: their readers are developers.
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -37,6 +38,10 @@ def create_topic(
     """Create a topic with one replica and wait until the cluster shows it and its leaders answer."""
     admin = admin_client(client)
     admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])[topic].result(_TIMEOUT_S)
+    _wait_led(admin, topic, partitions)
+
+
+def _wait_led(admin: AdminClient, topic: str, partitions: int) -> None:
     wait_until(lambda: _partitions(admin, topic) == partitions, deadline_s=_TIMEOUT_S, what=f"Topic {topic}")
     wait_until(lambda: _is_led(admin, topic, partitions), deadline_s=_TIMEOUT_S, what=f"Leaders of {topic}")
 
@@ -59,10 +64,18 @@ def delete_topic(client: Mapping[str, str], topic: str) -> None:
 
 
 def recreate_topic(client: Mapping[str, str], topic: str, *, partitions: int | None = None) -> None:
-    """Delete a topic and create it again, empty, with as many partitions as before unless told otherwise."""
+    """Delete a topic and create it again, empty, with as many partitions as before unless told otherwise.
+
+    A mirror that misses its target topic may be the first to create it again: that is as good.
+    """
     count = partitions or _partitions(admin_client(client), topic)
     delete_topic(client, topic)
-    create_topic(client, topic, partitions=count)
+    try:
+        create_topic(client, topic, partitions=count)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+        _wait_led(admin_client(client), topic, count)
 
 
 def add_partitions(client: Mapping[str, str], topic: str, *, total: int) -> None:
@@ -112,15 +125,28 @@ def partition_count(client: Mapping[str, str], topic: str) -> int:
 
 def log_end(client: Mapping[str, str], topic: str) -> int:
     """Return the sum of the log ends of all partitions: how many offsets were ever given out."""
+    return sum(log_ends(client, topic))
+
+
+def log_ends(client: Mapping[str, str], topic: str) -> list[int]:
+    """Return where the log of each partition ends."""
     count = partition_count(client, topic)
-    consumer = Consumer({**client, "group.id": "log-end", "log_level": 0})
-    try:
+    with closing(_reader(client)) as consumer:
         partitions = [TopicPartition(topic, partition) for partition in range(count)]
-        return sum(
-            consumer.get_watermark_offsets(partition, timeout=_TIMEOUT_S)[1] for partition in partitions
-        )
-    finally:
-        consumer.close()
+        return [consumer.get_watermark_offsets(one, timeout=_TIMEOUT_S)[1] for one in partitions]
+
+
+def first_from(client: Mapping[str, str], topic: str, partition: int, offset: int) -> int:
+    """Return the offset of the first record that is left from an offset on, -1 where none comes."""
+    with closing(_reader(client)) as consumer:
+        consumer.assign([TopicPartition(topic, partition, offset)])
+        message = consumer.poll(_TIMEOUT_S)
+        return -1 if message is None or message.error() else message.offset() or 0
+
+
+def _reader(client: Mapping[str, str]) -> Consumer:
+    # Without a commit: it would be one more group of that topic.
+    return Consumer({**client, "group.id": "log-end", "enable.auto.commit": False, "log_level": 0})
 
 
 def _partitions(admin: AdminClient, topic: str) -> int:

@@ -82,6 +82,7 @@ def plan_of(*topics, excluded=()):
 def copied(kafka_pair, request):
     """Write two topics that hold all that a record can be, and have them copied once for this module."""
     mirror = request.getfixturevalue("_mirrors")
+    mirror.stop()  # one that runs already would create the copies itself
     here, there = kafka_pair.a.client_properties(), kafka_pair.b.client_properties()
     producer = Producer({**here, "transactional.id": "digest"})
     producer.init_transactions()
@@ -105,7 +106,7 @@ def copied(kafka_pair, request):
                     headers=headers if topic == "mixed" else None,
                 )  # fmt: skip
             producer.commit_transaction()
-    mirror(fresh=True)  # one that runs already takes up topic after topic, and may copy some twice for that
+    mirror()
     eventually(lambda: all(_arrived(there, topic) for topic in ("mixed", "plain", "stamped")), DEADLINE_S)
     yield {
         "mixed": Copied(kafka_pair, "mixed", 3),

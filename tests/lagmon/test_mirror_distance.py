@@ -25,6 +25,18 @@ class Followed:
         self.mirrored += count
         self.one.target_ends["A.orders", 0] += count
 
+    def copy_all(self, count):
+        """Have so many records written, copied and committed."""
+        self.one.write(count, copied=False)
+        self.copy(count)
+        self.commit()
+
+    def rest(self):
+        """Look three times while nothing happens."""
+        for _ in range(3):
+            self.wait(10)
+            self.look()
+
     def commit(self):
         if self.mirrored:
             self.one.commit(to=self.mirrored)
@@ -39,9 +51,12 @@ class Followed:
     def wait(self, seconds):
         self.one.now += int(seconds * S)
 
+    def most_at(self, end):
+        return self.bounds.most_at(self.one.flow, self.one.slot(), end)
+
     def found(self):
         slot = self.one.slot()
-        reach = None if slot is None else self.bounds.of(slot)
+        reach = None if slot is None else self.bounds.of(self.one.flow, slot)
         return None if reach is None else (reach.low, reach.high)
 
 
@@ -62,23 +77,15 @@ def test_nothing_is_known_before_an_offset_with_a_look_after_it():
 @pytest.mark.parametrize("ahead", [0, 7, 1000])
 def test_at_rest_it_is_one_number(ahead):
     one = Followed(ahead)
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
+    one.copy_all(100)
+    one.rest()
     assert one.found() == (ahead, ahead)
 
 
 def test_looks_from_before_a_restart_bound_it_though_the_mirror_stands_since():
     one = Followed(7)
-    one.one.write(20, copied=False)
-    one.copy(20)
-    one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
+    one.copy_all(20)
+    one.rest()
     one.one.write(50, copied=False)  # of which it copies none
     for _ in range(30):
         one.wait(10)
@@ -129,52 +136,33 @@ def test_markers_come_no_more_often_than_they_may_have_come_before(gaps, records
 
 def test_where_the_mirror_was_at_most_is_told_by_looks_at_the_same_end():
     one = Followed()
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
-    slot = one.one.slot()
-    assert one.bounds.most_at(slot, 100) == 100
-    assert one.bounds.most_at(slot, 101) == 103  # each record may have a marker behind it, and one before
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
-    assert one.bounds.most_at(slot, 250) == 250
-    one.bounds.forget(slot)
-    assert one.bounds.of(slot) is None
-    assert one.bounds.most_at(slot, 250) is None
+    one.copy_all(100)
+    one.rest()
+    assert one.most_at(100) == 100
+    assert one.most_at(101) == 103  # each record may have a marker behind it, and one before
+    one.copy_all(100)
+    one.rest()
+    assert one.most_at(250) == 250
+    one.bounds.forget(one.one.slot())
+    assert one.found() is None
+    assert one.most_at(250) is None
 
 
 def test_a_copy_that_lacks_records_begins_anew():
     one = Followed()
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
+    one.copy_all(100)
+    one.rest()
     one.one.write(50, copied=False)
     one.mirrored += 50  # the mirror left them out
     one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
+    one.rest()
     assert one.found() == (-50, -50)
 
 
 def test_a_slot_of_another_partition_begins_anew():
     one = Followed()
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
+    one.copy_all(100)
+    one.rest()
     one.one.flow.windows.reset("orders", 0)
     one.commit()
     one.wait(5)
@@ -213,12 +201,8 @@ def test_the_truth_is_always_within(steps, ahead):
 
 def test_a_slot_of_another_partition_leaves_the_others_bounds_alone():
     one = Followed(7)
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
-    for _ in range(3):
-        one.wait(10)
-        one.look()
+    one.copy_all(100)
+    one.rest()
     assert one.found() == (7, 7)
     for second in range(150):  # never at rest again: looks that are looked back at tell less
         one.one.write(50, copied=False)
@@ -237,9 +221,7 @@ def test_a_slot_of_another_partition_leaves_the_others_bounds_alone():
 def test_what_is_written_while_ends_are_read_bounds_no_look():
     # The look begins at 0 s and reads at 6 s what came until then; an offset of 4 s is from before that.
     one = Followed()
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
+    one.copy_all(100)
     one.wait(10)
     began = one.one.now
     for _ in range(6):
@@ -264,9 +246,7 @@ def test_what_is_written_while_ends_are_read_bounds_no_look():
 
 def test_looks_are_not_bounded_by_offsets_that_are_read_in_part():
     one = Followed()
-    one.one.write(100, copied=False)
-    one.copy(100)
-    one.commit()
+    one.copy_all(100)
     for _ in range(3):
         one.wait(10)
         one.one.look()

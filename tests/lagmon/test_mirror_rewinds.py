@@ -219,7 +219,7 @@ def test_of_many_steps_back_at_once_some_are_judged_at_each_look(monkeypatch):
 def test_a_step_back_waits_for_its_topic_s_id_for_as_long_as_rounds_of_ids_take(
     flow, monkeypatch, every_s, waited_s, believed
 ):
-    monkeypatch.setattr("lagmon.mirror_unlisted.IDS_EVERY_S", every_s)  # 120 s are those of 12,000 topics
+    monkeypatch.setattr("lagmon.mirror_id_rounds.IDS_EVERY_S", every_s)  # 120 s are those of 12,000 topics
     flow.flow.note_ids("A", {"orders": "one"}, flow.now)
     flow.now += 5 * S
     flow.commit(to=flow.ends["orders", 0] - 30)

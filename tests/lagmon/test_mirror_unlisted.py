@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
-from lagmon import mirror_unlisted
+from lagmon import mirror_id_rounds
 from lagmon.mirror import MirrorWindows
+from lagmon.mirror_id_rounds import IDS_WITHIN_MS, ids_every_s
 from lagmon.mirror_losses import MirrorLosses
-from lagmon.mirror_unlisted import IDS_WITHIN_MS, LISTED_WITHIN_MS, ids_every_s
+from lagmon.mirror_unlisted import LISTED_WITHIN_MS
 from tests.lagmon.mirrors import NOW, Mirrored, S, told
 
 LIST_S = 60
@@ -226,7 +227,7 @@ def test_ids_of_many_topics_are_asked_for_more_rarely(topics, every_s):
 
 
 def test_of_many_topics_one_that_is_back_waits_for_as_long_as_a_round_of_ids_takes(monkeypatch):
-    monkeypatch.setattr(mirror_unlisted, "IDS_EVERY_S", 120.0)  # as for 12,000 topics
+    monkeypatch.setattr(mirror_id_rounds, "IDS_EVERY_S", 120.0)  # as for 12,000 topics
     one = Listed().until_listed()
     one.make("quiet")
     one.fill("quiet", 100)

@@ -92,7 +92,7 @@ def test_the_topics_of_two_clusters(kafka_pair, no_mirror, topic_name, tmp_path)
     assert "Traceback" not in text
 
 
-def test_what_is_wrong_with_topics_that_are_there(kafka_pair, topic_name, tmp_path):
+def test_what_is_wrong_with_topics_that_are_there(kafka_pair, no_mirror, topic_name, tmp_path):
     a, b = kafka_pair.a.client_properties(), kafka_pair.b.client_properties()
     probed = topic_name("advice")
     wrong = {"retention.ms": "1000", "max.message.bytes": "200", "cleanup.policy": "compact,delete"}

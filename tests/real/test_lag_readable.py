@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from deploy.local.groups import set_offsets
-from deploy.local.topics import create_topic
+from deploy.local.topics import create_topic, first_from, log_ends
 from lagmon.watching import LOOK_S, TOPICS_EVERY
 from tests.eventually import eventually
 from tests.real.test_lag_groups import DEADLINE_S, asked  # noqa: F401 - a fixture
@@ -49,10 +49,7 @@ def transactional(client, name):
 
 def ends_at(client, topic, end, partition=0):
     """Wait until all transactions are decided, and the last one's marker is the last that was written."""
-    consumer = Consumer({**client, "group.id": "not-a-group"})
-    place = TopicPartition(topic, partition)
-    eventually(lambda: consumer.get_watermark_offsets(place, timeout=30)[1] == end, 30, what=f"end {end}")
-    consumer.close()
+    eventually(lambda: log_ends(client, topic)[partition] == end, 30, what=f"end {end}")
 
 
 def becomes_told(asked, group, **numbers):  # noqa: F811
@@ -67,16 +64,6 @@ def becomes_told(asked, group, **numbers):  # noqa: F811
         return eventually(look, TOLD_DUE_S, what=f"{group} {numbers}", every_s=0.5)
     except AssertionError as error:
         raise AssertionError(f"{error}; it says {asked.group(group)}") from None
-
-
-def first_from(client, topic, partition, offset):
-    """Return the offset of the first record that is left from an offset on, -1 where none comes."""
-    # Without a commit: it would be one more reader there.
-    consumer = Consumer({**client, "group.id": "not-a-group", "enable.auto.commit": False})
-    consumer.assign([TopicPartition(topic, partition, offset)])
-    message = consumer.poll(10)
-    consumer.close()
-    return -1 if message is None or message.error() else message.offset()
 
 
 @pytest.mark.long
