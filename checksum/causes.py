@@ -1,10 +1,4 @@
-"""What is behind a finding, of the one list of causes, where the evidence names one. Pure.
-
-interface.md: `filtered` is on the source and absent on the target, with newer ones there, the same topic ids,
-a log start that is not past it and no failure reported. All of that but the last is so for whatever a plan
-compares: its ranges end at a pair that both sides hold, of topics with these ids. The last is not known here,
-so that a lost record is `unexplained`.
-"""
+"""What is behind a finding, of the one list of causes, where the evidence names one. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +22,9 @@ def cause_of(finding: Finding) -> Cause:
             return Cause.DUPLICATING
         case RecordVerdict.EXTRA:
             return Cause.ABORTED_TRANSACTION if finding.aborted else Cause.UNEXPLAINED
-        case RecordVerdict.LOST | RecordVerdict.REORDERED | RecordVerdict.UNVERIFIABLE | RecordVerdict.MATCH:
+        case RecordVerdict.LOST:
+            return finding.cause or Cause.UNEXPLAINED
+        case RecordVerdict.REORDERED | RecordVerdict.UNVERIFIABLE | RecordVerdict.MATCH:
             return Cause.UNEXPLAINED
         case _:
             assert_never(finding.verdict)

@@ -23,7 +23,8 @@ def finding_text(finding: Finding, plan: Plan) -> str:
     match finding.verdict:
         case RecordVerdict.LOST:
             # A mirror that went back may have copied it behind what was compared.
-            told = f"{original} is not among the copies that were compared on {plan.target}"
+            why = f"; {finding.why}" if finding.why else ""
+            told = f"{original} is not among the copies that were compared on {plan.target}{why}"
         case RecordVerdict.ALTERED:
             told = f"{original} stands{there} with {_altered(finding)}"
         case RecordVerdict.REORDERED:

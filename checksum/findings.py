@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from checksum.cell_rows import Side
     from checksum.plan_shape import OffsetRange
+    from fleet.vocabulary import Cause
 
 
 class RecordVerdict(StrEnum):
@@ -89,6 +90,8 @@ class Finding:
     target_timestamp_ms: int | None = None
     what: tuple[str, ...] = ()
     aborted: bool = False  # the source holds it, in a transaction that was aborted
+    cause: Cause | None = None  # of a lost one, where something tells it (checksum/loss_causes.py)
+    why: str = ""  # a clause that says what tells it
 
     @property
     def identity(self) -> tuple[object, ...]:

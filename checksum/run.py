@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from checksum.anchor_records import key_digest
@@ -17,6 +18,7 @@ from checksum.audit import Audit
 from checksum.cell_rows import Side
 from checksum.comparison import compared
 from checksum.connections import both_sides
+from checksum.loss_looks import explained
 from checksum.plan_shape import READ_COMMITTED, OffsetRange
 from checksum.second_look import looked_twice
 from checksum.stretches import chunks
@@ -117,6 +119,7 @@ async def conclude(
         known, unverified = await asyncio.to_thread(looked_twice, comparison, sides.readers, pause=pause)
         for side, cluster in ((Side.SOURCE, sides.source), (Side.TARGET, sides.target)):
             await same_topics(plan, side, cluster.admin)
+        known = replace(known, findings=await explained(known.findings, flow, plan, sides))
     exactly_once = flow.exactly_once
     return Audit(
         plan, result(plan, comparison.cells, known, exactly_once=exactly_once, unverified=unverified)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from fleet.filters import GroupFilter, TopicFilter
+from fleet.filters import GroupFilter, TopicFilter, split_list
 from fleet.flow import EARLIEST, Flow
 from fleet.mm2_names import client_names
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
@@ -72,6 +72,9 @@ class FlowReader:
             exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
             isolation_level=self._of_consumer(values, "isolation.level", "read_uncommitted"),
             offset_reset=self._of_consumer(values, "auto.offset.reset", EARLIEST).lower(),
+            transforms=tuple(split_list(values.text("transforms", ""))),
+            skips_failed=values.text("errors.tolerance", "none").lower() == "all",
+            max_request_bytes=self._max_request_bytes(values, worker),
             offset_storage_topic=worker.text("offset.storage.topic", ""),
             config_storage_topic=worker.text("config.storage.topic", ""),
             status_storage_topic=worker.text("status.storage.topic", ""),
@@ -132,6 +135,12 @@ class FlowReader:
                 continue  # only the keys that every client has reach the consumer from there
             found = values.text(f"{prefix}{name}", found)
         return found
+
+    @staticmethod
+    def _max_request_bytes(values: Values, worker: Values) -> int:
+        """Return how much the mirror's producer sends at once; a connector may override its worker."""
+        name = "max.request.size"
+        return values.number(f"producer.override.{name}", worker.number(f"producer.{name}", 1 << 20))
 
     def _connector(self, source: str, target: str, connector: str) -> Values:
         properties = self.mm2.connector_config(source, target, connector)

@@ -7,6 +7,7 @@ import pytest
 from checksum.finding_words import finding_text, open_block_text, time_text
 from checksum.findings import Finding, Proof, ReadAgain, RecordVerdict
 from checksum.plan_shape import OffsetRange
+from fleet.vocabulary import Cause
 from tests.checksum.pretend_logs import Partition, plan_of
 
 PLAN = plan_of({"t": [Partition()]})
@@ -48,6 +49,15 @@ LACKING = "is not among the copies that were compared on B"
             f"the record at offset 7 on A, of {AT}, stands at offset 9 on B, out of order",
         ),
         ({"verdict": "reordered", "target": ONE}, f"the record at offset 7 on B, of {AT}, is out of order"),
+        (
+            {
+                "verdict": "lost",
+                "source": ONE,
+                "cause": Cause.FILTERED,
+                "why": "the mirror applies a transform",
+            },
+            f"the record at offset 7 on A, of {AT}, {LACKING}; the mirror applies a transform",
+        ),
         (
             {"verdict": "misrouted", "source": ONE, "target": OffsetRange(9, 10), "found_in": ("u", 4)},
             f"the record at offset 7 on A, of {AT}, is not there on B; it stands in u [4] at offset 9",

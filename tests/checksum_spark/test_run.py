@@ -75,13 +75,16 @@ def test_one_lost_record_is_named_by_offset_and_time(stage, tmp_path):
     at = time_text(record.timestamp_ms)
     told = [
         tuple(
-            one[name] for name in ("verdict", "topic", "partition", "source_offsets", "target_offsets", "at")
+            one[name]
+            for name in ("verdict", "topic", "partition", "source_offsets", "target_offsets", "at", "cause")
         )
         for one in found["findings"]["shown"]
     ]
-    assert told == [("lost", stage.topic, 1, [lost, lost + 1], None, at)], said
+    assert told == [("lost", stage.topic, 1, [lost, lost + 1], None, at, "filtered")], said
     assert (found["expected"]["count"], found["coverage"]) == (0, 1.0)
-    lacking = f"of {at}, is not among the copies that were compared on B"
+    lacking = (
+        f"of {at}, is not among the copies that were compared on B; the mirror applies the transform fault"
+    )
     assert f"the record at offset {lost} on A, {lacking}" in re.sub(r"\s+", " ", said)
 
 

@@ -188,6 +188,29 @@ def test_a_flow_begins_where_its_consumer_is_told_to(line, begins):
     assert flow.offset_reset == begins
 
 
+@pytest.mark.parametrize(
+    ("lines", "transforms", "skips_failed", "max_request_bytes"),
+    [
+        ("", (), False, 1 << 20),
+        ("A->B.transforms = drop , keep", ("drop", "keep"), False, 1 << 20),
+        ("transforms = drop", ("drop",), False, 1 << 20),  # a name that every connector has reaches them all
+        ("A->B.errors.tolerance = ALL", (), True, 1 << 20),
+        ("B.producer.max.request.size = 5000", (), False, 5000),
+        ("A.producer.max.request.size = 5000", (), False, 1 << 20),  # the source's
+        (
+            "B.producer.max.request.size = 5000\nA->B.producer.override.max.request.size = 7000",
+            (),
+            False,
+            7000,
+        ),
+    ],
+)
+def test_what_a_flow_does_to_records_and_at_failures(lines, transforms, skips_failed, max_request_bytes):
+    (flow,) = read(f"{PLAIN}{lines}\n").topology.flows
+    assert (flow.transforms, flow.skips_failed) == (transforms, skips_failed)
+    assert flow.max_request_bytes == max_request_bytes
+
+
 WARNED = [
     ("offset.flush.interval.ms = 1000", "offset.flush.interval.ms", "as B.offset.flush.interval.ms."),
     ("exactly.once.source.support = enabled", "exactly.once.source.support", "as B.exactly.once.source.support."),
