@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-e
 	--python-version 3.11 --no-header
 ARGS ?=
 
-.PHONY: help demo test trials bench check drills lock clean java spark browser monitoring lint
+.PHONY: help demo test trials bench check drills lock clean java spark browser monitoring database lint
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
@@ -24,10 +24,10 @@ demo: $(READY) java  ## Run two Kafka clusters, a mirror, traffic and the servic
 	@$(INSTALL) --optional prometheus alertmanager
 	@exec $(BIN)/python -m deploy.local.demo $(ARGS)
 
-test: $(READY) java spark browser monitoring lint  ## Run the tests, on real Kafka clusters (ARGS="-k word" for some)
+test: $(READY) java spark browser monitoring database lint  ## Run the tests, on real Kafka clusters (ARGS="-k word" for some)
 	@deploy/local/test.sh $(ARGS)
 
-trials: $(READY) java spark  ## Run the tests that take long, and properties with new examples (an hour)
+trials: $(READY) java spark database  ## Run the tests that take long, and properties with new examples (an hour)
 	@deploy/local/test.sh -m "not real" -n "$$(nproc)" --dist worksteal --hypothesis-profile=wild
 	@deploy/local/test.sh -m long $(ARGS)
 
@@ -47,7 +47,7 @@ lock: $(READY)  ## Compile the requirements anew from pyproject.toml
 	@echo "requirements/run.txt"; $(COMPILE) pyproject.toml -o requirements/run.txt >/dev/null
 	@echo "requirements/dev.txt"; $(COMPILE) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt >/dev/null
 	@echo "requirements/build.txt"; $(COMPILE) --group build -o requirements/build.txt >/dev/null
-	@for extra in render checksum; do echo "requirements/$$extra.txt"; \
+	@for extra in render checksum postgresql; do echo "requirements/$$extra.txt"; \
 	$(COMPILE) pyproject.toml --extra $$extra -c requirements/run.txt -o requirements/$$extra.txt >/dev/null; done
 
 clean:  ## Remove what was made in this folder (not the cache of jars outside it)
@@ -76,6 +76,9 @@ browser:
 
 monitoring:
 	@$(INSTALL) prometheus alertmanager
+
+database:
+	@$(INSTALL) postgresql
 
 lint:
 	@$(INSTALL) systemd

@@ -23,7 +23,6 @@ _SUMS = ("findings", "source_records", "target_records")
 
 def begin(connection: sa.Connection, run: OpenRun, is_on: Callable[[OpenRun], bool]) -> OpenRun | None:
     """Write the row of a run, in the place of those that are not on; return the one that is, if there is."""
-    _exclude_others(connection)
     for other in open_runs(connection, run.flow):
         if is_on(other):
             return other
@@ -48,7 +47,6 @@ def finish(
 
     Until `tell` it counts as untold, but for a mere count: that moves no mark, and the next one counts anew.
     """
-    _exclude_others(connection)
     process = connection.execute(sa.select(OPEN.c.process).where(OPEN.c.run == open_as)).scalar()
     if not close_open(connection, open_as):
         return False
@@ -80,7 +78,6 @@ def close_open(connection: sa.Connection, run: str) -> bool:
 
 def write_run(connection: sa.Connection, row: RunRow, content: bytes) -> bool:
     """Write a finished run with its packed document; False where it is written already."""
-    _exclude_others(connection)
     known = sa.select(sa.literal(1)).where(RUNS.c.run == row.run)
     if connection.execute(known).first() is not None:
         return False
@@ -208,13 +205,6 @@ def _write_counts(connection: sa.Connection, flow: str, counts: Sequence[Counted
             for one in held
         ],
     )
-
-
-def _exclude_others(connection: sa.Connection) -> None:
-    """Have two processes write after one another; SQLite's immediate transactions do so by themselves."""
-    if connection.dialect.name == "postgresql":
-        # Any number, the same everywhere.
-        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7290461355323)"))
 
 
 def _columns() -> list[sa.Column[Any]]:

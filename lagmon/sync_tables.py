@@ -96,9 +96,6 @@ def write_syncs(
 
     `known` are places by topic and partition; those that are not among them are looked up, or made.
     """
-    if connection.dialect.name == "postgresql":
-        # Any number, the same everywhere: two processes write after one another, as they do with SQLite.
-        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7290461355322)"))
     cursor = cursor_of(connection, flow)
     if cursor.topic_id not in ("", topic_id):
         cursor = Cursor(cursor.era + 1, topic_id, 0)

@@ -183,9 +183,9 @@ class Store:
             # Others' transactions are short: whoever waits longer than half the limit waits for a fault.
             return make_engine(self._url, busy_s=self._limit_s / 2, deadline=self._deadline)
         except ModuleNotFoundError as error:
-            backend = self._url.drivername
             raise UnavailableError(
-                f"the store {self.where} needs the Python package {error.name} for {backend}: install it"
+                f"the store {self.where} needs the Python package {error.name}: type pip install "
+                "'mirrorwatch[postgresql]'"
             ) from error
 
     def _migrate(self, connection: sa.Connection) -> None:

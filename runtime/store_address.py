@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 Address: TypeAlias = URL
 
 _DIALECTS = ("sqlite", "postgresql")
+_DRIVER = "postgresql+psycopg"
+_WRITE = (
+    "write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"
+)
 
 
 def check_address(text: str) -> None:
@@ -20,13 +24,15 @@ def check_address(text: str) -> None:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise ValueError(
-            "is no database address: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"
-        ) from None
+        raise ValueError(f"is no database address: {_WRITE}") from None
     backend = url.get_backend_name()
     if backend not in _DIALECTS:
-        raise ValueError(f"'{backend}' is no database that can be used: write sqlite:///FILE")
+        raise ValueError(f"'{backend}' is no database that can be used: {_WRITE}")
     if backend != "sqlite":
+        if url.drivername not in (backend, _DRIVER):
+            raise ValueError(f"'{url.drivername}' names a driver that is not used here: write postgresql://")
+        if not url.database:
+            raise ValueError("names no database: write postgresql://USER:PASSWORD@HOST/DATABASE")
         return
     if not url.database or url.database.startswith((":memory:", "file:")):
         raise ValueError("names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db")
@@ -35,8 +41,8 @@ def check_address(text: str) -> None:
 
 
 def resolve_address(text: str, directory: Path) -> Address:
-    """Return the address in `text`; a relative SQLite path is taken from `directory`."""
+    """Return the address in `text`, with its driver; a relative SQLite path is taken from `directory`."""
     url = make_url(text)
     if url.get_backend_name() == "sqlite" and url.database:
         return url.set(database=str(directory / url.database))
-    return url
+    return url.set(drivername=_DRIVER) if url.drivername == "postgresql" else url

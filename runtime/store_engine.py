@@ -1,10 +1,14 @@
-"""Open a database so that every finished write survives kill -9 and a power cut.
+"""Open a database so that every finished write survives kill -9 and a power cut, and excludes other writers.
 
 SQLite: write-ahead log, so that readers in other processes never wait for a writer; synchronous FULL, so
 that a commit is on the disk when it returns. NORMAL would survive kill -9 as well, but lose the newest
 commits with the power, and with them losses that were already told. FULL costs one fsync a commit, which is
 bounded by writing once for many changes. Transactions begin IMMEDIATE for writing: two writers wait for each
 other at the beginning instead of failing in the middle.
+
+PostgreSQL keeps what it has committed by itself. An advisory lock makes its writers wait for each other, and
+goes with the transaction; readers see one state. The server is told the time limit of each operation, and one
+that vanishes without a word is given up by TCP.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
 # Checked every so many steps of SQLite's machine: often enough for 100 ms, too seldom to be felt.
 _STEPS_BETWEEN_LOOKS = 10_000
+_WRITERS = 7_290_461_355_321  # the advisory lock of all writers: any number, the same in every version
 
 
 class Deadline:
@@ -37,11 +42,18 @@ class Deadline:
         """Tell whether the operation has to give up."""
         return self._at_ns is not None and self._monotonic_ns() > self._at_ns
 
+    @property
+    def left_ms(self) -> int:
+        """Return how long the operation may still take, at least 1; 0 where it may take for ever."""
+        if self._at_ns is None:
+            return 0
+        return max(1, (self._at_ns - self._monotonic_ns()) // 1_000_000)
+
 
 def make_engine(url: sa.URL, *, busy_s: float, deadline: Deadline) -> sa.Engine:
     """Return an engine for `url` that opens a connection only when asked to; does no I/O itself."""
     if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url, poolclass=NullPool)
+        return _postgresql(url, busy_s=busy_s, deadline=deadline)
     engine = sa.create_engine(
         url,
         poolclass=NullPool,
@@ -59,6 +71,22 @@ def make_engine(url: sa.URL, *, busy_s: float, deadline: Deadline) -> sa.Engine:
     def begin(connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get("mirrorwatch_writing", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline) -> sa.Engine:
+    patience = {"connect_timeout": max(2, int(busy_s)), "tcp_user_timeout": int(busy_s * 1000)}
+    engine = sa.create_engine(url, poolclass=NullPool, connect_args=patience)
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        writing = connection.get_execution_options().get("mirrorwatch_writing", False)
+        if not writing:
+            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {deadline.left_ms}")
+        if writing:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
 
     return engine
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from sqlalchemy import exc
 
 from fleet.errors import UnavailableError
+from runtime.store_postgresql import sentence_of
 
+_MOST_CHARS = 300
 _SENTENCES = {
     sqlite3.SQLITE_BUSY: "is held by another process: wait, or see which other program has it open",
     sqlite3.SQLITE_LOCKED: "is held by another process: wait, or see which other program has it open",
@@ -36,9 +38,12 @@ def unavailable(error: exc.SQLAlchemyError, *, where: str) -> UnavailableError |
         # The low byte is the kind, the rest its variety: SQLITE_IOERR_FSYNC is an SQLITE_IOERR.
         sentence = _sentence(code & 0xFF, Path(where)) if code is not None else None
         return None if sentence is None else UnavailableError(f"the store {where} {sentence}")
-    if error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError):
-        return UnavailableError(f"the store {where} cannot be used: {type(cause).__name__}; see its own log")
-    return None
+    sentence = sentence_of(cause)
+    if sentence is None and (
+        error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError)
+    ):
+        sentence = f"cannot be reached: {' '.join(str(cause).split())[:_MOST_CHARS]}"
+    return None if sentence is None else UnavailableError(f"the store {where} {sentence}")
 
 
 def _sentence(kind: int, path: Path) -> str | None:

@@ -85,13 +85,10 @@ def migrate(
 ) -> list[Migration]:
     """Take the steps that are missing, within the transaction of `connection`, and return them.
 
-    The transaction has to exclude other migrating processes: SQLite's immediate transaction does, and on
-    PostgreSQL an advisory lock is taken here. Raises UnavailableError for a store that is not for us.
+    The transaction has to exclude other migrating processes. Raises UnavailableError for a store that is not
+    for us.
     """
     check_numbering(migrations)
-    if connection.dialect.name == "postgresql":
-        # An arbitrary number, the same in every version; released with the transaction.
-        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7290461355321)"))
     tables = sa.inspect(connection).get_table_names()
     if SCHEMA_VERSION.name not in tables:
         if tables and connection.dialect.name == "sqlite":

@@ -16,6 +16,7 @@ from hypothesis import settings
 from deploy.local.broker import Broker
 from deploy.local.mirror import MirrorMaker
 from deploy.local.pair import Pair
+from deploy.local.postgresql import PostgreSql
 from deploy.local.security import Security
 
 if TYPE_CHECKING:
@@ -127,6 +128,17 @@ def topic_name(request: pytest.FixtureRequest) -> Callable[[str], str]:
         return f"{word}-{digest}"
 
     return name
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSql]:
+    """Start a PostgreSQL server for the whole run."""
+    server = PostgreSql()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
 
 
 SECURE_USERS = {"admin": "admin-Pa55=wörd", "watcher": 'w"atch\\er', "stranger": "nothing-granted"}

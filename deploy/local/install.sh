@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the programs that are missing, with Debian's package manager, where that is allowed.
 #
-#   install.sh [--optional] TOOL...      tools: venv java maven prometheus alertmanager chromium systemd
+#   install.sh [--optional] TOOL...      tools: venv java maven prometheus alertmanager chromium postgresql systemd
 #
 # Silent when nothing is missing. Without root, or on another system, it names the one command to type and
 # fails; with --optional it says what will be left out and goes on.
@@ -23,6 +23,7 @@ present() {
         prometheus) has prometheus && has promtool ;;
         alertmanager) has prometheus-alertmanager || has alertmanager ;;
         chromium) has chromium ;;
+        postgresql) has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
         systemd) has systemd-analyze ;;
         *)
             echo "install.sh: there is no tool named '$1'" >&2

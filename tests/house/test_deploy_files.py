@@ -58,7 +58,7 @@ def test_what_it_installs_from_an_index_is_pinned_with_hashes():
         one.listed for one in IMAGE if one.word == "RUN" and one.listed and one.listed[1] == "install"
     ]
     files = [words[words.index("-r") + 1] for words in installs if words[0].endswith("/pip")]
-    assert files == ["requirements/run.txt", "requirements/build.txt"]
+    assert files == ["requirements/postgresql.txt", "requirements/build.txt"]
     for words in installs:
         if words[0].endswith("/pip"):
             assert {"--require-hashes", "--only-binary=:all:"} <= set(words)

@@ -12,6 +12,7 @@ from fleet.errors import UnavailableError
 from mirrorwatch.checksum_telling import TOKEN, tell
 from mirrorwatch.store_parts import MIGRATIONS
 from runtime.store import Store
+from tests.databases import address_of
 from tests.eventually import eventually
 from tests.mirrorwatch.told_runs import finding, partition, run
 from tests.real.orders import change, post
@@ -23,11 +24,18 @@ LABELS = {"flow": "A->B", "source_cluster": "A", "target_cluster": "B", "topic":
 SIX_HOURS_S = 6 * 3600.0
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def address(request, tmp_path):
+    return address_of(request, tmp_path / "service")
+
+
 @pytest.fixture
-def service(mirror, topic_name, tmp_path):
+def service(mirror, topic_name, tmp_path, address):
     running = mirror()
     one = ServiceProcess(tmp_path / "service", topic=topic_name("canary"), mm2=running.properties_file)
+    url = address.render_as_string(hide_password=False)
     change(one, lambda document: document["http"].update(tokens={"audit": OURS, "operator": "other"}))
+    change(one, lambda document: document.setdefault("store", {}).update(url=url))
     with one:
         one.is_healthy(good=1)
         yield one
@@ -49,9 +57,9 @@ def numbers(service):
     )
 
 
-async def keep(folder, document):
-    """Keep a run in the service's own store, as a run on the same machine does."""
-    store = Store(f"sqlite:///{folder / 'mirrorwatch.db'}", migrations=MIGRATIONS)
+async def keep(address, document):
+    """Keep a run in the service's own store, as a run does that shares it."""
+    store = Store(address, migrations=MIGRATIONS)
     await store.open()
     try:
         await ChecksumBook(store).take(document, now_ms=int(time.time() * 1000))
@@ -59,7 +67,7 @@ async def keep(folder, document):
         await store.close()
 
 
-def test_a_run_is_told_shown_and_remembered(service, tmp_path):
+def test_a_run_is_told_shown_and_remembered(service, address):
     assert numbers(service) == ({}, None, None)
     assert service.flow()["checksum"] is None
     ended_at = round(time.time() - SIX_HOURS_S)
@@ -107,9 +115,7 @@ def test_a_run_is_told_shown_and_remembered(service, tmp_path):
     assert numbers(service) == (records, coverage, success_at)
 
     # A run on the same store needs no telling, and takes nothing back.
-    asyncio.run(
-        keep(tmp_path / "service", run("night-2", ended_at=ended_at + 3600, partitions=[partition()]))
-    )
+    asyncio.run(keep(address, run("night-2", ended_at=ended_at + 3600, partitions=[partition()])))
     eventually(lambda: service.flow()["checksum"]["run"] == "night-2", 45, what="it looks at the store")
     found = service.flow()
     assert (found["verdict"], [one["run"] for one in found["checksum"]["earlier"]]) == ("losing", ["night-1"])

@@ -7,6 +7,7 @@ import contextlib
 import os
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
 
@@ -361,11 +362,12 @@ async def test_a_closed_store_says_so_and_closes_twice(opened):
         await store.read(names)
 
 
-async def test_a_missing_driver_is_a_sentence_without_the_password():
+async def test_a_missing_driver_is_a_sentence_without_the_password(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     store = Store("postgresql+psycopg://mw:HUSH@db/mw")
     with pytest.raises(UnavailableError) as refused:
         await store.open()
     assert str(refused.value) == (
-        "the store postgresql+psycopg://mw:***@db/mw needs the Python package psycopg for postgresql+psycopg: "
-        "install it"
+        "the store postgresql+psycopg://mw:***@db/mw needs the Python package psycopg: type pip install "
+        "'mirrorwatch[postgresql]'"
     )
