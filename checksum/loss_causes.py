@@ -1,10 +1,11 @@
-"""Why a record is lost, where its size or the mirror's own settings tell. Pure.
+"""Why a record is lost, where its size and the mirror's own settings tell. Pure.
 
 interface.md: `filtered` is on the source and absent on the target, with newer ones there, the same topic ids,
 a log start that is not past it and no failure reported; `record_rejected` the same, and larger than what the
 target takes. All but the last of these is so for whatever a plan compares: its ranges end at a pair that both
-sides hold, of topics with these ids. A mirror that goes on at failures (errors.tolerance) reports none, and
-one without a transform has nothing that would leave a record out: there it stays unexplained.
+sides hold, of topics with these ids. A mirror that stops at failures (errors.tolerance=none) would not have
+gone on behind a record that failed; one that passes over them, or may do so, reports none. Where nothing on
+the way may leave a record out, and no limit is in its way, it stays unexplained.
 """
 
 from __future__ import annotations
@@ -22,32 +23,42 @@ if TYPE_CHECKING:
     from checksum.findings import Finding
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
+    from fleet.mm2_handling import Handling
 
     Record = tuple[str, int, int]  # topic (the source's name), partition, offset
 
-BATCH_BYTES = 68  # of a batch of one record at least, beside key, value and headers (KIP-98)
+# Beside key, value and headers, at least: of a batch of one record as it is sent (KIP-98), and as the Java
+# producer estimates it (AbstractRecords.estimateSizeInBytesUpperBound).
+SENT_BYTES = 68
+ESTIMATED_BYTES = 85
 
 
 class Limit(NamedTuple):
-    """How many bytes a record may have, and a clause that says who says so."""
+    """How large key, value and headers may be together; what is beside them; and who says so, a clause."""
 
-    size_bytes: int
+    most_bytes: int
+    beside_bytes: int
     clause: str
 
 
 def limits_of(flow: Flow, plan: Plan, settings: Mapping[str, Mapping[str, str]]) -> dict[str, Limit]:
-    """Return the least limit of each topic of the source; `settings` are those of topics on the target."""
-    found: dict[str, Limit] = {}
+    """Return the least limit of each topic of the source; `settings` are those of topics on the target.
+
+    What a topic takes is compared with what is sent, so that it says nothing where the mirror compresses, or
+    may do so.
+    """
+    handling, found = flow.handling, {}
     for topic in plan.topics:
         limits: list[Limit] = []
         most = settings.get(topic.target_topic, {}).get("max.message.bytes", "")
-        if most.isdecimal():
+        if most.isdecimal() and handling.compresses is False:
             clause = f"{topic.target_topic} on {plan.target} takes no more than {most} (max.message.bytes)"
-            limits.append(Limit(int(most), clause))
-        if flow.max_request_bytes is not None:
-            most = str(flow.max_request_bytes)
-            clause = f"the mirror's producer sends no more than {most} (max.request.size)"
-            limits.append(Limit(flow.max_request_bytes, clause))
+            limits.append(Limit(int(most) - SENT_BYTES, SENT_BYTES, clause))
+        if handling.max_request_bytes is not None:
+            clause = (
+                f"the mirror's producer sends no more than {handling.max_request_bytes} (max.request.size)"
+            )
+            limits.append(Limit(handling.max_request_bytes - ESTIMATED_BYTES, ESTIMATED_BYTES, clause))
         if limits:
             found[topic.topic] = min(limits)
     return found
@@ -62,26 +73,40 @@ def lost_records(findings: Iterable[Finding]) -> list[Record]:
     ]
 
 
+def size_tells(handling: Handling) -> bool:
+    """Tell whether it matters how large a lost record is: the mirror may have passed over it."""
+    return handling.skips_failed is not False
+
+
 def with_causes(
-    findings: Iterable[Finding], flow: Flow, limits: Mapping[str, Limit], sizes: Mapping[Record, int]
+    findings: Iterable[Finding],
+    handling: Handling,
+    limits: Mapping[str, Limit],
+    sizes: Mapping[Record, int],
 ) -> tuple[Finding, ...]:
     """Return the findings; a lost record's has its cause, and why, where something tells it.
 
-    `sizes` are the bytes of keys, values and headers.
+    `sizes` are the bytes of keys, values and headers on the source, as far as they are known.
     """
     return tuple(
-        _with_cause(one, flow, limits.get(one.topic), sizes) if one.verdict is RecordVerdict.LOST else one
+        _with_cause(one, handling, limits.get(one.topic), sizes) if one.verdict is RecordVerdict.LOST else one
         for one in findings
     )
 
 
-def _with_cause(one: Finding, flow: Flow, limit: Limit | None, sizes: Mapping[Record, int]) -> Finding:
+def _with_cause(
+    one: Finding, handling: Handling, limit: Limit | None, sizes: Mapping[Record, int]
+) -> Finding:
+    if not size_tells(handling):
+        if not handling.drops:
+            return one
+        several = "transforms" if len(handling.drops) > 1 else "transform"
+        why = f"the mirror applies the {several} {', '.join(handling.drops)}, and stops at what fails"
+        return replace(one, cause=Cause.FILTERED, why=why)
     size = sizes.get((one.topic, one.partition, one.source.first)) if one.source is not None else None
-    if size is not None and limit is not None and size + BATCH_BYTES > limit.size_bytes:
-        why = f"sent by itself it takes {count_text(size + BATCH_BYTES, 'byte')}, and {limit.clause}"
-        return replace(one, cause=Cause.RECORD_REJECTED, why=why)
-    if flow.transforms and not flow.skips_failed:
-        names = ", ".join(flow.transforms)
-        several = "transforms" if len(flow.transforms) > 1 else "transform"
-        return replace(one, cause=Cause.FILTERED, why=f"the mirror applies the {several} {names}")
-    return one
+    if size is None or limit is None or size <= limit.most_bytes:
+        return one
+    least = count_text(size + limit.beside_bytes, "byte")
+    return replace(
+        one, cause=Cause.RECORD_REJECTED, why=f"sent as it is it takes {least} at least, and {limit.clause}"
+    )

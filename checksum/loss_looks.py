@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from checksum.loss_causes import limits_of, lost_records, with_causes
+from checksum.loss_causes import limits_of, lost_records, size_tells, with_causes
 from fleet.errors import MirrorwatchError
 
 if TYPE_CHECKING:
@@ -14,13 +15,16 @@ if TYPE_CHECKING:
     from checksum.anchor_reading import Place, Reader
     from checksum.connections import BothSides
     from checksum.findings import Finding
+    from checksum.inventory import Admin
     from checksum.loss_causes import Record
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
 
 MOST_TOPICS = 100  # whose settings are asked for
-MOST_SIZES = 200  # records that are read for their size: each is a question to the source
+MOST_SIZES = 200  # records that are read for their size
+MOST_EACH = 20  # of one partition, one after the other: each is a question to the source
 MOST_BYTES = 64 << 20  # of all these
+AT_ONCE = 16  # partitions in one question
 
 
 async def explained(
@@ -30,36 +34,50 @@ async def explained(
 
     What cannot be asked leaves them unexplained: no finding is dropped for that.
     """
-    lost = lost_records(findings)
-    names = {one.topic: one.target_topic for one in plan.topics}
-    asked = list(dict.fromkeys(names[topic] for topic, _, _ in lost))[:MOST_TOPICS]
     settings: dict[str, dict[str, str]] = {}
     sizes: dict[Record, int] = {}
-    try:
-        for name in asked:
-            settings[name] = await sides.target.admin.describe_topic_config(name)
+    lost = lost_records(findings) if size_tells(flow.handling) else []
+    if lost:
+        names = {one.topic: one.target_topic for one in plan.topics}
+        for name in list(dict.fromkeys(names[topic] for topic, _, _ in lost))[:MOST_TOPICS]:
+            settings[name] = await _settings_of(sides.target.admin, name)
+    limits = limits_of(flow, plan, settings)
+    if limits and lost:
         sizes = await asyncio.to_thread(sizes_of, sides.readers.source, lost)
+    return with_causes(findings, flow.handling, limits, sizes)
+
+
+async def _settings_of(admin: Admin, name: str) -> dict[str, str]:
+    try:
+        return await admin.describe_topic_config(name)
     except MirrorwatchError:
-        pass
-    return with_causes(findings, flow, limits_of(flow, plan, settings), sizes)
+        return {}
 
 
 def sizes_of(reader: Reader, records: Iterable[Record]) -> dict[Record, int]:
-    """Return the bytes of records, as far as they are there: some of each partition."""
+    """Return the bytes of records, as far as they are there and may be asked for: some of each partition."""
     waiting: dict[Place, list[int]] = {}
     for topic, partition, offset in records:
-        waiting.setdefault((topic, partition), []).append(offset)
+        of_place = waiting.setdefault((topic, partition), [])
+        if len(of_place) < MOST_EACH:
+            of_place.append(offset)
     found: dict[Record, int] = {}
     looked, size_bytes = 0, 0
     while waiting and looked < MOST_SIZES and size_bytes < MOST_BYTES:
-        asked = {place: (offsets.pop(0), 1) for place, offsets in waiting.items()}
+        some = islice(waiting, min(AT_ONCE, MOST_SIZES - looked))
+        asked = {place: waiting.pop(place) for place in list(some)}
         looked += len(asked)
-        for (topic, partition), picked in reader.pick(asked).items():
-            for one in picked.records[:1]:
+        try:
+            answers = reader.pick({place: (offsets[0], 1) for place, offsets in asked.items()})
+        except MirrorwatchError:
+            return found
+        for place, offsets in asked.items():
+            for one in answers[place].records[:1]:
                 headers = sum(len(name.encode()) + len(value or b"") for name, value in one.headers)
                 size = len(one.key or b"") + len(one.value or b"") + headers
                 size_bytes += size
-                if one.offset == asked[topic, partition][0]:
-                    found[topic, partition, one.offset] = size
-        waiting = {place: offsets for place, offsets in waiting.items() if offsets}
+                if one.offset == offsets[0]:
+                    found[*place, one.offset] = size
+            if offsets[1:]:  # behind those of other partitions
+                waiting[place] = offsets[1:]
     return found

@@ -15,8 +15,6 @@ from fleet.mm2_values import Values
 from fleet.replication import major_version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fleet.errors import Problem
     from fleet.flow import Flow
 
@@ -57,16 +55,12 @@ class ConnectorFlows:
             flow,
             connector="" if connector is None else connector.name,
             on_connect=True,
-            max_request_bytes=flow.max_request_bytes if self._tells_of_producer(config) else None,
             exactly_once=flow.exactly_once or config.get("exactly.once.support", "").lower() == "required",
             offset_storage_topic=own or flow.offset_storage_topic or None,
             offset_storage_cluster=target if own else self._worker.cluster or target,
             config_storage_topic=flow.config_storage_topic or None,
             status_storage_topic=flow.status_storage_topic or None,
         )
-
-    def _tells_of_producer(self, config: Mapping[str, str]) -> bool:
-        return bool(self._worker.config) or "producer.override.max.request.size" in config
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +85,10 @@ class _Reader(FlowReader):
         written = {key: found.key(key) for key in {*found.config, *connector_names(None)}}
         troubles = {key: (unresolved(value),) for key, value in found.config.items() if has_variable(value)}
         return Values(self.file, found.config, self.problems, written, troubles)
+
+    @property
+    def _worker_known(self) -> bool:
+        return bool(self.worker.config)
 
     def _worker(self, source: str, target: str) -> Values:
         del source, target

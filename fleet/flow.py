@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from fleet.filters import GroupFilter, TopicFilter
+from fleet.mm2_handling import Handling
 from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, ReplicationPolicy, major_version
 
 EARLIEST = "earliest"  # auto.offset.reset, as MirrorMaker sets it where nobody else does
@@ -66,9 +67,7 @@ class Flow:
     offset_storage_cluster: str | None = None  # the alias of the cluster with that topic; None: the target
     config_storage_topic: str | None = None  # where it keeps what its tasks are to do, when known
     status_storage_topic: str | None = None  # where it keeps in which state they are, when known
-    transforms: tuple[str, ...] = ()  # that the mirror applies to each record, by the names it gives them
-    skips_failed: bool = False  # what fails in it is passed over (errors.tolerance=all)
-    max_request_bytes: int | None = None  # that its producer sends in one request, when known
+    handling: Handling = field(default_factory=Handling)
     connector: str = "MirrorSourceConnector"  # the name under which it keeps its offsets
     on_connect: bool = False  # it runs on a Connect worker, not in a dedicated MirrorMaker
 

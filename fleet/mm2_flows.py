@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from fleet.filters import GroupFilter, TopicFilter, split_list
+from fleet.filters import GroupFilter, TopicFilter
 from fleet.flow import EARLIEST, Flow
+from fleet.mm2_handling import handling_of
 from fleet.mm2_names import client_names
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 from fleet.mm2_values import Values
@@ -72,9 +73,7 @@ class FlowReader:
             exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
             isolation_level=self._of_consumer(values, "isolation.level", "read_uncommitted"),
             offset_reset=self._of_consumer(values, "auto.offset.reset", EARLIEST).lower(),
-            transforms=tuple(split_list(values.text("transforms", ""))),
-            skips_failed=values.text("errors.tolerance", "none").lower() == "all",
-            max_request_bytes=self._max_request_bytes(values, worker),
+            handling=handling_of(values, worker, worker_known=self._worker_known),
             offset_storage_topic=worker.text("offset.storage.topic", ""),
             config_storage_topic=worker.text("config.storage.topic", ""),
             status_storage_topic=worker.text("status.storage.topic", ""),
@@ -136,11 +135,10 @@ class FlowReader:
             found = values.text(f"{prefix}{name}", found)
         return found
 
-    @staticmethod
-    def _max_request_bytes(values: Values, worker: Values) -> int:
-        """Return how much the mirror's producer sends at once; a connector may override its worker."""
-        name = "max.request.size"
-        return values.number(f"producer.override.{name}", worker.number(f"producer.{name}", 1 << 20))
+    @property
+    def _worker_known(self) -> bool:
+        """Tell whether the worker's own configuration is there to be read."""
+        return True
 
     def _connector(self, source: str, target: str, connector: str) -> Values:
         properties = self.mm2.connector_config(source, target, connector)

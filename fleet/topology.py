@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.flow import Decision, Flow
+from fleet.topic_name import LONGEST_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["Arrival", "Cluster", "Decision", "Flow", "Topology", "lay_over"]
 
 MOST_PATHS = 10_000
-LONGEST_TOPIC = 249  # org.apache.kafka.common.internals.Topic, MAX_NAME_LENGTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ class DistanceBounds:
 
     def of(self, flow: MirrorFlow, slot: int) -> Reach | None:
         """Return the bounds of a slot, None where no look has told any yet."""
-        if slot >= len(self._known) or not self._known[slot]:
+        if not self._is_followed(flow, slot) or not self._known[slot]:
             return None
         low, high = int(self._low[slot]), int(self._high[slot])
         last = [(most, end) for most, end in self._looks[:, :, slot].T.tolist() if end >= 0]
@@ -142,16 +142,21 @@ class DistanceBounds:
             looks.append(PastLook(until - low, until, high - low, until - since))
         return Reach(low, high, tuple(looks))
 
-    def newest(self, slot: int) -> CopyLook | None:
+    def _is_followed(self, flow: MirrorFlow, slot: int) -> bool:
+        """Tell whether what is known of a slot is of the partition that has it now."""
+        return slot < len(self._turns) and self._turns[slot] == flow.windows.turns[slot]
+
+    def newest(self, flow: MirrorFlow, slot: int) -> CopyLook | None:
         """Return the newest look at a slot's copy that was used, None where there is none."""
-        if slot >= len(self._known) or self._seen[3, slot] < 0:
+        if not self._is_followed(flow, slot) or self._seen[3, slot] < 0:
             return None
         return CopyLook(*self._seen[:, slot].tolist())
 
     def most_at(self, flow: MirrorFlow, slot: int, end: int) -> int | None:
         """Return which offset the mirror is at, at most, where its copy ends there; None where not known."""
         reach = self.of(flow, slot)
-        if reach is None and slot < len(self._known) and int(self._looks[1, -1, slot]) == end >= 0:
+        followed = self._is_followed(flow, slot)
+        if reach is None and followed and int(self._looks[1, -1, slot]) == end >= 0:
             return int(self._looks[0, -1, slot])
         return None if reach is None else reach.most_at(end)
 

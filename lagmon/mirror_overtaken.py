@@ -308,7 +308,7 @@ def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Pas
     start = int(flow.source.heads.start[sight.places[slot]]) if sight.places[slot] >= 0 else -1
     if start > bounds.start:  # it had moved on when the mirror went on, or did so since
         bounds.moved_to = min(start, bounds.passed_to)
-    look, reach = flow.distance.newest(slot), bounds.reach
+    look, reach = flow.distance.newest(flow, slot), bounds.reach
     if reach is None or sight.target_places[slot] < 0:
         return True
     if look is not None and look.at_ms > bounds.looked_ms and look.least >= max(one.start, bounds.start):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.errors import MalformedError
+from fleet.topic_name import is_topic_name
 from fleet.wire import decode_offset_sync
 from fleet.wire_records import Tombstone
 from lagmon.sync_queue import WaitingSync
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from fleet.wire_records import OffsetSync, OffsetSyncKey
     from lagmon.sync_queue import SyncQueue
 
-LONGEST_TOPIC = 249  # characters of a name, Kafka's own limit
 MOST_PARTITIONS = 200_000  # of one flow
 _SAMPLE_BYTES = 200
 _SKEWS = 64
@@ -116,7 +116,9 @@ class SyncIntake:
 
 def _decoded(key: bytes | None, value: bytes | None) -> OffsetSync | Tombstone[OffsetSyncKey]:
     record = decode_offset_sync(key, value)
-    length = len(record.key.topic)
-    if not 0 < length <= LONGEST_TOPIC:
-        raise MalformedError(f"The key of an offset sync names a topic of {length} characters.")
+    name = record.key.topic
+    if not is_topic_name(name):
+        raise MalformedError(
+            f"The key of an offset sync names a topic of {len(name)} characters as none can be called."
+        )
     return record

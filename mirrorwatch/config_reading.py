@@ -27,6 +27,7 @@ from runtime.interpolation import interpolate
 from runtime.kafka.redaction import is_secret
 from runtime.kafka.translation import ClientSettings, translate
 from runtime.logs import as_value
+from runtime.store_address import secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -294,6 +295,7 @@ class _Reading:
                 found.add(token.get_secret_value())
         if self._root.connect is not None and self._root.connect.password is not None:
             found.add(self._root.connect.password.get_secret_value())
+        found |= secrets_of(self._root.store.database_url(self._path.parent))
         return frozenset(found)
 
     # --- words

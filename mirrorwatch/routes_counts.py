@@ -9,6 +9,7 @@ from aiohttp import web
 
 from checksum.count_document import produced_and_mirrored
 from fleet.errors import UnavailableError
+from fleet.topic_name import is_topic_name
 from mirrorwatch.routes import json_answer
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
         if not counts.knows(flow):
             return json_answer({"error": f"there is no flow '{name[:200]}' here"}, status=404)
         topic = request.query.get("topic", "")
-        if not topic:
+        if not is_topic_name(topic):
             raise web.HTTPBadRequest(text="Name a topic, by its name on the source: ?topic=NAME.")
         until_ms = _moment_ms(request, "until", round(clock.wall_s() * 1000))
         since_ms = _moment_ms(request, "since", until_ms - round(DEFAULT_S * 1000))

@@ -6,10 +6,11 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from fleet.topic_name import is_topic_name
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MOST = 2**62
 _SHOWN = 60
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -98,7 +99,7 @@ class ToldValue:
 
     def topic(self) -> str:
         """Return the name of one of Kafka's topics."""
-        if isinstance(self.held, str) and _TOPIC.fullmatch(self.held):
+        if isinstance(self.held, str) and is_topic_name(self.held):
             return self.held
         if not self._absent:
             self.wrong("is no name of a topic")

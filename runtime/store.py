@@ -18,7 +18,7 @@ from sqlalchemy import exc
 
 from fleet.errors import UnavailableError
 from runtime.clock import SystemClock
-from runtime.store_engine import Deadline, make_engine
+from runtime.store_engine import Deadline, Lifeline, make_engine
 from runtime.store_errors import is_lasting, unavailable
 from runtime.store_migrations import INSTALLATION, MIGRATIONS, Migration, check_numbering, migrate
 
@@ -60,6 +60,7 @@ class Store:
         self._queue = queue
         self._waiting = 0
         self._deadline = Deadline(self._clock.monotonic_ns)
+        self._lifeline = Lifeline()
         self._engine: sa.Engine | None = None
         self._connection: sa.Connection | None = None
         self._file: tuple[int, int] | None = None
@@ -70,7 +71,8 @@ class Store:
         """Name the store for people: SQLite's path, or the address without its password."""
         if self._url.get_backend_name() == "sqlite":
             return str(self._url.database)
-        return self._url.render_as_string(hide_password=True)
+        # Its options may hold secrets too.
+        return self._url.set(query={}).render_as_string(hide_password=True)
 
     async def open(self) -> None:
         """Open the database, making it when it is not there, and take the migrations that are missing."""
@@ -97,7 +99,9 @@ class Store:
             return
         closing = asyncio.get_running_loop().run_in_executor(thread, self._disconnect)
         thread.shutdown(wait=False)
-        await asyncio.wait([closing], timeout=self._limit_s)
+        _, waiting = await asyncio.wait([closing], timeout=self._limit_s)
+        if waiting:
+            self._lifeline.cut()
 
     async def _submit(self, operation: str, function: Callable[[sa.Connection], T], *, writing: bool) -> T:
         limit_s = self._migration_limit_s if operation == "open" else self._limit_s
@@ -124,6 +128,8 @@ class Store:
         if not done:
             # Cancelling takes it off the queue if it has not begun.
             begun = not work.cancel()
+            if begun:
+                self._lifeline.cut()
             rest = "; whether this write was finished is not known" if begun and writing else ""
             raise UnavailableError(f"the store {self.where} did not answer within {limit_s:g} s{rest}")
         return work.result()
@@ -140,8 +146,8 @@ class Store:
         try:
             self._check_time()
             self._check_file()
-            connection = self._connected().execution_options(mirrorwatch_writing=writing)
-            with connection.begin():
+            connection, transaction = self._begun(writing=writing)
+            with transaction:
                 result = function(connection)
                 self._check_time()
                 # From here on the commit is finished whatever the clock says: undone or kept, but known.
@@ -157,6 +163,19 @@ class Store:
             return result
         finally:
             self._deadline.set(None)
+
+    def _begun(self, *, writing: bool) -> tuple[sa.Connection, sa.RootTransaction]:
+        """Begin; where the server has ended a connection that nobody used, with a new one."""
+        fresh = self._connection is None
+        try:
+            connection = self._connected().execution_options(mirrorwatch_writing=writing)
+            return connection, connection.begin()
+        except exc.DBAPIError as error:
+            if fresh or not error.connection_invalidated:
+                raise
+        self._disconnect()
+        connection = self._connected().execution_options(mirrorwatch_writing=writing)
+        return connection, connection.begin()
 
     def _check_time(self) -> None:
         if self._deadline.passed():
@@ -181,7 +200,9 @@ class Store:
     def _make_engine(self) -> sa.Engine:
         try:
             # Others' transactions are short: whoever waits longer than half the limit waits for a fault.
-            return make_engine(self._url, busy_s=self._limit_s / 2, deadline=self._deadline)
+            return make_engine(
+                self._url, busy_s=self._limit_s / 2, deadline=self._deadline, lifeline=self._lifeline
+            )
         except ModuleNotFoundError as error:
             raise UnavailableError(
                 f"the store {self.where} needs the Python package {error.name}: type pip install "

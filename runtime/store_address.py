@@ -31,6 +31,8 @@ def check_address(text: str) -> None:
     if backend != "sqlite":
         if url.drivername not in (backend, _DRIVER):
             raise ValueError(f"'{url.drivername}' names a driver that is not used here: write postgresql://")
+        if "@" in (url.host or ""):
+            raise ValueError("holds an '@' that separates nothing: write one of the password as %40")
         if not url.database:
             raise ValueError("names no database: write postgresql://USER:PASSWORD@HOST/DATABASE")
         return
@@ -46,3 +48,10 @@ def resolve_address(text: str, directory: Path) -> Address:
     if url.get_backend_name() == "sqlite" and url.database:
         return url.set(database=str(directory / url.database))
     return url.set(drivername=_DRIVER) if url.drivername == "postgresql" else url
+
+
+def secrets_of(url: Address) -> set[str]:
+    """Return what an address holds that nobody is to see: its password, and those among its options."""
+    options = {key: value for key, value in url.query.items() if "password" in key}
+    told = [one for value in options.values() for one in ([value] if isinstance(value, str) else value)]
+    return {one for one in (url.password, *told) if one}

@@ -7,13 +7,17 @@ bounded by writing once for many changes. Transactions begin IMMEDIATE for writi
 other at the beginning instead of failing in the middle.
 
 PostgreSQL keeps what it has committed by itself. An advisory lock makes its writers wait for each other, and
-goes with the transaction; readers see one state. The server is told the time limit of each operation, and one
-that vanishes without a word is given up by TCP.
+goes with the transaction; readers see one state. The server is told how long a statement may take, and how
+long it may hear nothing within a transaction: a machine that is gone keeps no other out. A server that is
+gone is given up by TCP, and one that only stands still by us, who cut the connection.
 """
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -50,10 +54,30 @@ class Deadline:
         return max(1, (self._at_ns - self._monotonic_ns()) // 1_000_000)
 
 
-def make_engine(url: sa.URL, *, busy_s: float, deadline: Deadline) -> sa.Engine:
+class Lifeline:
+    """The connection to a server, which can be cut from another thread than the one that waits for it."""
+
+    def __init__(self) -> None:
+        self._raw: Any = None
+
+    def hold(self, raw: Any) -> None:
+        """Take note of a connection that was just made; `raw` is the driver's."""
+        self._raw = raw
+
+    def cut(self) -> None:
+        """Have whoever waits for the server see the connection's end; without a server, do nothing."""
+        raw = self._raw
+        # It may be closed at any moment by its own thread: then there is nothing to cut.
+        with suppress(Exception):
+            if raw is not None and not raw.closed:
+                with socket.socket(fileno=os.dup(raw.fileno())) as copy:
+                    copy.shutdown(socket.SHUT_RDWR)
+
+
+def make_engine(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lifeline) -> sa.Engine:
     """Return an engine for `url` that opens a connection only when asked to; does no I/O itself."""
     if url.get_backend_name() != "sqlite":
-        return _postgresql(url, busy_s=busy_s, deadline=deadline)
+        return _postgresql(url, busy_s=busy_s, deadline=deadline, lifeline=lifeline)
     engine = sa.create_engine(
         url,
         poolclass=NullPool,
@@ -75,18 +99,38 @@ def make_engine(url: sa.URL, *, busy_s: float, deadline: Deadline) -> sa.Engine:
     return engine
 
 
-def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline) -> sa.Engine:
-    patience = {"connect_timeout": max(2, int(busy_s)), "tcp_user_timeout": int(busy_s * 1000)}
-    engine = sa.create_engine(url, poolclass=NullPool, connect_args=patience)
+def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lifeline) -> sa.Engine:
+    patience = {
+        "connect_timeout": max(2, int(busy_s)),
+        "tcp_user_timeout": int(busy_s * 1000),
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    said = {name: value for name, value in patience.items() if name not in url.query}
+    # Without prepared statements, which a pooler in between may give to another connection.
+    engine = sa.create_engine(url, poolclass=NullPool, connect_args={**said, "prepare_threshold": None})
+
+    @sa.event.listens_for(engine, "connect")
+    def hold(raw: Any, _record: object) -> None:
+        lifeline.hold(raw)
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get("mirrorwatch_writing", False)
-        if not writing:
-            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {deadline.left_ms}")
+        # Before anything else in the transaction. What stands as a default there may be another level.
+        level = "READ COMMITTED" if writing else "REPEATABLE READ READ ONLY"
+        connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {level}")
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {limit} = {deadline.left_ms}")
         if writing:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def check(*_of_statement: object) -> None:
+        # The server knows the limit of each statement only.
+        if deadline.passed():
+            raise sa.exc.TimeoutError("the operation has taken too long")
 
     return engine
 

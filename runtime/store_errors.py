@@ -30,6 +30,8 @@ def unavailable(error: exc.SQLAlchemyError, *, where: str) -> UnavailableError |
 
     `where` names the store without its password.
     """
+    if isinstance(error, exc.TimeoutError):
+        return UnavailableError(f"the store {where} did not answer in time: the operation was undone")
     if not isinstance(error, exc.DBAPIError):
         return None
     cause = error.orig
@@ -42,7 +44,8 @@ def unavailable(error: exc.SQLAlchemyError, *, where: str) -> UnavailableError |
     if sentence is None and (
         error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError)
     ):
-        sentence = f"cannot be reached: {' '.join(str(cause).split())[:_MOST_CHARS]}"
+        what = "failed" if getattr(cause, "sqlstate", None) else "cannot be reached"
+        sentence = f"{what}: {' '.join(str(cause).split())[:_MOST_CHARS]}"
     return None if sentence is None else UnavailableError(f"the store {where} {sentence}")
 
 

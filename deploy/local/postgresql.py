@@ -69,6 +69,8 @@ class PostgreSql:
 
     def close(self) -> None:
         """End it and remove its files."""
+        if self._process.running:
+            self.thaw()  # what stands still does not see its server end
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 

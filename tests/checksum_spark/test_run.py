@@ -82,9 +82,7 @@ def test_one_lost_record_is_named_by_offset_and_time(stage, tmp_path):
     ]
     assert told == [("lost", stage.topic, 1, [lost, lost + 1], None, at, "filtered")], said
     assert (found["expected"]["count"], found["coverage"]) == (0, 1.0)
-    lacking = (
-        f"of {at}, is not among the copies that were compared on B; the mirror applies the transform fault"
-    )
+    lacking = f"of {at}, is not among the copies that were compared on B; the mirror applies the transform fault, and"
     assert f"the record at offset {lost} on A, {lacking}" in re.sub(r"\s+", " ", said)
 
 

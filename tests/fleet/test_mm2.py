@@ -1,6 +1,7 @@
 """mm2.properties: our reading against that of the real MirrorMakerConfig, the problems and the warnings."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from fleet.config_providers import Lookup
 from fleet.errors import ConfigurationError
 from fleet.java_properties import as_mapping, parse
 from fleet.mm2 import ByHand, read_mm2
+from fleet.mm2_handling import Handling
 from fleet.mm2_names import WORKER_NAMES, client_names, connector_names
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 from fleet.replication import PolicyKind, ReplicationPolicy
@@ -188,27 +190,35 @@ def test_a_flow_begins_where_its_consumer_is_told_to(line, begins):
     assert flow.offset_reset == begins
 
 
+FILTER = "org.apache.kafka.connect.transforms.Filter"
+ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
+
+
 @pytest.mark.parametrize(
-    ("lines", "transforms", "skips_failed", "max_request_bytes"),
+    ("lines", "found"),
     [
-        ("", (), False, 1 << 20),
-        ("A->B.transforms = drop , keep", ("drop", "keep"), False, 1 << 20),
-        ("transforms = drop", ("drop",), False, 1 << 20),  # a name that every connector has reaches them all
-        ("A->B.errors.tolerance = ALL", (), True, 1 << 20),
-        ("B.producer.max.request.size = 5000", (), False, 5000),
-        ("A.producer.max.request.size = 5000", (), False, 1 << 20),  # the source's
+        ("", {}),
         (
-            "B.producer.max.request.size = 5000\nA->B.producer.override.max.request.size = 7000",
-            (),
-            False,
-            7000,
+            (f"A->B.transforms = one, two, three\nA->B.transforms.one.type = {FILTER}\n"
+            f"A->B.transforms.two.type = {ROUTER}\nA->B.transforms.three.type = com.example.Masks"),
+            {"drops": ("one", "three")},
         ),
+        ("transforms = one", {"drops": ("one",)}),  # a name that every connector has reaches them all
+        ("A->B.errors.tolerance = ALL", {"skips_failed": True}),
+        ("A->B.errors.tolerance = ${env:TOLERANCE}", {"skips_failed": None}),
+        ("B.producer.max.request.size = 5000", {"max_request_bytes": 5000}),
+        ("A.producer.max.request.size = 5000", {}),  # the source's
+        ("B.producer.max.request.size = ${file:/etc/size:most}", {"max_request_bytes": None}),
+        ("B.producer.max.request.size = many", {"max_request_bytes": None}),
+        ("B.producer.compression.type = zstd", {"compresses": True}),
+        ("B.producer.compression.type = zstd\nA->B.producer.override.compression.type = none", {}),
+        ("B.producer.max.request.size = 5\nA->B.producer.override.max.request.size = 7", {"max_request_bytes": 7}),
     ],
-)
-def test_what_a_flow_does_to_records_and_at_failures(lines, transforms, skips_failed, max_request_bytes):
+)  # fmt: skip
+def test_what_a_mirror_does_to_records_and_at_failures(lines, found):
     (flow,) = read(f"{PLAIN}{lines}\n").topology.flows
-    assert (flow.transforms, flow.skips_failed) == (transforms, skips_failed)
-    assert flow.max_request_bytes == max_request_bytes
+    plain = Handling(skips_failed=False, max_request_bytes=1 << 20, compresses=False)
+    assert flow.handling == replace(plain, **found)
 
 
 WARNED = [

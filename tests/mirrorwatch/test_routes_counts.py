@@ -74,6 +74,7 @@ async def test_a_time_of_ones_own(scene):
     ("asked", "status", "sentence"),
     [
         ({}, 400, "Name a topic, by its name on the source: ?topic=NAME."),
+        ({"topic": "a\0b"}, 400, "Name a topic, by its name on the source: ?topic=NAME."),
         ({"topic": "t", "since": "yesterday"}, 400, "since is a moment such as 2026-01-31T23:00:00Z."),
         (
             {"topic": "t", "until": "2026-09-01T00:00:00"},

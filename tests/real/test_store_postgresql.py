@@ -148,12 +148,73 @@ async def test_a_writer_that_waits_for_another_one_too_long_gives_up(postgresql,
     await other.write(begin)
 
 
+async def test_one_that_stands_still_in_a_transaction_keeps_no_other_out(postgresql, opened):
+    url = new_database(postgresql)
+    patient, still = await opened(url), await opened(url, limit_s=1.0)
+    held, ended = threading.Event(), threading.Event()
+
+    def hold(connection):
+        begin(connection)
+        held.set()
+        ended.wait(DEADLINE_S)
+
+    holding = asyncio.create_task(still.write(hold))
+    assert await asyncio.to_thread(held.wait, DEADLINE_S)
+    await patient.write(begin)
+    ended.set()
+    with pytest.raises(UnavailableError, match=r"did not answer|heard nothing"):
+        await holding
+    await still.write(one_more)
+    assert await patient.read(count) == 1
+
+
+async def test_the_limit_is_of_all_statements_together(postgresql, opened):
+    store = await opened(new_database(postgresql), limit_s=1.0)
+    await store.write(begin)
+    said = []
+
+    def slow(connection):
+        for number in range(20):
+            connection.execute(sa.update(COUNTS).values(count=number))
+            connection.execute(sa.text("select pg_sleep(0.2)"))
+            said.append(number)
+
+    with pytest.raises(UnavailableError, match="did not answer in time"):
+        await store.write(slow)
+    assert await store.read(count) == 0
+    assert len(said) < 8
+
+
+async def test_writers_exclude_each_other_whatever_level_is_the_default(postgresql, opened):
+    url = new_database(postgresql)
+    name = url.rpartition("/")[2]
+    postgresql.say(f"alter database {name} set default_transaction_isolation = 'repeatable read'")
+    stores = [await opened(url) for _ in range(3)]
+    await stores[0].write(begin)
+    await asyncio.gather(*(store.write(one_more) for store in stores for _ in range(5)))
+    assert await stores[0].read(count) == 15
+
+
+async def test_a_connection_that_the_server_ended_meanwhile_is_opened_anew(postgresql, opened):
+    store = await opened(new_database(postgresql))
+    await store.write(begin)
+    postgresql.say(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()"
+        " and pid <> pg_backend_pid()",
+        database=store._url.database,
+    )
+    await store.write(one_more)
+    assert await store.read(count) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"password": "HUSH"}, "refuses the user or the password: see both in store.url"),
         ({"user": "nobody"}, "refuses the user or the password"),
         ({"database": "absent"}, "the server has no database of this name"),
+        ({"database": "postgres?sslmod=x"}, r"does not know what stands behind '\?' in store.url"),
+        ({"database": "postgres?sslpassword=HUSH&options=-cwork_mem%3Dx"}, "failed: |cannot be reached: "),
     ],
 )
 async def test_what_is_wrong_with_an_address_is_a_sentence(postgresql, opened, change, sentence):
@@ -203,3 +264,18 @@ async def test_a_server_that_stands_still_is_given_up(own_server, opened):
             break
         except UnavailableError:
             assert time.monotonic() < until
+
+
+async def test_while_a_server_stands_still_a_store_can_be_closed(own_server, tmp_path):
+    store = Store(resolve_address(own_server.url(), tmp_path), migrations=(FIRST,), limit_s=1.0)
+    await store.open()
+    (thread,) = store._thread._threads
+    own_server.freeze()
+    reading = asyncio.create_task(store.read(count))
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(store.close())
+    with pytest.raises(UnavailableError):
+        await reading
+    await closing
+    await asyncio.to_thread(thread.join, DEADLINE_S)
+    assert not thread.is_alive()

@@ -92,6 +92,7 @@ GUARD = (
         ("store: {url: 'x'}", ["store.url: is no database address: write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
         ("store: {url: 'mysql://u:HUSH@h/d'}", ["store.url: 'mysql' is no database that can be used: write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"]),
         ("store: {url: 'postgresql+psycopg2://u:HUSH@h/d'}", ["store.url: 'postgresql+psycopg2' names a driver that is not used here: write postgresql://"]),
+        ("store: {url: 'postgresql://u:p@HUSH@h/d'}", ["store.url: holds an '@' that separates nothing: write one of the password as %40"]),
         ("store: {url: 'postgresql://u:HUSH@h'}", ["store.url: names no database: write postgresql://USER:PASSWORD@HOST/DATABASE"]),
         ("store: {url: 'sqlite://'}", ["store.url: names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"]),
         ("store: {url: 'sqlite:///:memory:'}", ["store.url: names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"]),
