@@ -12,6 +12,7 @@ from fleet.errors import UnavailableError
 from fleet.evidence import Finding, FindingKind
 from mirrorwatch.latching import WHERE, Latching
 from runtime.store import Store
+from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock
 
 LATCH = Latch("A", "c", "one", 1_700_000_000.0, "probe 3 of partition 0 came back to where it began")
@@ -28,9 +29,9 @@ class Roster:
         self.latches = dict(latches)
 
 
-@pytest.fixture
-async def scene(tmp_path):
-    store = Store(f"sqlite:///{tmp_path / 's.db'}", migrations=(*bookkeeper.MIGRATIONS, *MIGRATIONS))
+@pytest.fixture(params=DATABASES)
+async def scene(request, tmp_path):
+    store = Store(address_of(request, tmp_path), migrations=(*bookkeeper.MIGRATIONS, *MIGRATIONS))
     await store.open()
     said = {}
     reporter = SimpleNamespace(problem=said.__setitem__, settled=lambda where: said.pop(where, None))

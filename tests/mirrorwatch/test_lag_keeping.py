@@ -17,6 +17,7 @@ from lagmon.snapshot_store import PIECE_BYTES, SNAPSHOTS
 from mirrorwatch import lag_keeping
 from mirrorwatch.lag_keeping import KEEP_S, WHERE, LagKeeping
 from runtime.store import Store
+from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock
 
 
@@ -53,10 +54,10 @@ class Process:
         return {"part": part}, self.parts.get(part, b"")
 
 
-@pytest.fixture
-async def desk(tmp_path):
+@pytest.fixture(params=DATABASES)
+async def desk(request, tmp_path):
     clock, said = FakeClock(), Said()
-    store = Store(f"sqlite:///{tmp_path}/mw.db", migrations=snapshot_store.MIGRATIONS, clock=clock)
+    store = Store(address_of(request, tmp_path), migrations=snapshot_store.MIGRATIONS, clock=clock)
     await store.open()
     made = []
 

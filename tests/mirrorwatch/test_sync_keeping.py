@@ -24,6 +24,7 @@ from mirrorwatch import sync_keeping
 from mirrorwatch.sync_id_keeping import TopicIdKeeper
 from mirrorwatch.sync_keeping import ASK_S, FRESH, WHERE, SyncKeeper
 from runtime.store import Store
+from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock
 
 MIGRATIONS = (*sync_tables.MIGRATIONS, *sync_id_tables.MIGRATIONS)
@@ -83,10 +84,10 @@ class Topic:
         return answer.head, b"".join(answer.pieces)
 
 
-@pytest.fixture
-async def scene(tmp_path):
+@pytest.fixture(params=DATABASES)
+async def scene(request, tmp_path):
     clock = FakeClock()
-    store = Store(f"sqlite:///{tmp_path / 's.db'}", migrations=MIGRATIONS)
+    store = Store(address_of(request, tmp_path), migrations=MIGRATIONS)
     await store.open()
     problems, events, topic = {}, [], Topic(clock)
     reporter = SimpleNamespace(
