@@ -148,6 +148,11 @@ _LAST_WORDS = {
 }
 
 
+def _is_well(topic: tuple[str, list[PartitionCounts]]) -> bool:
+    """Tell whether no bucket of a topic differs: those where one does are shown first."""
+    return not any(one.differing for one in topic[1])
+
+
 def print_counts(desk: Desk, counts: Counts) -> None:
     """Write how many records both sides of a flow hold, and where these numbers differ."""
     plan, planned = counts.plan, planned_partitions(counts.plan)
@@ -165,7 +170,7 @@ def print_counts(desk: Desk, counts: Counts) -> None:
             f"{sum(one.buckets for one in parts):,}",
             f"{sum(one.differing for one in parts):,}",
         ]
-        for topic, parts in topics.items()
+        for topic, parts in sorted(topics.items(), key=_is_well)
     ]
     if rows:
         columns = ["topic", "partitions", plan.source, plan.target, "buckets", "differing"]

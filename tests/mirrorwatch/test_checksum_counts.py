@@ -99,6 +99,14 @@ def test_a_lost_record_is_a_bucket_with_both_numbers(stage):
     assert found.digests_made.asked[2:] == [("source", [("orders", 0)]), ("target", [("orders", 0)])]
 
 
+def test_topics_that_differ_stand_first(stage):
+    found = stage({("alpha", 0): mirrored(), ("zeta", 0): mirrored(drop_at=10)})
+    assert count(found, "alpha", "zeta") == 1
+    table = found.said.partition("buckets differing")[2]
+    assert table.split()[0] == "zeta"
+    assert "alpha" in table
+
+
 def test_what_one_look_alone_sees_is_no_difference(stage):
     found = stage({("orders", 0): mirrored()})
     found.digests_made.errs = [1, 0]
