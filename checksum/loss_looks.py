@@ -34,16 +34,14 @@ async def explained(
 
     What cannot be asked leaves them unexplained: no finding is dropped for that.
     """
-    settings: dict[str, dict[str, str]] = {}
-    sizes: dict[Record, int] = {}
     lost = lost_records(findings) if size_tells(flow.handling) else []
-    if lost:
-        names = {one.topic: one.target_topic for one in plan.topics}
-        for name in list(dict.fromkeys(names[topic] for topic, _, _ in lost))[:MOST_TOPICS]:
-            settings[name] = await _settings_of(sides.target.admin, name)
+    if not lost:
+        return with_causes(findings, flow.handling, {}, {})
+    names = {one.topic: one.target_topic for one in plan.topics}
+    asked = islice(dict.fromkeys(names[topic] for topic, _, _ in lost), MOST_TOPICS)
+    settings = {name: await _settings_of(sides.target.admin, name) for name in asked}
     limits = limits_of(flow, plan, settings)
-    if limits and lost:
-        sizes = await asyncio.to_thread(sizes_of, sides.readers.source, lost)
+    sizes = await asyncio.to_thread(sizes_of, sides.readers.source, lost) if limits else {}
     return with_causes(findings, flow.handling, limits, sizes)
 
 

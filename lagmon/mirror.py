@@ -47,7 +47,6 @@ class MirrorWindows:
         self._free: list[int] = []
         self._anew: set[int] = set()
         self._confirmed_ms: dict[int, int] = {}  # when an offset was known to be of the log that there is
-        self._turns = 0  # slots given out and back, ever
 
     def __len__(self) -> int:
         """Return one more than the largest slot ever given out."""
@@ -56,7 +55,7 @@ class MirrorWindows:
     @property
     def version(self) -> tuple[int, int]:
         """Return what changes when a slot is given out or back."""
-        return len(self._names), self._turns
+        return len(self._names), int(self.turns.sum())
 
     def slots(self) -> Iterator[tuple[str, int, int]]:
         """Yield topic, partition and slot of each."""
@@ -129,7 +128,6 @@ class MirrorWindows:
         if slot is None:
             return
         self.resets += 1
-        self._turns += 1
         self.turns[slot] += 1
         self._names[slot] = None
         self._free.append(slot)
@@ -203,7 +201,6 @@ class MirrorWindows:
         return found
 
     def _begin(self, topic: str, partition: int) -> int:
-        self._turns += 1
         if self._free:
             slot = self._free.pop()
             self._names[slot] = (topic, partition)

@@ -168,12 +168,14 @@ class Store:
         """Begin; where the server has ended a connection that nobody used, with a new one."""
         fresh = self._connection is None
         try:
-            connection = self._connected().execution_options(mirrorwatch_writing=writing)
-            return connection, connection.begin()
+            return self._begin(writing=writing)
         except exc.DBAPIError as error:
             if fresh or not error.connection_invalidated:
                 raise
         self._disconnect()
+        return self._begin(writing=writing)
+
+    def _begin(self, *, writing: bool) -> tuple[sa.Connection, sa.RootTransaction]:
         connection = self._connected().execution_options(mirrorwatch_writing=writing)
         return connection, connection.begin()
 

@@ -120,9 +120,12 @@ def _postgresql(url: sa.URL, *, busy_s: float, deadline: Deadline, lifeline: Lif
         writing = connection.get_execution_options().get("mirrorwatch_writing", False)
         # Before anything else in the transaction. What stands as a default there may be another level.
         level = "READ COMMITTED" if writing else "REPEATABLE READ READ ONLY"
-        connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {level}")
-        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
-            connection.exec_driver_sql(f"SET LOCAL {limit} = {deadline.left_ms}")
+        left_ms = deadline.left_ms
+        connection.exec_driver_sql(
+            f"SET TRANSACTION ISOLATION LEVEL {level};"
+            f" SET LOCAL statement_timeout = {left_ms};"
+            f" SET LOCAL idle_in_transaction_session_timeout = {left_ms}"
+        )
         if writing:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
 

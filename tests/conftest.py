@@ -133,12 +133,8 @@ def topic_name(request: pytest.FixtureRequest) -> Callable[[str], str]:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[PostgreSql]:
     """Start a PostgreSQL server for the whole run."""
-    server = PostgreSql()
-    try:
-        server.start()
+    with PostgreSql() as server:
         yield server
-    finally:
-        server.close()
 
 
 SECURE_USERS = {"admin": "admin-Pa55=wörd", "watcher": 'w"atch\\er', "stranger": "nothing-granted"}

@@ -16,6 +16,7 @@ from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
 USER = "mirrorwatch"
 PASSWORD = "pg-Pa55/wörd"  # noqa: S105 - of a server that nobody else reaches
@@ -34,6 +35,17 @@ class PostgreSql:
         self._data = self._folder / "data"
         self._as_root = os.getuid() == 0
         self._process = Process("postgresql", self._command(), folder=self._folder)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
 
     def start(self) -> None:
         """Start it and wait until it answers; the first time, make its files."""

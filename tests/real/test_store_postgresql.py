@@ -43,12 +43,8 @@ async def opened(tmp_path):
 
 @pytest.fixture
 def own_server():
-    server = PostgreSql()
-    try:
-        server.start()
+    with PostgreSql() as server:
         yield server
-    finally:
-        server.close()
 
 
 def begin(connection):
