@@ -3,7 +3,8 @@
 A run writes what it found once, at its end and in one transaction: whatever ends it before, the next one
 begins where the last finished one ended. A run that is on gives a sign of life (`beat`); one that gives none
 for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place. What was
-written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it.
+written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it. A run of
+which only a service did not hear is `owed` to it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fleet.errors import MalformedError, UnavailableError
 from runtime.process_identity import is_gone, this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from checksum.book_entries import Place
     from runtime.store import Store
@@ -131,13 +132,20 @@ class ChecksumBook:
         None where it cannot be read.
         """
         found = await self._store.read(partial(book_rows.untold_of, flow=flow))
-        left = [run for run, process in found if is_gone(process) is not False][:MOST_UNTOLD]
-        rows = [await self._untold(run) for run in left]
-        return [row for row in rows if row is not None]
+        return await self._rows([run for run, process in found if is_gone(process) is not False])
 
-    async def tell(self, runs: Iterable[str]) -> None:
-        """Note that these runs were told."""
-        await self._store.write(partial(book_rows.tell, runs=list(runs)))
+    async def tell(self, runs: Iterable[str], *, unheard: Collection[str] = ()) -> None:
+        """Note that these runs were told, but `unheard` to a service: that is owed them."""
+        told = sorted({*runs, *unheard})
+        await self._store.write(partial(book_rows.tell, runs=told, unheard=sorted(unheard)))
+
+    async def owed(self, flow: str) -> list[RunRow]:
+        """Return the oldest runs of a flow that a service is owed, as `untold` does."""
+        return await self._rows(await self._store.read(partial(book_rows.owed_of, flow=flow)))
+
+    async def heard(self, run: str) -> None:
+        """Note that a service has heard of a run."""
+        await self._store.write(partial(book_rows.heard, runs=[run]))
 
     async def run(self, run: str) -> RunRow | None:
         """Return a finished run with its document; None where there is none of this id."""
@@ -145,6 +153,10 @@ class ChecksumBook:
         if found is None:
             return None
         return replace(found[0], document=await asyncio.to_thread(unpacked, found[1]))
+
+    async def _rows(self, runs: Sequence[str]) -> list[RunRow]:
+        rows = [await self._untold(run) for run in runs[:MOST_UNTOLD]]
+        return [row for row in rows if row is not None]
 
     async def _untold(self, run: str) -> RunRow | None:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
-from checksum.book_tables import COUNTS, OPEN, RUNS, UNTOLD, VERIFIED
+from checksum.book_tables import COUNTS, OPEN, OWED, RUNS, UNTOLD, VERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,9 +94,25 @@ def untold_of(connection: sa.Connection, flow: str) -> list[tuple[str, str]]:
     return [(run, process) for run, process in connection.execute(found)]
 
 
-def tell(connection: sa.Connection, runs: Sequence[str]) -> None:
-    """Note that these runs were told."""
+def tell(connection: sa.Connection, runs: Sequence[str], *, unheard: Sequence[str] = ()) -> None:
+    """Note that these runs were told, but `unheard`, those of them that are kept, to a service."""
     connection.execute(sa.delete(UNTOLD).where(UNTOLD.c.run.in_(runs)))
+    heard(connection, unheard)
+    kept = sa.select(RUNS.c.run, RUNS.c.flow).where(RUNS.c.run.in_(unheard))
+    connection.execute(sa.insert(OWED).from_select(["run", "flow"], kept))
+
+
+def owed_of(connection: sa.Connection, flow: str) -> list[str]:
+    """Return a flow's runs that a service is owed, oldest first."""
+    both = OWED.join(RUNS, RUNS.c.run == OWED.c.run)
+    wanted = sa.select(OWED.c.run).select_from(both).where(OWED.c.flow == flow)
+    found = wanted.order_by(RUNS.c.ended_ms, RUNS.c.run).limit(_UNTOLD_AT_ONCE)
+    return list(connection.execute(found).scalars())
+
+
+def heard(connection: sa.Connection, runs: Sequence[str]) -> None:
+    """Note that a service has heard of these runs."""
+    connection.execute(sa.delete(OWED).where(OWED.c.run.in_(runs)))
 
 
 def runs_of(connection: sa.Connection, flow: str, *, limit: int) -> list[RunRow]:
@@ -142,6 +158,7 @@ def forget_some(connection: sa.Connection, before_ms: int) -> bool:
     if runs:
         connection.execute(sa.delete(RUNS).where(RUNS.c.run.in_(runs)))
         tell(connection, runs)
+        heard(connection, runs)
     oldest = sa.select(sa.func.min(COUNTS.c.written_ms)).where(COUNTS.c.written_ms < before_ms)
     written_ms = connection.execute(oldest).scalar()
     if written_ms is not None:

@@ -2,7 +2,8 @@
 
 A run that is on has a row in `checksum_open`, one for each flow, and no other trace: what it found comes into
 the other tables in one transaction at its end. From then until its command has told it, it stands in
-`checksum_untold`: of a command that is killed in between, the next one tells.
+`checksum_untold`: of a command that is killed in between, the next one tells. Told, but to a service that
+could not be reached, it stands in `checksum_owed` until one is.
 """
 
 from __future__ import annotations
@@ -77,8 +78,15 @@ UNTOLD = sa.Table(
     sa.Column("flow", sa.String(300), nullable=False),
     sa.Column("process", sa.Text, nullable=False),  # whose it is to tell
 )
+OWED = sa.Table(
+    "checksum_owed",
+    _METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("flow", sa.String(300), nullable=False),
+)
 
 MIGRATIONS = (
     Migration("checksum", 1, "checksum runs, verified up to, counts", create(OPEN, RUNS, VERIFIED, COUNTS)),
     Migration("checksum", 2, "checksum runs that nobody has been told of", create(UNTOLD)),
+    Migration("checksum", 3, "checksum runs that a service could not be told of", create(OWED)),
 )

@@ -44,6 +44,11 @@ _LAUNCHING: Final = (
         r"All masters are unresponsive",
         "no Spark answers where --master says: see that it runs there, and that this machine reaches it",
     ),
+    (
+        r"Master removed our application|Application has been killed|No active SparkContext",
+        "Spark's master ended the application before it began: the logs of its workers, which start its "
+        "executors, say why",
+    ),
     (r"JAVA_HOME is not set", f"Spark needs Java and there is none here: {_INSTALL_JAVA}"),
     (
         r"(\S*/bin/java): (?:No such file|not found|cannot execute|Permission denied)",

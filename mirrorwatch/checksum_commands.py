@@ -253,7 +253,7 @@ def compare(
 
 def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell: str | None = None) -> Desk:
     from mirrorwatch.checksum_desk import make_desk  # noqa: PLC0415 - see the module's docstring
-    from mirrorwatch.checksum_outlets import outlets  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch.checksum_outlets import outlets, service_at  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.checksum_progress import shows_in  # noqa: PLC0415 - see the module's docstring
 
     found = read_config(context, path)
@@ -266,5 +266,6 @@ def _desk(context: click.Context, path: Path, *, page: Path | None = None, tell:
     return replace(
         desk,
         shows=shows_in(console, desk.clock) if quiet else None,
-        outlets=outlets(page, tell, os.environ),
+        outlets=outlets(page),
+        service=service_at(tell, os.environ),
     )

@@ -21,7 +21,7 @@ from runtime.clock import SystemClock
 from runtime.logs import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
 
     Outlet = Callable[["Desk", dict[str, Any]], int]
+    Service = Callable[[Mapping[str, Any]], str]
 
 FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 LEAST_MEMORY_MIB = 512  # Spark refuses less than 450 MiB of Java's heap, which is a little less than this
-_WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
+_WORST_FIRST = (BAD_CONFIGURATION, FINDING, UNAVAILABLE, INCOMPLETE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Desk:
     """What a command works with; `pause` waits between two looks.
 
     `shows` shows how far a reading is, None: in lines. `outlets` take what a run found once it is written,
-    and give the exit status that follows from how that went.
+    and give the exit status that follows from how that went. `service` is told of one run, and says why it
+    could not be; None: none is to be told.
     """
 
     config: Configuration
@@ -66,6 +68,7 @@ class Desk:
     pause: Pause
     shows: Shows | None = None
     outlets: tuple[Outlet, ...] = ()
+    service: Service | None = None
 
     @property
     def shown(self) -> Shows:
@@ -155,7 +158,7 @@ def wrong(option: str, sentence: str) -> ConfigurationError:
 
 
 def worst(statuses: Iterable[int]) -> int:
-    """Return the exit status of several parts: 2 goes before all, 1 before 3, 3 before 4."""
+    """Return the exit status of several parts: 2 before 1 before 4, which is worth another try, before 3."""
     found = set(statuses)
     return next((status for status in _WORST_FIRST if status in found), FINE)
 

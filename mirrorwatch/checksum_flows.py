@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from checksum.plan_building import refuse_beyond
 from checksum.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
-from mirrorwatch.checksum_desk import check_writable, lacking, worst, write_json
-from mirrorwatch.checksum_late import tell_late
+from mirrorwatch.checksum_desk import check_writable, lacking, worst
+from mirrorwatch.checksum_late import tell_late, tell_owed
+from mirrorwatch.checksum_outlets import hand_over
 from mirrorwatch.checksum_plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksum_state import state_for
 
@@ -50,7 +51,7 @@ def every_flow(
             desk.sheet.say(f"{state.why_none}: nothing is kept, and each run compares all anew.", indent=0)
         told = [] if counts_only else tell_late(desk, state.untold(chosen.flows))
         if told:  # at once: this run may end as theirs did
-            _write(desk, json_file, told)
+            _hand_over(desk, json_file, told)
         planned = _planned(desk, chosen, state, counts_only=counts_only, late=bool(told))
         alone = len(planned) == 1 and not told
         planned = [_within_bounds(desk, one, alone=alone) for one in planned]
@@ -60,14 +61,16 @@ def every_flow(
             if "not_kept" in document:
                 end = "What was found stands above, and the next run finds it once more."
                 desk.sheet.say(f"{document['flow']}: {document['not_kept']}. {end}")
-        status = _write(desk, json_file, told)
-        state.tell(document["run"] for document in told if "run" in document)
+        status, unheard = _hand_over(desk, json_file, told)
+        state.tell((document["run"] for document in told if "run" in document), unheard=unheard)
+        if not unheard and not tell_owed(desk, state, chosen.flows):
+            status = lacking(status)
     return status
 
 
-def _write(desk: Desk, json_file: Path | None, told: list[dict[str, Any]]) -> int:
+def _hand_over(desk: Desk, json_file: Path | None, told: list[dict[str, Any]]) -> tuple[int, frozenset[str]]:
     status = worst(document["status"] for document in told)
-    return write_json(desk, json_file, {"version": VERSION, "status": status, "runs": list(told)}, status)
+    return hand_over(desk, json_file, {"version": VERSION, "status": status, "runs": list(told)}, status)
 
 
 def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, late: bool) -> list[Planned]:

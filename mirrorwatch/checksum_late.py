@@ -1,7 +1,8 @@
-"""Runs of which the store knows what they found, and nobody else: told by the next run, before its own.
+"""Runs of which the store knows what they found, and not all that should: told by the next run.
 
 What a run found is in the store before it is told, and what it verified is not read again. Whatever ended its
 command in between, the next one prints the finding, hands it to its own outlets, and takes the status over.
+Where all was told but a service, the next command that tells one tells it of that run too, and no more.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from mirrorwatch.checksum_desk import FINDING, INCOMPLETE
 from mirrorwatch.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from checksum.book import RunRow
+    from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Desk
+    from mirrorwatch.checksum_state import State
 
 _LISTS = ("findings", "not_read_again", "unsettled")
 
@@ -25,6 +28,22 @@ _LISTS = ("findings", "not_read_again", "unsettled")
 def tell_late(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
     """Write what runs found that were not told, and return their documents."""
     return [_told(desk, one) for one in untold]
+
+
+def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> bool:
+    """Tell the service of earlier runs that it could not be told of; False where that fails again."""
+    if desk.service is None:
+        return True
+    for one in state.owed(flows):
+        about = f"{one.flow}: the run that ended {time_text(one.ended_ms)}"
+        why = "" if one.document is None else desk.service(one.document | {"status": one.status})
+        if why:
+            desk.sheet.say(f"{about}: {why}. It is told by the next run that has --tell.", indent=0)
+            return False
+        state.heard(one.run)
+        if one.document is not None:
+            desk.sheet.say(f"{about} was told to the service now; then it could not be.", indent=0)
+    return True
 
 
 def found_text(one: RunRow) -> str:

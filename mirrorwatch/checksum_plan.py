@@ -56,7 +56,7 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
     if out is not None and len(chosen.flows) > 1:
         raise wrong("--out", "takes one plan, and there are several flows: name one with --flow")
     statuses, documents = [], []
-    with state_for(desk, only_if_there=True) as state:
+    with state_for(desk, only_if_made=True) as state:
         if state.why_none:
             desk.sheet.say(f"{state.why_none}: what was verified before is not known.", indent=0)
         plans = asyncio.run(plans_of(desk, chosen, begin=state.look))

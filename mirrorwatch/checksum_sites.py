@@ -13,7 +13,8 @@ from checksum.plan_document import canonical
 from checksum.plan_file import read_plan
 from checksum.result_document import VERSION, of_run, run_document
 from checksum.run import conclude, still_there
-from mirrorwatch.checksum_desk import FINE, check_writable, write_json
+from mirrorwatch.checksum_desk import FINE, check_writable
+from mirrorwatch.checksum_outlets import hand_over
 from mirrorwatch.checksum_plan import print_plan
 from mirrorwatch.checksum_result import conclude_all, print_result
 from mirrorwatch.checksum_run import read_side
@@ -69,7 +70,7 @@ def compare_digests(
         who=who(),
         counts_only=False,
     )
-    return write_json(desk, json_file, {"version": VERSION, "status": status, "runs": [told]}, status)
+    return hand_over(desk, json_file, {"version": VERSION, "status": status, "runs": [told]}, status)[0]
 
 
 def _now_ms(desk: Desk) -> int:

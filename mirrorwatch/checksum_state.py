@@ -28,7 +28,7 @@ from mirrorwatch.store_parts import MIGRATIONS
 from runtime.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
     from typing import TypeVar
 
     from checksum.book import Counted, RunRow, VerifiedTo
@@ -55,11 +55,15 @@ class State:
         self._runs: list[Run] = []
         self._late: set[str] = set()
 
-    def open(self) -> None:
+    def open(self, *, only_if_made: bool) -> None:
         """Open the store, where there is one; raises UnavailableError where it cannot be used."""
         self._asking.start()
-        if self._store is not None:
+        if self._store is None:
+            return
+        if not only_if_made:
             self.ask(self._store.open())
+        elif not self.ask(self._store.open_if_made()):
+            self._store = None
 
     def begin(self, flow: Flow, *, counts_only: bool = False) -> Run:
         """Begin a run of a flow; raises UnavailableError while another one is on, or the store fails."""
@@ -113,14 +117,31 @@ class State:
         self._late = {one.run for one in found}
         return found
 
-    def tell(self, runs: Iterable[str]) -> None:
-        """Note that these runs were told, and those that were `untold`.
+    def tell(self, runs: Iterable[str], *, unheard: Collection[str] = ()) -> None:
+        """Note that these runs were told, and those that were `untold`; `unheard` a service is still owed.
 
         Where this fails they are told once more, which is better than never.
         """
         store, told = self._store, sorted({*runs, *self._late})
         if store is not None and told:
-            _quietly(lambda: self.ask(ChecksumBook(store).tell(told)))
+            _quietly(lambda: self.ask(ChecksumBook(store).tell(told, unheard=unheard)))
+
+    def owed(self, flows: Iterable[Flow]) -> list[RunRow]:
+        """Return the runs of these flows of which a service could not be told, a few of each.
+
+        None where the store fails: all that this command found stands already, and they wait for the next.
+        """
+        found: list[RunRow] = []
+        if self._store is not None:
+            book = ChecksumBook(self._store)
+            _quietly(lambda: found.extend(one for flow in flows for one in self.ask(book.owed(flow.name))))
+        return found
+
+    def heard(self, run: str) -> None:
+        """Note that a service was told of a run that it was owed; where this fails it is told once more."""
+        store = self._store
+        if store is not None:
+            _quietly(lambda: self.ask(ChecksumBook(store).heard(run)))
 
     def ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Have the store do something, and wait for it."""
@@ -240,14 +261,14 @@ class Run:
 
 
 @contextmanager
-def state_for(desk: Desk, *, only_if_there: bool = False) -> Iterator[State]:
+def state_for(desk: Desk, *, only_if_made: bool = False) -> Iterator[State]:
     """Give what the store of the configuration keeps; what did not finish is given up with the block.
 
-    With `only_if_there` no store is made. Raises UnavailableError where there is one that cannot be used.
+    With `only_if_made` no store is made. Raises UnavailableError where there is one that cannot be used.
     """
-    state = _state(desk, only_if_there=only_if_there)
+    state = _state(desk, only_if_made=only_if_made)
     try:
-        state.open()
+        state.open(only_if_made=only_if_made)
         yield state
     finally:
         state.close()
@@ -258,7 +279,7 @@ def who() -> str:
     return f"{socket.gethostname()}, process {os.getpid()}"
 
 
-def _state(desk: Desk, *, only_if_there: bool) -> State:
+def _state(desk: Desk, *, only_if_made: bool) -> State:
     config = desk.config
     address = config.store.database_url(config.directory)
     if address.get_backend_name() != "sqlite":
@@ -269,7 +290,7 @@ def _state(desk: Desk, *, only_if_there: bool) -> State:
     except OSError as error:
         sentence = f"{path} cannot be used: {reason_of(error)}: name another file, or see who may enter there"
         raise ConfigurationError([Problem(str(config.path), "store.url", sentence)]) from error
-    if only_if_there and not there:
+    if only_if_made and not there:
         return State(desk, None, folder=None)
     for part in (path.parent, path) if there else (path.parent,):
         if not os.access(part, os.W_OK):

@@ -20,7 +20,7 @@ from fleet.errors import UnavailableError
 from runtime.clock import SystemClock
 from runtime.store_engine import Deadline, Lifeline, make_engine
 from runtime.store_errors import is_lasting, unavailable
-from runtime.store_migrations import INSTALLATION, MIGRATIONS, Migration, check_numbering, migrate
+from runtime.store_migrations import INSTALLATION, MIGRATIONS, Migration, check_numbering, is_made, migrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,10 +76,20 @@ class Store:
 
     async def open(self) -> None:
         """Open the database, making it when it is not there, and take the migrations that are missing."""
+        await self._open(self._migrate)
+
+    async def open_if_made(self) -> bool:
+        """Open a store that somebody has made; False, and nothing is written, where nobody has."""
+        made = await self._open(self._migrate_what_is_made)
+        if not made:
+            await self.close()
+        return made
+
+    async def _open(self, function: Callable[[sa.Connection], T]) -> T:
         assert self._thread is None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         try:
-            await self._submit("open", self._migrate, writing=True)
+            return await self._submit("open", function, writing=True)
         except BaseException:
             await self.close()
             raise
@@ -214,6 +224,12 @@ class Store:
     def _migrate(self, connection: sa.Connection) -> None:
         now_ms = int(self._clock.wall_s() * 1000)
         migrate(connection, self._migrations, now_ms=now_ms, where=f"the store {self.where}")
+
+    def _migrate_what_is_made(self, connection: sa.Connection) -> bool:
+        made = is_made(connection)
+        if made:
+            self._migrate(connection)
+        return made
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

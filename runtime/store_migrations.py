@@ -80,6 +80,12 @@ def check_numbering(migrations: Sequence[Migration]) -> None:
         reached[migration.part] = expected
 
 
+def is_made(connection: sa.Connection) -> bool:
+    """Tell whether somebody has made a store here, or another program's, which `migrate` refuses."""
+    tables = sa.inspect(connection).get_table_names()
+    return SCHEMA_VERSION.name in tables or _is_strange(connection, tables)
+
+
 def migrate(
     connection: sa.Connection, migrations: Sequence[Migration], *, now_ms: int, where: str
 ) -> list[Migration]:
@@ -90,9 +96,9 @@ def migrate(
     """
     check_numbering(migrations)
     tables = sa.inspect(connection).get_table_names()
+    if _is_strange(connection, tables):
+        raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
     if SCHEMA_VERSION.name not in tables:
-        if tables and connection.dialect.name == "sqlite":
-            raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
         SCHEMA_VERSION.create(connection)
     taken = {(row.part, row.number): row.name for row in connection.execute(sa.select(SCHEMA_VERSION))}
     known = {(migration.part, migration.number): migration.name for migration in migrations}
@@ -113,3 +119,8 @@ def migrate(
             )
         )
     return missing
+
+
+def _is_strange(connection: sa.Connection, tables: Sequence[str]) -> bool:
+    """Tell whether these tables are another program's; a PostgreSQL database may be shared with some."""
+    return bool(tables) and connection.dialect.name == "sqlite" and SCHEMA_VERSION.name not in tables

@@ -265,6 +265,35 @@ async def test_untold_are_neither_counts_nor_runs_of_others_nor_what_is_forgotte
     assert await book.untold("A->B") == []
 
 
+async def test_what_a_service_did_not_hear_is_owed_until_it_has(book):
+    runs = []
+    for second in range(3):
+        runs.append(await begun(book))
+        await finished(book, runs[-1], ended_at=f"2026-09-21T15:00:0{second}.000Z")
+    await book.tell(runs, unheard={*runs[:2], "kept nowhere"})
+    assert await book.untold("A->B") == []
+    owed = await book.owed("A->B")
+    assert [(one.run, one.document["run"]) for one in owed] == [(run, run) for run in runs[:2]]
+    assert await book.owed("B->A") == []
+    await book.tell(runs, unheard=runs[:2])  # told once more, and not heard again
+    await book.heard(runs[0])
+    assert [one.run for one in await book.owed("A->B")] == runs[1:2]
+    await book.forget(1 << 60)
+    assert await book.owed("A->B") == []
+
+
+async def test_what_nobody_made_is_not_made_where_it_is_only_looked_at(address):
+    looking = Store(address, migrations=MIGRATIONS)
+    assert not await looking.open_if_made()
+    assert not await looking.open_if_made()
+    made = Store(address, migrations=MIGRATIONS)
+    await made.open()
+    await made.close()
+    assert await looking.open_if_made()
+    assert await ChecksumBook(looking).runs("A->B", limit=1) == []
+    await looking.close()
+
+
 async def test_the_oldest_untold_come_first_and_no_more_than_are_told_at_once(book, monkeypatch):
     monkeypatch.setattr("checksum.book.MOST_UNTOLD", 2)
     runs = []

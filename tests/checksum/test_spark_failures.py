@@ -7,6 +7,10 @@ import pytest
 from checksum.spark_failures import folder_failure, java_cause, launch_failure, reading_failure, words_of
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 
+ENDED_BY_MASTER = (
+    "26/11/23 12:05:00 ERROR StandaloneSchedulerBackend: Application has been killed. Reason: Master removed our"
+    " application: FAILED\norg.apache.spark.SparkException: Exiting due to error from cluster scheduler\n"
+)
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 # The first two as Spark 4.0.0's launcher wrote them; the others after Spark's and Kafka's sources, not recorded.
 NO_JAVA = "JAVA_HOME is not set\n"
@@ -58,6 +62,8 @@ SILENT_MASTER = (
     [
         (NO_NAME, "Spark needs a user that has a name, and the number that this runs as has none: give it"),
         (SILENT_MASTER, "no Spark answers where --master says: see that it runs there, and that"),
+        (ENDED_BY_MASTER, "Spark's master ended the application before it began: the logs of its workers"),
+        ("\n(No active SparkContext.)", "Spark's master ended the application before it began"),
         (
             NO_JAVA,
             "Spark needs Java and there is none here: install Java 17 or 21 (on Debian: apt-get install",

@@ -9,7 +9,7 @@ import pytest
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch import checksum_outlets
 from mirrorwatch.checksum_desk import write_json
-from mirrorwatch.checksum_outlets import outlets
+from mirrorwatch.checksum_outlets import hand_over, outlets, service_at
 from mirrorwatch.checksum_run import run_all
 from tests.mirrorwatch.checksum_stage import Stage
 from tests.mirrorwatch.markup import Markup
@@ -23,7 +23,8 @@ TOKEN = {"MIRRORWATCH_TOKEN": "sesame"}
 def stage(tmp_path, monkeypatch):
     def made(*, page=None, url=None, drop_at=None):
         found = Stage(tmp_path, {("orders", 0): mirrored(drop_at=drop_at)}, monkeypatch)
-        object.__setattr__(found.desk, "outlets", outlets(page, url, TOKEN))
+        object.__setattr__(found.desk, "outlets", outlets(page))
+        object.__setattr__(found.desk, "service", service_at(url, TOKEN))
         return found
 
     return made
@@ -88,7 +89,7 @@ def test_a_service_that_cannot_be_told_is_the_last_line_and_hides_nothing(stage,
 def test_a_flow_that_was_not_compared_is_none_to_tell_of(stage, told):
     found = stage(url=URL)
     document = {"version": 1, "status": 4, "runs": [{"flow": "A->C", "status": 4, "failure": "away"}]}
-    assert write_json(found.desk, None, document, 4) == 4
+    assert hand_over(found.desk, None, document, 4) == (4, frozenset())
     assert told[0] == []
 
 
@@ -102,7 +103,7 @@ def test_a_flow_that_was_not_compared_is_none_to_tell_of(stage, told):
 )
 def test_what_could_never_be_used_is_refused_before_any_work(tmp_path, page, url, environ, sentence):
     with pytest.raises(ConfigurationError, match=sentence):
-        outlets(Path(page) if page else None, url, environ)
+        (outlets(Path(page) if page else None), service_at(url, environ))
 
 
 def test_a_run_that_cannot_be_told_leaves_the_others(stage, told, monkeypatch):
@@ -115,10 +116,57 @@ def test_a_run_that_cannot_be_told_leaves_the_others(stage, told, monkeypatch):
 
     monkeypatch.setattr(checksum_outlets, "tell", tell)
     runs = [{"flow": flow, "run": flow, "status": 0} for flow in ("A->B", "A->C", "B->A")]
-    assert write_json(found.desk, None, {"version": 1, "status": 0, "runs": runs}, 0) == 4
+    told = {"version": 1, "status": 0, "runs": runs}
+    assert hand_over(found.desk, None, told, 0) == (4, {"A->B", "B->A"})
     assert heard == ["A->B", "A->C", "B->A"]
     assert "A->B: no flow A->B there. What was found stands above." in found.said
     assert "B->A: no flow B->A there. What was found stands above." in found.said
+
+
+def test_a_service_that_was_away_is_told_by_the_next_run_once_and_without_a_new_finding(stage, told):
+    heard, errors = told
+    errors.append(UnavailableError("the run was not told: nothing listens there"))
+    assert run(stage(url=URL, drop_at=10)) == 1
+    lost = heard.pop()[1]
+    again = stage(url=URL, drop_at=10)
+    assert run(again) == 4  # still away: asked once more of the newest run, and not of those before it
+    assert [one["flow"] for _, one, _ in heard] == ["A->B"]
+    heard.clear()
+    silent = stage(drop_at=10)
+    assert run(silent) == 0
+    errors.clear()
+    back = stage(url=URL, drop_at=10)
+    assert run(back) == 0
+    assert "not fine" not in back.said.lower()
+    newest, *owed = [document for _, document, _ in heard]
+    assert owed[0] == lost
+    assert [one["status"] for one in (newest, *owed)] == [0, 1, 0]
+    assert back.said.count(" was told to the service now; then it could not be.") == 2
+    heard.clear()
+    assert run(stage(url=URL, drop_at=10)) == 0
+    assert len(heard) == 1
+
+
+def test_a_service_that_is_away_again_is_told_of_no_more_of_what_it_is_owed(stage, told):
+    heard, errors = told
+    errors.append(UnavailableError("nothing listens there"))
+    for _ in range(2):
+        run(stage(url=URL))
+    heard.clear()
+
+    answers = iter([False, True])  # to this run; of the first one that is owed
+
+    async def tell(_url, document, _environ):
+        heard.append(document["run"])
+        if next(answers):
+            raise UnavailableError("nothing listens there")
+
+    found = stage(url=URL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checksum_outlets, "tell", tell)
+        assert run(found) == 4
+    assert len(heard) == 2
+    assert "nothing listens there. It is told by the next run that has --tell." in found.said
 
 
 @pytest.mark.parametrize(("status", "expected"), [(0, 4), (1, 1), (2, 2), (3, 4), (4, 4)])

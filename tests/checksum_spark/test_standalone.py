@@ -1,0 +1,51 @@
+"""The checksum on a Spark cluster of several processes, by the line that `--print-submit` prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from checksum.spark_settings import pyspark_folder
+from tests.checksum_spark.standalone import StandaloneCluster
+from tests.checksum_spark.test_run import RUN_S, newest_synced, stage, typed  # noqa: F401 - a fixture
+from tests.eventually import eventually
+from tests.real.test_checksum_plan import DEADLINE_S
+
+pytestmark = [pytest.mark.real, pytest.mark.long]
+
+
+def test_a_lost_record_is_named_by_a_cluster_that_spark_submit_is_sent_to(stage, tmp_path):  # noqa: F811
+    stage.write(3000)
+    stage.wait_copied()
+    lost = stage.records("A", 1)[-1].offset + 100
+    stage.mirror.switch.on("drop", topics=re.escape(stage.topic), partition=1, modulus=10**6, remainder=lost)
+    stage.write(1000)
+    eventually(lambda: len(stage.copies()) == stage.written - 1, DEADLINE_S, every_s=0.2)
+    eventually(lambda: newest_synced(stage), DEADLINE_S, what="the newest syncs", every_s=0.5)
+    result = tmp_path / "result.json"
+    with StandaloneCluster(tmp_path, workers=2) as cluster:
+        status, line = typed(
+            "run", stage.mirror.properties_file, "--topic", stage.topic, "--flow", "A:B", "--master", cluster.url,
+            "--folder", tmp_path / "digests", "--json", result, "--print-submit",
+        )  # fmt: skip
+        assert status == 0, line
+        words = shlex.split(line)
+        at = words.index("--packages")
+        del words[at : at + 2]  # the workers' Spark has the connector among its jars, as an image has
+        ended = subprocess.run(
+            [pyspark_folder() / "bin" / "spark-submit", *words[1:]],
+            capture_output=True, text=True, timeout=RUN_S, check=False, cwd=tmp_path,
+        )  # fmt: skip
+        executors = [list((tmp_path / f"work-{number}").glob("app-*/*/stderr")) for number in range(2)]
+    said = ended.stdout + ended.stderr[-3000:]
+    assert ended.returncode == 1, said
+    assert "Traceback" not in said
+    (run,) = json.loads(result.read_text())["runs"]
+    told = [(one["verdict"], one["partition"], one["source_offsets"]) for one in run["findings"]["shown"]]
+    assert told == [("lost", 1, [lost, lost + 1])], said
+    assert run["coverage"] == 1.0
+    assert all(executors), "each worker took part"
