@@ -196,7 +196,10 @@ def _decide_rest(
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
     unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
     if len(unknown):  # before it may stand one of which it is known that nothing was lost
-        return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, int(unknown[0]))
+        told = _row(flow, found, int(unknown[0]))
+        if flow.problem and found.sight.rows.reason[unknown[0]] == Reason.COMMITS_STALE:
+            told += f" {flow.problem}"
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, told
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
