@@ -46,8 +46,10 @@ _LAUNCHING: Final = (
     ),
     (
         r"Master removed our application|Application has been killed|No active SparkContext",
-        "Spark's master ended the application before it began: the logs of its workers, which start its "
-        "executors, say why",
+        (
+            "Spark's master ended the application before it began: the logs of its workers, which start its "
+            "executors, say why"
+        ),
     ),
     (r"JAVA_HOME is not set", f"Spark needs Java and there is none here: {_INSTALL_JAVA}"),
     (

@@ -2,8 +2,8 @@
 
 One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. Offsets
 are asked over the same consumer, so that an end is the one up to which it can read: with `committed`, the
-last stable offset. How long a question takes is bounded: what had no answer by then raises UnavailableError,
-since half an answer would look like records that are not there.
+last stable offset. How long nothing may come is bounded: then UnavailableError is raised, since half an answer
+would look like records that are not there. A broker's quota makes answers slow, and none of them missing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
     from runtime.kafka.translation import ClientSettings
 
-LONGEST_S = 60.0  # of one question
+LONGEST_S = 60.0  # until the next of the records that are asked for
 PLACES_AT_ONCE = 200  # partitions that are assigned together: each may bring a fetch before it is paused
 _OFFSETS_AT_ONCE = 250
 _OFFSETS_S = 20.0
@@ -133,7 +133,7 @@ class Picker:
     def _pick(self, wanted: Mapping[Place, tuple[int, int]], longest_s: float) -> dict[Place, Picked]:
         found = {place: Picked() for place in wanted}
         left = {place for place, (_, count) in wanted.items() if count > 0}
-        until_ns = self._clock.monotonic_ns() + int(longest_s * 1e9)
+        until_ns = self._in_ns(longest_s)
         self._consumer.assign([TopicPartition(*place, wanted[place][0]) for place in left])
         # What was paused before stays so over an assignment, and would answer no more.
         self._consumer.resume([TopicPartition(*place) for place in left])
@@ -147,13 +147,20 @@ class Picker:
             answered: list[TopicPartition] = []
             for message in self._consumer.consume(_RECORDS_AT_ONCE, _WAIT_S):
                 place = message.topic(), message.partition()
-                if place in left and self._take(message, found[place], wanted[place][1]):
+                if place not in left:
+                    continue
+                if message.error() is None:
+                    until_ns = self._in_ns(longest_s)
+                if self._take(message, found[place], wanted[place][1]):
                     left.discard(place)
                     answered.append(TopicPartition(*place))
             if answered:
                 self._consumer.pause(answered)
         self._consumer.unassign()
         return found
+
+    def _in_ns(self, seconds: float) -> int:
+        return self._clock.monotonic_ns() + int(seconds * 1e9)
 
     def _take(self, message: Any, found: Picked, count: int) -> bool:
         """Take what came for a partition; return whether that is all that is wanted of it."""
