@@ -41,6 +41,11 @@ def create_topic(
     _wait_led(admin, topic, partitions)
 
 
+def wait_led(client: Mapping[str, str], topic: str, *, partitions: int = 1) -> None:
+    """Wait until the cluster shows a topic that somebody else has made, and its leaders answer."""
+    _wait_led(admin_client(client), topic, partitions)
+
+
 def _wait_led(admin: AdminClient, topic: str, partitions: int) -> None:
     wait_until(lambda: _partitions(admin, topic) == partitions, deadline_s=_TIMEOUT_S, what=f"Topic {topic}")
     wait_until(lambda: _is_led(admin, topic, partitions), deadline_s=_TIMEOUT_S, what=f"Leaders of {topic}")

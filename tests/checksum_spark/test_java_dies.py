@@ -25,6 +25,7 @@ print("left in order")
 """
 
 
+@pytest.mark.long
 def test_nothing_is_written_beside_our_own_words(tmp_path):
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],

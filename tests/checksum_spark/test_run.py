@@ -52,6 +52,7 @@ def run(stage, folder):
     return status, document["runs"][0], said
 
 
+@pytest.mark.long
 def test_a_healthy_mirror_is_fine(stage, tmp_path):
     stage.write(3000)
     stage.write_transactions(True, False)

@@ -131,6 +131,7 @@ def test_a_killed_mirror_repeats_but_loses_nothing(watched, kafka_pair, topic_na
     print(f"duplicated {books['duplicated']}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_broker_that_is_down_is_the_cause(watched, kafka_pair, topic_name, side):
     service, _ = watched

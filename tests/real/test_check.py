@@ -350,6 +350,7 @@ async def test_each_right_is_needed(secure_broker, topic_name, lacking):
             except RefusedError:
                 refused.add("Create")
                 await asyncio.to_thread(topics.create_topic, secure_broker.client_properties(), topic)
+            await asyncio.to_thread(topics.wait_led, secure_broker.client_properties(), topic)
             assert (await admin.describe_topics([topic]))[topic] is not None
             assert await admin.end_offsets(topic, [0]) == {0: 0}
             assert topic in await admin.list_topics()

@@ -253,6 +253,7 @@ def test_a_target_that_stamps_records_is_compared_by_segments(stage):
             assert values[0] == values[1]
 
 
+@pytest.mark.long
 def test_a_source_that_was_made_anew_is_not_taken_for_the_old_one(stage):
     stage.write(300)
     stage.wait_copied()

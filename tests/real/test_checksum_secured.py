@@ -121,6 +121,7 @@ def fine(run):
     return found["source_records"], found["target_records"], found["findings"]["count"], found["coverage"]
 
 
+@pytest.mark.long
 def test_pem_and_scram_reach_spark_and_nobody_else_sees_a_secret(written, tmp_path):
     run = Watched(written(), tmp_path)
     assert run.status == 0, run.said.decode()

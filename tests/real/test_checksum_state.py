@@ -96,6 +96,7 @@ def test_only_what_is_new_is_read(stage, tmp_path):
     assert ends(document) == dict.fromkeys(range(PARTITIONS), 4000 // PARTITIONS)
 
 
+@pytest.mark.long
 def test_a_second_run_is_refused_and_one_that_is_killed_is_gone_on_with(stage, tmp_path):
     path = tmp_path / "result.json"
     stage.write(1000)

@@ -134,6 +134,7 @@ def test_a_round_is_seen_by_the_service_and_by_prometheus_and_nothing_is_left(de
     assert processes_of(demo.folder) == []
 
 
+@pytest.mark.long
 def test_a_taken_port_is_said_and_a_second_interrupt_ends_at_once(tmp_path):
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # old connections do not make it taken

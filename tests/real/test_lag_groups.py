@@ -124,6 +124,7 @@ class Asked:
         return int(found)
 
 
+@pytest.mark.long
 def test_groups_of_both_protocols_that_read_then_end_then_come_back(asked, topic_name):
     topic = topic_name()
     groups = {protocol: topic_name(protocol) for protocol in ("classic", "consumer")}

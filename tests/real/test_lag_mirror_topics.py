@@ -124,6 +124,7 @@ def test_what_becomes_of_topics_is_told_from_offsets_and_ids(stage):
     service.end()
 
 
+@pytest.mark.long
 def test_a_task_that_failed_is_named_with_its_reason(stage):
     names, (a, _), running, service = stage
     service.becomes("healthy", deadline_s=90)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 from deploy.local.topics import create_topic
+import pytest
+
 from tests.eventually import eventually
 from tests.real.lag_stage import write
 from tests.real.service_process import ServiceProcess
@@ -15,6 +17,7 @@ LISTED_S = 120  # topics are listed once a minute, and a machine may be busy
 PATIENCE_S = 100  # after that a topic of which the mirror has no offset would be told
 
 
+@pytest.mark.long
 def test_a_topic_that_was_copied_before_it_was_listed_is_mirrored(kafka_pair, mirror, topic_name, tmp_path):
     orders, brief = topic_name("orders"), topic_name("brief")
     a, b = kafka_pair.a.client_properties(), kafka_pair.b.client_properties()

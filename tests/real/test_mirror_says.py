@@ -43,6 +43,7 @@ def age_s(service):
     return service.metric("mm2_heartbeat_age_seconds", **AB)
 
 
+@pytest.mark.long
 def test_the_age_of_the_newest_heartbeat_follows_the_mirror(service, mirror, kafka_pair):
     service.is_healthy()
     eventually(lambda: (age_s(service) or 99) < 4, 30, what="a young heartbeat")
@@ -88,6 +89,7 @@ def test_a_task_that_stands_is_named_with_its_partitions(service, mirror, topic)
     service.end()
 
 
+@pytest.mark.long
 def test_nothing_else_of_the_mirrors_configuration_is_kept_or_shown(mirror, topic, tmp_path):
     hidden = "nobody-may-see-this"
     running = mirror(

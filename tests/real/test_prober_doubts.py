@@ -72,6 +72,7 @@ def test_a_service_that_stood_still_blames_nobody(service, kafka_pair, topic_nam
     assert books["in_flight"] == 0
 
 
+@pytest.mark.long
 def test_a_mirror_that_stands_is_told_once_the_doubt_is_over(service, running):
     with service:
         service.is_healthy()

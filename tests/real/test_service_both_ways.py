@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.eventually import eventually
 from tests.real.census import census
 from tests.real.service_process import ServiceProcess
 
 
+@pytest.mark.long
 def test_each_direction_is_probed_and_judged_for_itself(mirror, kafka_pair, topic_name, tmp_path):
     topic = topic_name("canary")
     running = mirror(flows=("A->B", "B->A"))

@@ -90,6 +90,7 @@ def test_a_sudden_end_and_a_new_start_lose_nothing_and_need_no_warm_up(service, 
     assert not service.verdicts() & {"losing", "altered", "repeating", "stalled"}
 
 
+@pytest.mark.long
 def test_it_starts_with_clusters_down_and_takes_them_in_when_they_come(kafka_pair, mirror, topic, tmp_path):
     running = mirror()
     late = Broker("D", tmp_path / "D")

@@ -75,6 +75,7 @@ def secret_is_nowhere(service, *secrets):
         assert secret not in said
 
 
+@pytest.mark.long
 def test_over_tls_and_scram_from_the_mirrors_own_file(secure_broker, kafka_pair, topic, tmp_path):
     mirror = MirrorMaker(
         (secure_broker, kafka_pair.b), tmp_path, flows=["S->B"], settings={"S->B.topics": topic}

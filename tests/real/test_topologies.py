@@ -272,6 +272,7 @@ def test_with_another_separator_the_copies_are_found(brokers, watched, shape):
     ends_well(service, brokers, shape)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("brokers", [OLDER], indirect=True)
 @pytest.mark.parametrize("shape", OLDER_SHAPES, ids=["fan-in and chain", "identity", "underscore"])
 def test_an_older_mirror_is_watched_alike(brokers, watched, shape):
