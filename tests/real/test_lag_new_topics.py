@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from deploy.local.topics import create_topic
 import pytest
 
+from deploy.local.topics import create_topic
 from tests.eventually import eventually
 from tests.real.lag_stage import write
 from tests.real.service_process import ServiceProcess
