@@ -47,7 +47,7 @@ def _run_again(pair: Pair) -> None:
 
 
 def _end(pair: Pair, drill: Drill, topic: str) -> None:
-    act = begin_act(pair.folder, drill, topic, "end")
+    act = begin_act(pair.folder, drill.name, topic, "end")
     latest = time.monotonic() + ACT_S
     while act.poll() is None and time.monotonic() < latest:
         pair.attend()

@@ -28,10 +28,10 @@ class DrillError(Exception):
     """A drill that could not be run; the others go on."""
 
 
-def begin_act(stack: Path, drill: Drill, topic: str, what: str) -> Act:
-    """Have another process begin or end a drill's fault."""
+def begin_act(stack: Path, fault: str, topic: str, what: str) -> Act:
+    """Have another process begin or end a fault of the register."""
     return subprocess.Popen(
-        [sys.executable, "-m", "deploy.local.faults", str(stack), what, drill.name, "--topic", topic]
+        [sys.executable, "-m", "deploy.local.faults", str(stack), what, fault, "--topic", topic]
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deploy import drill_checksum
+from deploy import drill_audit_page, drill_checksum
 from deploy.drill_list import DRILLS
+from deploy.drill_list_audits import AUDITS
 from deploy.drill_list_offsets import DEFAULTS, SOON
 from deploy.local.faults import BY_NAME
 from deploy.local.jars import kafka_version
@@ -159,9 +160,11 @@ def _named(which: Callable[[Drill], bool]) -> str:
 
 def _checksums(results: Mapping[str, Result]) -> str:
     found = results.get(drill_checksum.LABEL)
-    return drill_checksum.section(found) if found is not None else ""
+    audits = drill_audit_page.section(results) if any(one.label in results for one in AUDITS) else ""
+    return audits + (drill_checksum.section(found) if found is not None else "")
 
 
 def _missing(results: Mapping[str, Result]) -> str:
-    missing = [f"`{one.label}`" for one in DRILLS if one.label not in results]
+    listed = [*(one.label for one in DRILLS), *(one.label for one in AUDITS)]
+    missing = [f"`{label}`" for label in listed if label not in results]
     return f"\nListed, and not run for this page: {', '.join(missing)}.\n" if missing else ""

@@ -24,6 +24,7 @@ class Result:
     healed_s: float | None = None  # after that
     books: dict[str, int] = field(default_factory=dict)  # what was added to them
     day: str = ""
+    took_s: float | None = None  # of a checksum: how long its command ran
 
     def hit(self, drill: Drill) -> tuple[float, str, str | None] | None:
         """Return the first saying that is as expected, none of those that came too late to count."""

@@ -48,6 +48,12 @@ _WAY_BACK = {
 }
 
 
+def second_mirror(pair: Pair) -> MirrorMaker:
+    """Return a mirror beside the first on the same flow, with its own storage."""
+    folder = pair.folder / "second"
+    return MirrorMaker((pair.a, pair.b), folder, name="second", settings=_SECOND, switchable=False)
+
+
 class Bench(Several):
     """The stack with traffic, and the services of the drills that run on it."""
 
@@ -135,15 +141,9 @@ class Bench(Several):
             mirror.wait_ready()
             self.pair.write_stack_file()
         pair = self.pair
-        second, way_back = pair.folder / "second", pair.folder / "way-back"
+        way_back = pair.folder / "way-back"
         pair.companions = {
-            "second": MirrorMaker(
-                (pair.a, pair.b),
-                second,
-                name="second",
-                settings=_SECOND,
-                switchable=False,
-            ),
+            "second": second_mirror(pair),
             "way-back": MirrorMaker(
                 (pair.a, pair.b),
                 way_back,
@@ -201,11 +201,11 @@ class Bench(Several):
         before = watched.flow()["books"]
         listening = Listening(watched, result, drill, time.monotonic())
         topic = self._topic(drill)
-        act = begin_act(pair.folder, drill, topic, "begin")
+        act = begin_act(pair.folder, drill.name, topic, "begin")
         listening.until(drill.watch_s, pair, act, ends=listening.said_enough)
         mended = time.monotonic()
         result.mended_s = round(mended - listening.began, 1)
-        act = begin_act(pair.folder, drill, topic, "end")
+        act = begin_act(pair.folder, drill.name, topic, "end")
         listening.until(drill.back_s, pair, act, ends=listening.is_back)
         if listening.is_back():
             result.healed_s = time.monotonic() - mended

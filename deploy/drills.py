@@ -4,8 +4,9 @@
 
 For every fault: a healthy flow, watched by a service in its own process; the fault, begun by another
 process; what the service said and after how many seconds; the end of the fault, and how the flow came back.
-The service cannot know which fault it is. At last ten checksums in a row of a mirror that is well
-(`checksums`). Exit status 1 when a verdict or a cause was not the expected one.
+The service cannot know which fault it is. Then come faults that the checksum has to find (`checksum-...`),
+and at last ten checksums in a row of a mirror that is well (`checksums`). Exit status 1 when a verdict or a
+cause was not the expected one.
 
 `--results` keeps a line for each drill and replaces the lines of those that ran before, so that they can be
 run in portions and written down together.
@@ -16,19 +17,25 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deploy import drill_checksum
+from deploy import drill_audit_page, drill_checksum
+from deploy.drill_audit import AuditBench
 from deploy.drill_list import BY_LABEL, DRILLS
+from deploy.drill_list_audits import AUDITS
 from deploy.drill_page import page, table
 from deploy.drill_result import Result, as_line, from_line
 from deploy.drill_runs import Bench
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from deploy.drill import Drill
+    from deploy.drill_list_audits import Audit
+
+_AUDIT_LABELS = [one.label for one in AUDITS]
 
 
 def groups(drills: Iterable[Drill]) -> list[list[Drill]]:
@@ -37,6 +44,38 @@ def groups(drills: Iterable[Drill]) -> list[list[Drill]]:
     for drill in drills:
         found.setdefault(tuple(sorted(drill.settings.items())), []).append(drill)
     return list(found.values())
+
+
+class Ledger:
+    """The results, kept in a file where one is named, and the labels of those that are not right."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self.results = _kept(file)
+        self.failed: list[str] = []
+
+    def drill(self, drill: Drill, result: Result) -> None:
+        """Take what came of a drill."""
+        said = ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
+        self._take(result, result.wrong(drill), f"{said}; {result.books}")
+
+    def audit(self, audit: Audit, result: Result) -> None:
+        """Take what came of a drill of the checksum."""
+        said = ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
+        self._take(result, drill_audit_page.wrong(audit, result), f"{said}; {result.books}")
+
+    def checksums(self, result: Result) -> None:
+        """Take what came of the checksums in a row."""
+        self._take(result, drill_checksum.wrong(result), f"{result.books}")
+
+    def _take(self, result: Result, wrong: str, said: str) -> None:
+        self.results[result.label] = result
+        self.failed += [result.label] if wrong else []
+        print(f"{f'BAD ({wrong})' if wrong else 'ok '} {result.label}: {said}", flush=True)
+        print(f"    {result.sentence}", flush=True)
+        if self._file is not None:
+            lines = [as_line(one) + "\n" for one in self.results.values()]
+            self._file.write_text("".join(lines), encoding="utf-8")
 
 
 def main() -> None:
@@ -48,52 +87,48 @@ def main() -> None:
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page of all results")
     chosen = parser.parse_args()
-    known = [*BY_LABEL, drill_checksum.LABEL]
+    known = [*BY_LABEL, *_AUDIT_LABELS, drill_checksum.LABEL]
     strange = sorted(set(chosen.names) - set(known))
     if strange:
         parser.error(f"no drill is called {strange[0]}; there are: {', '.join(known)}")
-    wanted = [one for one in DRILLS if not chosen.names or one.label in chosen.names]
-    results = _kept(chosen.results)
-    failed: list[str] = []
-
-    def hold(result: Result) -> None:
-        results[result.label] = result
-        if chosen.results is not None:
-            chosen.results.write_text(
-                "".join(as_line(one) + "\n" for one in results.values()), encoding="utf-8"
-            )
-
-    def keep(drill: Drill, result: Result) -> None:
-        hold(result)
-        said = ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
-        wrong = result.wrong(drill)
-        print(f"{f'BAD ({wrong})' if wrong else 'ok '} {drill.label}: {said}; {result.books}", flush=True)
-        print(f"    {result.sentence}", flush=True)
-
+    ledger = Ledger(chosen.results)
     with tempfile.TemporaryDirectory(prefix="mirrorwatch-drills-", ignore_cleanup_errors=True) as name:
-        if wanted:
-            with Bench(Path(name)) as bench:
-                for group in groups(wanted):
-                    failed += bench.run(group, keep)
-        if not chosen.names or drill_checksum.LABEL in chosen.names:
-            folder = Path(name) / drill_checksum.LABEL
-            folder.mkdir()
-            hold(drill_checksum.checksums(folder, lambda sentence: print(sentence, flush=True)))
-            if bad := drill_checksum.wrong(results[drill_checksum.LABEL]):
-                failed.append(drill_checksum.LABEL)
-                print(f"BAD ({bad})\n{results[drill_checksum.LABEL].sentence}", flush=True)
-    print(table(results), table(results, by_offsets=True), sep="\n\n")
+        _run(Path(name), chosen.names or known, ledger)
+    results = ledger.results
+    print(table(results), table(results, by_offsets=True), drill_audit_page.table(results), sep="\n\n")
     if chosen.write is not None:
         chosen.write.write_text(page(results), encoding="utf-8")
-    wrong = [one for one in wanted if one.label in results and results[one.label].wrong(one)]
-    sys.exit(1 if wrong or failed else 0)
+    sys.exit(1 if ledger.failed else 0)
+
+
+def _run(folder: Path, labels: Container[str], ledger: Ledger) -> None:
+    drills = [one for one in DRILLS if one.label in labels]
+    audits = [one for one in AUDITS if one.label in labels]
+    if drills:
+        with Bench(folder) as bench:
+            for group in groups(drills):
+                ledger.failed += bench.run(group, ledger.drill)
+    if audits:
+        with AuditBench(_made(folder / "audits")) as audit_bench:
+            ledger.failed += audit_bench.run(
+                sorted(audits, key=lambda one: sorted(one.settings)), ledger.audit
+            )
+    if drill_checksum.LABEL in labels:
+        tell = partial(print, flush=True)
+        ledger.checksums(drill_checksum.checksums(_made(folder / drill_checksum.LABEL), tell))
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def _kept(file: Path | None) -> dict[str, Result]:
     if file is None or not file.exists():
         return {}
     kept = (from_line(line) for line in file.read_text(encoding="utf-8").splitlines())
-    return {one.label: one for one in kept if one.label in BY_LABEL or one.label == drill_checksum.LABEL}
+    known = {*BY_LABEL, *_AUDIT_LABELS, drill_checksum.LABEL}
+    return {one.label: one for one in kept if one.label in known}
 
 
 if __name__ == "__main__":

@@ -75,8 +75,8 @@ def acts(monkeypatch):
     """Note which acts are begun, each of which does nothing, badly."""
     begun = []
 
-    def begin(_folder, drill, topic, what):
-        begun.append((drill.label, topic, what))
+    def begin(_folder, fault, topic, what):
+        begun.append((fault, topic, what))
         return act("raise SystemExit(1)")
 
     monkeypatch.setattr(drill_bringing_back, "begin_act", begin)

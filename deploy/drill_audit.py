@@ -1,0 +1,205 @@
+"""Drills of the checksum: a fault on a topic with traffic, then a run of the checksum, then what is said.
+
+Each has a topic, a store and a service of its own, without canary and offsets: what the service says of the
+flow comes from the run alone, which it finds in the store.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import KafkaException
+
+from deploy.drill_listening import ACT_S, LOOK_S, DrillError, begin_act, expect_done
+from deploy.drill_result import Result
+from deploy.drill_runs import second_mirror
+from deploy.local import topics, traffic
+from deploy.local.pair import Pair
+from deploy.local.process import ROOT
+from deploy.local.properties import write_properties
+from deploy.local.service import Service
+from deploy.local.several import Several
+from deploy.local.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from deploy.drill_list_audits import Audit
+
+_FLOW: Final = "A->B"
+_SOME: Final = 200  # records on the target before the fault begins
+_READY_S, _COPIED_S, _RUN_S, _TOLD_S = 60.0, 90.0, 300.0, 60.0
+_STILL_S: Final = (
+    6.0  # for so long the target has to stand: its mirror has copied all, and told where that is
+)
+RATE_PER_S: Final = 100.0
+
+
+class AuditBench(Several):
+    """The stack on which the drills of the checksum run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pair = Pair(folder / "pair")
+        self._settings: Mapping[str, str] = {}
+
+    def bring_up(self) -> None:
+        """Start the stack."""
+        self.pair.bring_up()
+        self.pair.companions = {"second": second_mirror(self.pair)}
+
+    def kill(self) -> None:
+        """End all of it at once."""
+        self.pair.kill()
+
+    def run(self, audits: list[Audit], keep: Callable[[Audit, Result], None]) -> list[str]:
+        """Run drills in order; return those that could not be made to happen."""
+        failed = []
+        for audit in audits:
+            try:
+                self._set(audit.settings)
+                keep(audit, self._audit(audit))
+            except (DrillError, TimeoutError) as error:
+                failed.append(audit.label)
+                print(f"FAILED {audit.label}: {error}", flush=True)
+            assert self.pair.mirror is not None
+            self.pair.mirror.switch.off()
+        return failed
+
+    def _set(self, settings: Mapping[str, str]) -> None:
+        mirror = self.pair.mirror
+        assert mirror is not None
+        if settings != self._settings:
+            self._settings = settings
+            write_properties(mirror.properties_file, mirror.settings | dict(settings))
+            mirror.restart()
+            mirror.wait_ready()
+            self.pair.write_stack_file()
+
+    def _audit(self, audit: Audit) -> Result:
+        result = Result(audit.label, day=f"{datetime.now(UTC):%Y-%m-%d}")
+        folder = self.folder / audit.label
+        service = Service(folder, self._document())
+        with self._written(audit):
+            service.start()
+            try:
+                wait_until(lambda: _FLOW in service.flows(), deadline_s=_READY_S, what="The service's answer")
+                began = time.monotonic()
+                self._act(audit, "begin")
+                self._attend(audit.lasts_s)
+                result.mended_s = round(time.monotonic() - began, 1)
+                self._act(audit, "end")
+                self._attend(audit.lasts_s)
+            except BaseException:
+                service.kill()
+                raise
+        try:
+            self._wait_copied(audit)
+            ordered = time.monotonic()
+            run = _checksum(service, audit, folder / "result.json")
+            result.took_s = round(time.monotonic() - ordered, 1)
+            flow = _wait_told(service, run["run"])
+            told = flow["verdict"], flow["cause"]["code"]
+            result.said.append((round(time.monotonic() - began, 1), *told))
+            result.sentence = flow["parts"]["checksum"]
+            result.books = dict(run["records"])
+        finally:
+            service.kill()
+        return result
+
+    def _document(self) -> dict[str, object]:
+        assert self.pair.mirror is not None
+        return {
+            "mm2": str(self.pair.mirror.properties_file),
+            "canary": {"mode": "off"},
+            "lag": {"commits": "off"},
+        }
+
+    @contextmanager
+    def _written(self, audit: Audit) -> Iterator[None]:
+        """Write to the drill's topic while the block lasts, which begins when some of it is copied."""
+        client = self.pair.a.client_properties()
+        stream = traffic.Stream(
+            topic=audit.topic, partitions=2, records_per_s=RATE_PER_S, headers=True, tombstones=0.05
+        )
+        traffic.create_topics(client, [stream])
+        stop = threading.Event()
+        writer = threading.Thread(target=traffic.run, args=(client, stop), kwargs={"streams": [stream]})
+        writer.start()
+        try:
+            wait_until(
+                lambda: self._copies(audit) > _SOME, deadline_s=_READY_S, what=f"Copies of {audit.topic}"
+            )
+            yield
+        finally:
+            stop.set()
+            writer.join()
+
+    def _act(self, audit: Audit, what: str) -> None:
+        """Have another process begin or end the fault, and start what it asks for meanwhile."""
+        act = begin_act(self.pair.folder, audit.name, audit.topic, what)
+        latest = time.monotonic() + ACT_S
+        while act.poll() is None and time.monotonic() < latest:
+            self._attend(LOOK_S)
+        expect_done(act)
+
+    def _attend(self, for_s: float) -> None:
+        until = time.monotonic() + for_s
+        while time.monotonic() < until:
+            self.pair.attend()
+            time.sleep(LOOK_S)
+
+    def _wait_copied(self, audit: Audit) -> None:
+        """Wait until nothing more comes to the target."""
+        until = time.monotonic() + _COPIED_S
+        seen, since = -1, time.monotonic()
+        while time.monotonic() < until:
+            self._attend(LOOK_S)
+            now = self._copies(audit)
+            if now != seen:
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > _STILL_S:
+                return
+        raise DrillError(f"the copies of {audit.topic} do not come to an end")
+
+    def _copies(self, audit: Audit) -> int:
+        try:
+            return topics.log_end(self.pair.b.client_properties(), f"A.{audit.topic}")
+        except KafkaException:  # a broker that was killed is not back yet
+            return -1
+
+
+def _wait_told(service: Service, run: str) -> dict[str, Any]:
+    """Return what the service says of the flow once it knows this run."""
+    told: dict[str, Any] = {}
+
+    def knows() -> bool:
+        told.update(service.flows().get(_FLOW, {}))
+        return ((told.get("checksum") or {}).get("run")) == run
+
+    wait_until(knows, deadline_s=_TOLD_S, what="The service's word of the run", every_s=0.3)
+    return told
+
+
+def _checksum(service: Service, audit: Audit, file: Path) -> dict[str, Any]:
+    """Compare the drill's topic as an operator does, and return the run's document."""
+    command = [
+        *(sys.executable, "-m", "mirrorwatch", "checksum", "run", str(service.config), "--flow", "A:B"),
+        *("--topic", audit.topic, "--master", "local[2]", "--json", str(file)),
+    ]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_RUN_S, check=False)
+    runs = json.loads(file.read_text())["runs"] if file.exists() else []
+    if len(runs) != 1 or "run" not in runs[0]:
+        raise DrillError(
+            f"the checksum ended with {ended.returncode}: {(ended.stdout + ended.stderr)[-2000:]}"
+        )
+    found: dict[str, Any] = runs[0]
+    return found

@@ -1,0 +1,78 @@
+"""What a drill of the checksum came to: whether that is right, and the part of docs/drills.md about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deploy.drill import ALARMS
+from deploy.drill_audit import RATE_PER_S
+from deploy.drill_list_audits import AUDITS
+from deploy.local.faults import BY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deploy.drill_list_audits import Audit
+    from deploy.drill_result import Result
+
+_HEAD: Final = (
+    "| drill | fault | expected | said | cause | seconds | run (s) | records | right |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def wrong(audit: Audit, result: Result) -> str:
+    """Return what is wrong with what was said, empty where nothing is."""
+    if not result.said:
+        return "nothing was said"
+    _, verdict, cause = result.said[-1]
+    if audit.verdict is None and verdict in ALARMS:
+        return f"{verdict} was said"
+    if audit.verdict is not None and verdict != audit.verdict:
+        return f"{verdict} was said"
+    if audit.cause is not None and cause != audit.cause:
+        return f"{cause} was said"
+    if audit.found and not result.books.get(audit.found, 0):
+        return f"nothing was counted as {audit.found}"
+    return "" if result.books.get("match", 0) else "nothing was compared"
+
+
+def table(results: Mapping[str, Result]) -> str:
+    """Return the table of the drills that have a result, in the order of the list."""
+    return "\n".join([_HEAD, *(_row(one, results[one.label]) for one in AUDITS if one.label in results)])
+
+
+def _row(audit: Audit, result: Result) -> str:
+    at, verdict, cause = result.said[-1] if result.said else (0.0, "nothing", None)
+    quiet = audit.verdict is None and verdict not in ALARMS
+    bad = wrong(audit, result)
+    cells = [
+        f"`{audit.label}`",
+        BY_NAME[audit.name].sentence,
+        " ".join(filter(None, [audit.verdict or "no alarm", audit.cause])),
+        *(("silence", "") if quiet else (verdict, cause or "")),
+        f"{at:.0f}",
+        f"{result.took_s:.0f}" if result.took_s is not None else "",
+        ", ".join(f"{name} {count}" for name, count in result.books.items() if count),
+        f"**no**: {bad}" if bad else "yes",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def section(results: Mapping[str, Result]) -> str:
+    """Return what the page says of them."""
+    return f"""
+## By the checksum
+
+Each on a topic of its own with two partitions and {RATE_PER_S:g} records a second, a twentieth of them
+tombstones, and a service with neither canary nor offsets: what it says comes from `mirrorwatch checksum run`
+(Spark with two cores), which is typed once the fault is mended and the target stands still. 'Seconds' count
+from the order to begin the fault to when the service told what the run had found, which it looks for every
+30 s; 'run' is the command alone. The records are by the checksum's own verdicts.
+
+{table(results)}
+
+Second copies under at-least-once and records of aborted transactions are counted and no alarm; that two
+mirrors run on one flow the canary tells. A target that stamps records itself is compared without times: that
+it does so is told by the offsets.
+"""

@@ -1,0 +1,78 @@
+"""The drills of the checksum: faults that leave all metrics green, and what comparing both sides says.
+
+Drills with the same `settings` of the mirror run one after the other on one stack, each on its own topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from deploy.drill_settings import OWN_SETTINGS
+from fleet.vocabulary import Cause, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """A fault of the register and what a checksum is to say of it; `verdict` None: no alarm.
+
+    `found` is what it has to count of records by its own verdicts, or the fault did not reach them.
+    """
+
+    name: str
+    verdict: Verdict | None
+    cause: Cause | None = None
+    found: str = ""
+    lasts_s: float = 4.0  # from when the fault is there to when it is mended
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
+
+    @property
+    def label(self) -> str:
+        """Return what it is called on the command line."""
+        return f"checksum-{self.name}"
+
+    @property
+    def topic(self) -> str:
+        """Return the topic that the fault is done to."""
+        return f"audited-{self.name}"
+
+
+def _lost(name: str, cause: Cause, settings: Mapping[str, str] | None = None) -> Audit:
+    return Audit(name=name, verdict=Verdict.LOSING, cause=cause, found="lost", settings=settings or {})
+
+
+def _altered(name: str) -> Audit:
+    return Audit(name=name, verdict=Verdict.ALTERED, cause=Cause.TRANSFORMED, found="altered")
+
+
+AUDITS: tuple[Audit, ...] = (
+    # --- loss
+    _lost("drop-some", Cause.FILTERED),
+    _lost("drop-tombstones", Cause.FILTERED),
+    _lost("drop-partition", Cause.FILTERED),
+    _lost("misroute-some", Cause.FILTERED),
+    Audit(name="misroute-partition", verdict=Verdict.LOSING, cause=Cause.MISROUTED, found="misrouted"),
+    _lost(
+        "reject-large-quietly",
+        Cause.RECORD_REJECTED,
+        {"A->B.errors.tolerance": "all", **OWN_SETTINGS},
+    ),
+    # --- change
+    *map(
+        _altered,
+        ("alter-some", "drop-keys", "drop-values", "drop-headers", "retime-some", "convert-headers"),
+    ),
+    Audit(name="strangers-at-target", verdict=Verdict.ALTERED, found="extra"),
+    # --- what is no loss, no change and no lasting repetition
+    Audit(name="restart-mirror", verdict=None),
+    Audit(name="kill-mirror", verdict=None),
+    Audit(name="kill-target", verdict=None),
+    Audit(name="second-mirror", verdict=None, found="duplicated", lasts_s=20.0),
+    Audit(name="transactions", verdict=None),
+    Audit(name="recreate-source-topic", verdict=None),
+    Audit(name="add-partitions", verdict=None),
+    Audit(name="stamp-anew", verdict=None),
+)
