@@ -15,7 +15,7 @@ from tests.canary.desk import Desk
 
 
 async def main(path: str, replica: str) -> None:
-    async with Desk(path, replica=replica, clock=None) as desk:
+    async with Desk(f"sqlite:///{path}", replica=replica, clock=None) as desk:
         await desk.bookkeeper.begin(["A->B"])
         heritage = await desk.bookkeeper.load()
         left = sorted(heritage["A->B"].left) if "A->B" in heritage else []

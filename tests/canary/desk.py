@@ -1,4 +1,4 @@
-"""A bookkeeper at its desk: a real store in a file, a clock, and one flow whose tracker a test feeds."""
+"""A bookkeeper at its desk: a real store, a clock, and one flow whose tracker a test feeds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Desk:
 
     def __init__(
         self,
-        path: object,
+        address: sa.URL | str,
         *,
         clock: FakeClock | None,
         replica: str = "here",
@@ -49,7 +49,7 @@ class Desk:
         self.events: list[tuple[str, dict[str, object]]] = []
         self.told: list[tuple[bool, str]] = []
         # The store's own limit is about real disks and locks, so its clock is the real one.
-        self.store = Store(f"sqlite:///{path}", migrations=MIGRATIONS, limit_s=limit_s)
+        self.store = Store(address, migrations=MIGRATIONS, limit_s=limit_s)
         self.bookkeeper = Bookkeeper(
             self.store,
             replica=replica,

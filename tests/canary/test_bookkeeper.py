@@ -124,20 +124,20 @@ async def test_rows_are_written_whole_and_of_each_writer_apart(desks):
     )
 
 
-async def test_a_store_that_fails_keeps_nothing_back_for_ever(desks):
-    one = await desks()
+async def test_a_store_that_fails_keeps_nothing_back_for_ever(file_desks):
+    one = await file_desks()
     await one.begin()
-    with away(desks.path):
+    with away(file_desks.path):
         for sequence in range(3):
             one.send(sequence)
             one.arrive(sequence)
             one.arrive(sequence)
-            desks.clock.advance(60)
+            file_desks.clock.advance(60)
             one.bookkeeper.note_carried("A->B", TOPIC_ID, sequence)
             assert not await one.keep()
         assert one.told == [(False, one.told[0][1])] * 3
         assert one.problems == {"store": one.told[0][1]}
-        assert str(desks.path) in one.told[0][1]
+        assert str(file_desks.path) in one.told[0][1]
     one.send(3)
     one.arrive(3)
     assert await one.keep()
@@ -149,21 +149,21 @@ async def test_a_store_that_fails_keeps_nothing_back_for_ever(desks):
     assert await one.select("select partition from canary_carried order by 1") == [(0,), (1,), (2,)]
 
 
-async def test_findings_that_wait_for_a_store_that_fails_are_not_kept_for_ever(desks, monkeypatch):
+async def test_findings_that_wait_for_a_store_that_fails_are_not_kept_for_ever(file_desks, monkeypatch):
     monkeypatch.setattr(bookkeeper, "MAX_WAITING_FINDINGS", 3)
-    one = await desks()
+    one = await file_desks()
     await one.begin()
-    with away(desks.path):
+    with away(file_desks.path):
         for sequence in range(5):
             one.send(sequence)
             one.arrive(sequence)
             one.arrive(sequence)
-            desks.clock.advance(60)
+            file_desks.clock.advance(60)
             one.bookkeeper.take(one.flows["A->B"])
         given_up = "the store has not been written for so long that the oldest findings are given up; 3 wait"
         assert one.problems == {"store": given_up}
     assert await one.keep()
-    began_at = desks.clock.began_wall_s
+    began_at = file_desks.clock.began_wall_s
     assert await one.select("select found_at from canary_findings order by 1") == [
         (began_at + 60 * number,) for number in (2, 3, 4)
     ]
@@ -188,8 +188,8 @@ async def test_a_finding_that_grows_is_one_row_with_both_its_instants(desks):
 
 
 @pytest.mark.parametrize("written", [True, False], ids=["written", "waiting"])
-async def test_a_loop_that_was_called_mended_comes_back_with_no_start(desks, written):
-    one = await desks()
+async def test_a_loop_that_was_called_mended_comes_back_with_no_start(file_desks, written):
+    one = await file_desks()
     await one.begin("A->B", "A->C")
     for flow in one.flows:
         one.send(0, flow)
@@ -197,15 +197,15 @@ async def test_a_loop_that_was_called_mended_comes_back_with_no_start(desks, wri
             one.arrive(0, flow)
     if written:
         assert await one.keep()
-    with away(desks.path):
+    with away(file_desks.path):
         assert not await one.keep()
     held = one.flows["A->B"]
     one.bookkeeper.take(held)
     held.watch.found.forget_loops()
     one.bookkeeper.forget_loops("A->B")
-    with away(desks.path):  # the mark waits as well
+    with away(file_desks.path):  # the mark waits as well
         assert not await one.keep()
-    desks.clock.advance(2)
+    file_desks.clock.advance(2)
     assert await one.keep()
     assert await one.select("select flow from canary_findings") == [("A->C",)]
     one.arrive(0)  # another probe tells it again
@@ -214,26 +214,26 @@ async def test_a_loop_that_was_called_mended_comes_back_with_no_start(desks, wri
     assert await one.select("select flow from canary_findings order by 1") == [("A->B",), ("A->C",)]
 
 
-async def test_it_goes_on_every_second_and_less_often_while_the_store_fails(desks):
-    one = await desks()
+async def test_it_goes_on_every_second_and_less_often_while_the_store_fails(file_desks):
+    one = await file_desks()
     await one.begin()
-    with away(desks.path):
+    with away(file_desks.path):
         keeping = asyncio.create_task(one.bookkeeper.keep(one.flows))
         await eventually_async(lambda: len(one.told) >= 2, 20)
-        assert set(desks.clock.waits_s) == {AGAIN_S}
+        assert set(file_desks.clock.waits_s) == {AGAIN_S}
     await eventually_async(lambda: one.told[-1][0], 20)
-    await eventually_async(lambda: desks.clock.waits_s[-1] == KEEP_S, 20)
+    await eventually_async(lambda: file_desks.clock.waits_s[-1] == KEEP_S, 20)
     keeping.cancel()
     with pytest.raises(asyncio.CancelledError):
         await keeping
 
 
-async def test_a_write_that_is_cancelled_loses_nothing(desks):
-    one = await desks(limit_s=60.0)
+async def test_a_write_that_is_cancelled_loses_nothing(file_desks):
+    one = await file_desks(limit_s=60.0)
     await one.begin()
     one.send(0)
     one.arrive(0)
-    with held(desks.path):
+    with held(file_desks.path):
         keeping = asyncio.create_task(one.bookkeeper.keep(one.flows))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -247,16 +247,16 @@ async def test_a_write_that_is_cancelled_loses_nothing(desks):
     assert await one.select("select ended from canary_incarnations") == [(1,)]
 
 
-async def test_rows_that_wait_for_a_dead_store_are_bounded_and_the_newest_stay(desks, monkeypatch):
+async def test_rows_that_wait_for_a_dead_store_are_bounded_and_the_newest_stay(file_desks, monkeypatch):
     monkeypatch.setattr(bookkeeper, "MAX_ROWS", 3)
-    one = await desks()
+    one = await file_desks()
     await one.begin()
-    with away(desks.path):
+    with away(file_desks.path):
         for sequence in range(6):
             one.send(sequence)
             one.arrive(sequence)
             assert not await one.keep()
-            desks.clock.advance(60)
+            file_desks.clock.advance(60)
     one.send(6)
     one.arrive(6)
     assert await one.keep()

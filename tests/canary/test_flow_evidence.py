@@ -27,7 +27,7 @@ def site(alias, **own_topics):
 
 
 def test_heartbeats_and_the_time_for_settings_are_handed_in(tmp_path):
-    desk = Desk(tmp_path / "store", clock=FakeClock())
+    desk = Desk(f"sqlite:///{tmp_path}/store", clock=FakeClock())
     held = desk.watch("A->B")
     asked = []
 
