@@ -183,7 +183,8 @@ def _wait_told(service: Service, run: str) -> dict[str, Any]:
 
     def knows() -> bool:
         told.update(service.flows().get(_FLOW, {}))
-        return ((told.get("checksum") or {}).get("run")) == run
+        # It is listed a moment before the flow is judged by it.
+        return (told.get("checksum") or {}).get("run") == run and "checksum" in told["parts"]
 
     wait_until(knows, deadline_s=_TOLD_S, what="The service's word of the run", every_s=0.3)
     return told
