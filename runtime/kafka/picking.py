@@ -2,8 +2,9 @@
 
 One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. Offsets
 are asked over the same consumer, so that an end is the one up to which it can read: with `committed`, the
-last stable offset. How long nothing may come is bounded: then UnavailableError is raised, since half an answer
-would look like records that are not there. A broker's quota makes answers slow, and none of them missing.
+last stable offset. How long nothing may come is bounded: then UnavailableError is raised, since half an
+answer would look like records that are not there. A broker's quota makes answers slow, and none of them
+missing.
 """
 
 from __future__ import annotations
