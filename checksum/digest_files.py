@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
 MOST_CELLS: Final = 1_000_000  # of one slice
 MOST_ROWS: Final = 5_000_000  # of a digest, in the memory of the program that compares
 _STAMP: Final = ("plan_id", "version", "side")
+_NO_DIGEST: Final = (
+    "there is no digest in this folder; digest this side into it, or name the folder of the digest"
+)
 
 
 def _column(name: str) -> StructField:
@@ -121,12 +123,15 @@ class DigestFolder:
     def cells(self, places: Sequence[Place]) -> list[CellRow]:
         """Return the rows of a whole digest, those of one cell in several slices added up.
 
-        Raises ConfigurationError for what is half-written, of another plan, version or side, or too large.
+        Raises ConfigurationError for what is not there or half-written, of another plan, version or side, or
+        too large.
         """
         slices = self.slices()
         missing = uncovered(places, slices)
         if missing is not None:
-            raise self._refused(missing)
+            with self._told():
+                begun = bool(slices) or self._is_there("cells")
+            raise self._refused(missing if begun else _NO_DIGEST)
         with self._told():
             return self._whole({row.number: (row.slice_cells, row.slice_records) for row in slices})
 
@@ -171,13 +176,17 @@ class DigestFolder:
         frame.coalesce(1).write.mode("overwrite").parquet(where)
 
     def _read(self, part: str, schema: StructType) -> DataFrame | None:
+        if not self._is_there(part):
+            return None
         with_slice = StructType([*schema.fields, StructField("slice", LongType())])
-        try:
-            return self._spark.read.schema(with_slice).parquet(f"{self.path}/{part}")
-        except AnalysisException as error:
-            if error.getCondition() == "PATH_NOT_FOUND":
-                return None
-            raise
+        return self._spark.read.schema(with_slice).parquet(f"{self.path}/{part}")
+
+    def _is_there(self, part: str) -> bool:
+        # Read unasked, Spark logs Java's whole stack for what is not there; and nothing public asks.
+        spark = self._spark
+        where = spark._jvm.org.apache.hadoop.fs.Path(f"{self.path}/{part}")  # type: ignore[union-attr]  # noqa: SLF001
+        system = where.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+        return bool(system.exists(where))
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -12,19 +12,21 @@ if TYPE_CHECKING:
     from checksum.findings import Finding, ReadAgain
     from checksum.plan_shape import OffsetRange, Plan
 
+_OTHER = {"key": "another key", "value": "another value", "headers": "other headers"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def finding_text(finding: Finding, plan: Plan) -> str:
     """Say what is wrong with a record."""
     there = _at(plan.target, finding.target)
-    original = f"{_record(finding)}{_at(plan.source, finding.source)}{_of(finding.timestamp_ms)}"
+    original = f"{_original(finding)}{_at(plan.source, finding.source)}{_of(finding.timestamp_ms)}"
     copy = f"{_record(finding)}{there}{_of(finding.timestamp_ms)}"
     match finding.verdict:
         case RecordVerdict.LOST:
             # A mirror that went back may have copied it behind what was compared.
             why = f"; {finding.why}" if finding.why else ""
-            told = f"{original} is not among the copies that were compared on {plan.target}{why}"
+            left = ", which holds a value of its key" if finding.tombstone else ""
+            told = f"{original} is not among the copies that were compared on {plan.target}{left}{why}"
         case RecordVerdict.ALTERED:
             told = f"{original} stands{there} with {_altered(finding)}"
         case RecordVerdict.REORDERED:
@@ -76,6 +78,10 @@ def _record(finding: Finding) -> str:
     return "the record" if finding.records == 1 else f"each of {finding.records} equal records"
 
 
+def _original(finding: Finding) -> str:
+    return "the deletion (tombstone)" if finding.tombstone else _record(finding)
+
+
 def _at(alias: str, offsets: OffsetRange | None) -> str:
     on = f" on {alias}" if alias else ""
     return "" if offsets is None else f" at {_offsets(offsets)}{on}"
@@ -101,7 +107,7 @@ def _of(timestamp_ms: int | None) -> str:
 
 
 def _altered(finding: Finding) -> str:
-    parts = [f"another {part}" for part in finding.what if part != "time"]
+    parts = [_OTHER[part] for part in finding.what if part != "time"]
     if "time" in finding.what:
         other = finding.target_timestamp_ms
         parts.append("another time" if other is None else f"the time {time_text(other)}")

@@ -11,22 +11,35 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from checksum.cell_rows import Side
     from checksum.plan_shape import OffsetRange
     from fleet.vocabulary import Cause
 
 
 class RecordVerdict(StrEnum):
-    """What became of a record, by its place on both sides."""
+    """What became of a record, by its place on both sides; after the match, the worst first."""
 
     MATCH = "match"
     LOST = "lost"
-    DUPLICATED = "duplicated"
+    MISROUTED = "misrouted"
     ALTERED = "altered"
     REORDERED = "reordered"
-    MISROUTED = "misrouted"
     EXTRA = "extra"
+    DUPLICATED = "duplicated"
     UNVERIFIABLE = "unverifiable"
+
+
+_SEVERITY = {
+    verdict.value: number
+    for number, verdict in enumerate(one for one in RecordVerdict if one is not RecordVerdict.MATCH)
+}
+
+
+def severity(verdict: str) -> int:
+    """Return by what verdicts are sorted: 0 for the worst, and for a word that names none the last number."""
+    return _SEVERITY.get(verdict, len(_SEVERITY))
 
 
 class Proof(StrEnum):
@@ -90,6 +103,7 @@ class Finding:
     target_timestamp_ms: int | None = None
     what: tuple[str, ...] = ()
     aborted: bool = False  # the source holds it, in a transaction that was aborted
+    tombstone: bool = False  # of a compacted topic: the original deletes a key, and the target holds a value
     cause: Cause | None = None  # of a lost one, where something tells it (checksum/loss_causes.py)
     why: str = ""  # a clause that says what tells it
 
@@ -97,6 +111,11 @@ class Finding:
     def identity(self) -> tuple[object, ...]:
         """Return by what the same finding is known in another look at the same records."""
         return self.verdict, self.topic, self.partition, self.hash, self.target_hash, self.found_in
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings by how bad they are; those alike stay in the order in which they came."""
+    return sorted(findings, key=lambda one: severity(one.verdict))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from checksum.anchor_reading import Side, read_anchors
 from checksum.anchor_search import search_anchors
 from checksum.anchors import Logs, Usable, equal_pairs, usable
 from checksum.astray_pairs import without_astray
-from checksum.plan_building import PlanRules, TopicFound, build_plan, chosen_topics, without_partners
+from checksum.plan_building import TYPED, PlanRules, TopicFound, build_plan, chosen_topics, without_partners
 from checksum.plan_shape import Anchored, LeftOut
 from checksum.ranges import (
     PartitionFacts,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from checksum.anchor_reading import Place, Reader
     from checksum.anchor_search import Anchors, Records
     from checksum.anchors import Pair
+    from checksum.plan_building import NamedIn
     from checksum.plan_shape import PartitionPlan, Plan
     from checksum.ranges import Candidates
     from checksum.topic_inventory import PlannedTopic
@@ -76,6 +77,7 @@ async def make_plan(
     known: Known,
     rules: PlanRules,
     now_ms: int,
+    named_in: NamedIn = TYPED,
 ) -> Plan:
     """Return the plan for these topics of a flow; `patterns` None: for all that are mirrored.
 
@@ -83,7 +85,7 @@ async def make_plan(
     cluster does not answer or does not let us.
     """
     seen = await source.admin.list_topics()
-    names = chosen_topics(flow, seen, patterns)
+    names = chosen_topics(flow, seen, patterns, named_in=named_in)
     if not names:  # also where nobody lets us see what there is: that is no proof of anything
         raise UnavailableError(
             f"cluster {flow.source}: of the {len(seen)} topics that our principal may see there, {flow.name} "

@@ -127,4 +127,6 @@ def _finding(
         Proof.READING,
         target_hash=altered.hash if altered else None,
         target_timestamp_ms=altered.seen.timestamp_ms if altered and timestamps else None,
+        # Something is wrong with one only where the target's last record of the key is a value.
+        tombstone=here is not None and here.seen.value is None,
     )

@@ -7,7 +7,7 @@ error of whoever named it, never an empty result: an audit of nothing would look
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from checksum.plan_shape import (
     READ_COMMITTED,
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
     from fleet.flow import Flow
 
 _NAMED = 5  # names in a sentence
+
+
+class NamedIn(NamedTuple):
+    """Where topics were named: the file, or the command line, and the key or option there."""
+
+    file: str
+    key: str
+
+
+TYPED: Final = NamedIn("the command line", "--topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +67,13 @@ class TopicFound:
     partitions: tuple[PartitionPlan, ...]
 
 
-def chosen_topics(flow: Flow, names: Iterable[str], patterns: Sequence[str] | None) -> dict[str, str]:
+def chosen_topics(
+    flow: Flow, names: Iterable[str], patterns: Sequence[str] | None, *, named_in: NamedIn = TYPED
+) -> dict[str, str]:
     """Return the topics to compare, the target's name by the source's; without `patterns` all mirrored ones.
 
-    `names` are the source's topics. Raises ConfigurationError for a pattern that is none, for one that no
-    mirrored topic matches, and where nothing is named at all.
+    `names` are the source's topics; `named_in` is where the patterns stand. Raises ConfigurationError for a
+    pattern that is none, for one that no mirrored topic matches, and where nothing is named at all.
     """
     known = sorted(names)
     mirrored = {
@@ -72,16 +84,17 @@ def chosen_topics(flow: Flow, names: Iterable[str], patterns: Sequence[str] | No
     if patterns is None:
         return mirrored
     if not patterns:
-        raise _wrong("name what to compare: checksum.topics, --topic, or --all for every mirrored topic")
+        sentence = "name what to compare: checksum.topics, --topic, or --all for every mirrored topic"
+        raise ConfigurationError([Problem(*named_in, sentence)])
     chosen: set[str] = set()
     for pattern in patterns:
         try:
             wanted = PatternList(pattern)
         except ValueError as error:
-            raise _wrong(str(error)) from error
+            raise ConfigurationError([Problem(*named_in, str(error))]) from error
         matching = {name for name in mirrored if wanted.matches(name)}
         if not matching:
-            raise _wrong(_why_none(flow, wanted, known))
+            raise ConfigurationError([Problem(*named_in, _why_none(flow, wanted, known))])
         chosen |= matching
     return {name: mirrored[name] for name in sorted(chosen)}
 
@@ -156,14 +169,22 @@ def bytes_to_read(plan: Plan) -> tuple[int, int]:
     return source, target
 
 
-def refuse_beyond(plan: Plan, *, max_bytes: int) -> None:
-    """Raise ConfigurationError where a side would read more than `max_bytes`."""
+def beyond(plan: Plan, *, max_bytes: int) -> str | None:
+    """Return in words that a side would read more than `max_bytes`, None where neither would."""
     most = max(bytes_to_read(plan))
-    if most > max_bytes:
-        raise _wrong(
-            f"the plan of {plan.flow} reads about {bytes_text(most)} of a side, and max_bytes is"
-            f" {bytes_text(max_bytes)}: name fewer topics, or raise checksum.max_bytes"
-        )
+    if most <= max_bytes:
+        return None
+    return (
+        f"the plan of {plan.flow} reads about {bytes_text(most)} of a side, and max_bytes is"
+        f" {bytes_text(max_bytes)}: name fewer topics, or raise checksum.max_bytes"
+    )
+
+
+def refuse_beyond(plan: Plan, *, max_bytes: int, file: str) -> None:
+    """Raise ConfigurationError where a side would read more than `max_bytes`, as `file` has it."""
+    sentence = beyond(plan, max_bytes=max_bytes)
+    if sentence is not None:
+        raise ConfigurationError([Problem(file, "checksum.max_bytes", sentence)])
 
 
 def _topic(found: TopicFound) -> TopicPlan:
@@ -196,7 +217,3 @@ def _why_none(flow: Flow, wanted: PatternList, known: Sequence[str]) -> str:
         f"no topic on {flow.source} matches '{wanted.text}'; a name is matched as a whole, and only topics"
         " that our principal may describe are seen"
     )
-
-
-def _wrong(sentence: str) -> ConfigurationError:
-    return ConfigurationError([Problem("checksum", "topics", sentence)])

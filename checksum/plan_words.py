@@ -9,19 +9,23 @@ from checksum.plan_shape import READ_COMMITTED
 from fleet.quantity import bytes_text, count_text, duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from checksum.plan_shape import LeftOut, Plan, TopicPlan
 
 _NAMED = 8  # partitions in a line
 _LISTED = 20  # lines of topics, and of what is left out: the largest
+_LEAVES_OUT = ", but for what was aborted"
 _UNKNOWN = "an unknown number of bytes"
 
 
-def plan_lines(plan: Plan, *, plan_id: str, max_rate: float | None = None) -> list[str]:
+def plan_lines(
+    plan: Plan, *, plan_id: str, max_rate: float | None = None, nothing_new: Sequence[str] = ()
+) -> list[str]:
     """Return the lines that tell a person what this plan reads.
 
     `max_rate` is in bytes a second for each side; with it the least time that reading takes is told.
+    `nothing_new` are topics that were asked for and of which the plan compares nothing.
     """
     partitions = [one for topic in plan.topics for one in topic.partitions]
     source = sum(one.source.span for one in partitions)
@@ -34,7 +38,7 @@ def plan_lines(plan: Plan, *, plan_id: str, max_rate: float | None = None) -> li
         (plan.target, target, target_bytes, plan.isolation_target),
     ):
         read = f"at most {count_text(records, 'record')}, about {_bytes(size, records)}"
-        lines.append(f"  {alias}: {read}, read {_as(isolation)}")
+        lines.append(f"  {alias}: {read}{_LEAVES_OUT if isolation == READ_COMMITTED else ''}")
     most = max(source_bytes, target_bytes)
     if max_rate and most:
         least = duration_text(most / max_rate)
@@ -48,6 +52,8 @@ def plan_lines(plan: Plan, *, plan_id: str, max_rate: float | None = None) -> li
     if later:
         lines.append(f"for a later run: {count_text(sum(one.records for one in later), 'record')}")
         lines += _left_out_lines(later)
+    waiting = {one.topic for one in later}
+    lines += _nothing_new_lines([name for name in nothing_new if name not in waiting])
     if not partitions:
         lines.append("nothing is to be compared")
     return lines
@@ -111,12 +117,16 @@ def _left_out_lines(left_out: Iterable[LeftOut]) -> list[str]:
     return lines
 
 
+def _nothing_new_lines(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    topics = f"{count_text(len(names), 'topic')}, empty or verified before"
+    return [f"nothing new in {topics}: {', '.join(names[:_NAMED])}{more}"]
+
+
 def _bytes(count: int, records: int) -> str:
     return bytes_text(count) if count or not records else _UNKNOWN
-
-
-def _as(isolation: str) -> str:
-    return "without aborted records" if isolation == READ_COMMITTED else "with aborted records"
 
 
 def _share(part: int, whole: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from checksum.connections import both_sides
 from checksum.inventory import Known, make_plan
-from checksum.plan_building import chosen_topics
+from checksum.plan_building import TYPED, chosen_topics
 from checksum.ranges import Verified
 from checksum.sync_topic import read_sync_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from checksum.anchors import Pair
     from checksum.book_entries import Place, VerifiedTo
     from checksum.connections import BothSides, Connects
-    from checksum.plan_building import PlanRules
+    from checksum.plan_building import NamedIn, PlanRules
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
     from runtime.clock import Clock
@@ -68,8 +68,9 @@ async def plan_flow(
     equal_offsets: bool,
     clock: Clock,
     before: Before | None = None,
+    named_in: NamedIn = TYPED,
 ) -> FlowPlan:
-    """Return the plan of a flow; `patterns` None: of all that is mirrored.
+    """Return the plan of a flow; `patterns` None: of all that is mirrored; `named_in` is where they stand.
 
     Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
     cluster does not answer or does not let us.
@@ -92,14 +93,16 @@ async def plan_flow(
             known=known,
             rules=rules,
             now_ms=int(clock.wall_s() * 1000),
+            named_in=named_in,
         )
-        chosen = chosen_topics(flow, await sides.source.admin.list_topics(), patterns)
+        seen = await sides.source.admin.list_topics()
+        chosen = chosen_topics(flow, seen, patterns, named_in=named_in)
     told = {one.topic for one in plan.topics} | {one.topic for one in plan.left_out if not one.later}
     return FlowPlan(plan, tuple(name for name in chosen if name not in told))
 
 
 async def patterns_by_flow(
-    flows: Sequence[Flow], connects: Connects, patterns: Sequence[str]
+    flows: Sequence[Flow], connects: Connects, patterns: Sequence[str], *, named_in: NamedIn = TYPED
 ) -> dict[str, list[str] | MirrorwatchError]:
     """Return by flow those of the patterns that name topics which it mirrors, or why it cannot be asked.
 
@@ -117,7 +120,7 @@ async def patterns_by_flow(
         named = found[flow.name] = list[str]()
         for pattern in patterns:
             try:
-                chosen_topics(flow, names, [pattern])
+                chosen_topics(flow, names, [pattern], named_in=named_in)
             except ConfigurationError as error:
                 wrong[pattern].append(error)
             else:

@@ -39,6 +39,7 @@ _LOOKS: Final = {
     3: ("unknown", "?", "Incomplete"),
     4: ("stalled", "\N{BLACK SQUARE}", "Not available"),
 }
+_NOTHING_NEW: Final = ("unknown", "\N{MIDDLE DOT}", "Nothing new")
 _MEANINGS: Final = {
     Kind.NOTHING: "no record",
     Kind.EQUAL: "verified equal",
@@ -58,7 +59,9 @@ _COUNTED: Final = {
 def render(document: Mapping[str, Any], *, sheet: str) -> str:
     """Return the page of a run's document, or of one that holds several `runs`; `sheet` is its CSS."""
     runs = runs_of(document)
-    look = _LOOKS.get(status_of(document.get("status")), _LOOKS[4])
+    status = status_of(document.get("status"))
+    is_empty = status == 0 and not any(map(_compared, runs))
+    look = _NOTHING_NEW if is_empty else _LOOKS.get(status, _LOOKS[4])
     flows = ", ".join(run["flow"] for run in runs[:3])
     title = f"{look[2]}: checksum of {flows}"
     # A sheet cannot end the element that it stands in.
@@ -93,13 +96,19 @@ def _run(run: Mapping[str, Any], index: int) -> str:
 
 
 def _headline(run: Mapping[str, Any], summary: str, inside: str) -> str:
-    look, sign, word = _LOOKS.get(run["status"], _LOOKS[4])
+    is_empty = run["status"] == 0 and not _compared(run)
+    look, sign, word = _NOTHING_NEW if is_empty else _LOOKS.get(run["status"], _LOOKS[4])
     return (
         '<header class="masthead"><p class="brand"><span><span class="brand-name">mirrorwatch</span>'
         f' / checksum</span></p><div class="headline v-{look}"><h1>'
         f'<span class="sign" aria-hidden="true">{sign}</span>'
         f" <span>{text(word)}: {_flow(run)}, {text(summary)}</span></h1>\n{inside}</div></header>\n"
     )
+
+
+def _compared(run: Mapping[str, Any]) -> bool:
+    """Tell whether a run compared anything, or counted it."""
+    return bool(run["partitions"]["count"])
 
 
 def _flow(run: Mapping[str, Any]) -> str:
@@ -110,6 +119,8 @@ def _flow(run: Mapping[str, Any]) -> str:
 
 
 def _summary(run: Mapping[str, Any]) -> str:
+    if run["status"] == 0 and not _compared(run):
+        return f"nothing was {'counted' if run['counts_only'] else 'compared'}"
     if run["counts_only"]:
         differing = run["findings"]["count"]
         compared = "nothing but counts was compared"
@@ -135,7 +146,7 @@ def _when(run: Mapping[str, Any]) -> str:
 
 def _facts(run: Mapping[str, Any]) -> str:
     pairs = []
-    if run["coverage"] is not None:
+    if run["coverage"] is not None and (_compared(run) or run["coverage"] < 1):
         pairs.append(("Verified", text(share_text(run["coverage"]))))
     pairs += [
         ("Records, source", number(run["source_records"])),

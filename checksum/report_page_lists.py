@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from checksum.findings import severity
 from checksum.report_page_facts import summed
 from checksum.report_page_markup import NOTHING, faint, name, number, section, share_text, table, text
 from fleet.quantity import count_text
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 MOST_FINDINGS: Final = 1000
 MOST_OTHERS: Final = 200  # lines of other lists
 MOST_PARTITIONS: Final = 500
-MOST_OPEN: Final = 24  # partitions that are shown without being asked for
+MOST_OPEN: Final = 24  # partitions, or records that are expected, which are shown without being asked for
+
+_OF_RECORDS: Final = ("Verdict", "Where", "Source offsets", "Target offsets", "Time", "What")
 
 
 def findings(run: Mapping[str, Any], index: int) -> str:
@@ -26,9 +29,10 @@ def findings(run: Mapping[str, Any], index: int) -> str:
     if not found["count"]:
         return ""
     heading = f"{'Counts that differ' if run['counts_only'] else 'Findings'} ({found['count']:,})"
-    rows = [_finding(one) for one in found["shown"][:MOST_FINDINGS]]
-    columns = ("Verdict", "Where", "Source offsets", "Target offsets", "Time", "What")
-    inside = table(columns, rows, numbers=columns[2:4])
+    # A document of an older release has them in another order.
+    ordered = sorted(found["shown"], key=lambda one: severity(one["verdict"]))
+    rows = [_finding(one) for one in ordered[:MOST_FINDINGS]]
+    inside = table(_OF_RECORDS, rows, numbers=_OF_RECORDS[2:4])
     return section(f"findings-{index}", heading, _grouped(found, len(rows)) + inside)
 
 
@@ -36,20 +40,24 @@ def _grouped(found: Mapping[str, Any], listed: int) -> str:
     """Return how many of each kind there are where not all of them stand in the table."""
     if found["count"] <= listed:
         return ""
-    groups = summed(found["shown"], by=("verdict", "topic", "partition")).most_common()
-    rows = [
-        (text(verdict), f'{name(topic)} <span class="nowrap">[{text(partition)}]</span>', number(records))
-        for (verdict, topic, partition), records in groups[:MOST_OTHERS]
-    ]
     said = f"The first {listed:,} of {found['count']:,} are listed below"
     away = found["count"] - len(found["shown"])
     if away:
         said += f"; {away:,} are not in the document"
+    return faint(f"{said}. By partition:") + _by_partition(found)
+
+
+def _by_partition(found: Mapping[str, Any]) -> str:
+    """Return how many records of each kind there are in each partition, the worst kind first."""
+    groups = summed(found["shown"], by=("verdict", "topic", "partition")).most_common()
+    groups.sort(key=lambda group: severity(group[0][0]))
+    rows = [
+        (text(verdict), f'{name(topic)} <span class="nowrap">[{text(partition)}]</span>', number(records))
+        for (verdict, topic, partition), records in groups[:MOST_OTHERS]
+    ]
     more = len(groups) - len(rows)
-    return (
-        faint(f"{said}. By partition:")
-        + table(("Verdict", "Where", "Records"), rows, numbers=("Records",))
-        + (faint(f"and {more:,} more partitions") if more > 0 else "")
+    return table(("Verdict", "Where", "Records"), rows, numbers=("Records",)) + (
+        faint(f"and {more:,} more partitions") if more > 0 else ""
     )
 
 
@@ -67,20 +75,19 @@ def _finding(one: Mapping[str, Any]) -> Sequence[str]:
 
 
 def expected(run: Mapping[str, Any], index: int) -> str:
-    """Return what at-least-once allows, added up."""
+    """Return what at-least-once allows: record by record, and added up where that is many."""
     found = run["expected"]
     if not found["count"]:
         return ""
     said = (
         "Second copies and records of aborted transactions, as at-least-once allows after a mirror's crash."
     )
-    rows = [
-        (text(verdict), f'{name(topic)} <span class="nowrap">[{text(partition)}]</span>', number(records))
-        for (verdict, topic, partition), records in summed(
-            found["shown"], by=("verdict", "topic", "partition")
-        ).most_common()
-    ]
-    inside = faint(said) + _listed(("Verdict", "Where", "Records"), rows, numbers=("Records",))
+    inside = _listed(_OF_RECORDS, [_finding(one) for one in found["shown"]], numbers=_OF_RECORDS[2:4])
+    away = found["count"] - len(found["shown"])
+    inside += faint(f"{away:,} more are not in the document.") if away > 0 else ""
+    if found["count"] > MOST_OPEN:
+        inside = f"{_by_partition(found)}<details><summary>Record by record</summary>{inside}</details>"
+    inside = faint(said) + inside
     return section(f"expected-{index}", f"Expected, no finding ({found['count']:,})", inside)
 
 
@@ -196,7 +203,8 @@ def _verified(one: Mapping[str, Any]) -> str:
 
 
 def _verdicts(one: Mapping[str, Any]) -> str:
-    told = [f"{value:,} {verdict}" for verdict, value in one["records"].items() if value]
+    records = sorted(one["records"].items(), key=lambda each: severity(each[0]))
+    told = [f"{value:,} {verdict}" for verdict, value in records if value]
     if one["differing"]:
         told.append(f"counts differ in {count_text(one['differing'], 'bucket')}")
     return ", ".join(told)

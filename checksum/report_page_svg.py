@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 ROW: Final = 16  # pixels
 _DAY_MS: Final = 86_400_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_GUTTER: Final = 2  # columns wide: what is left out has no place in time
+_GUTTER: Final = 1 / 48  # of the columns' width, before them: what is left out has no place in time
+_MIDDLE: Final = 0.06  # how far from the middle, as a share of the axis, the time between its ends may stand
 
 _NAMES: Final = {
     Kind.EQUAL: "equal",
@@ -39,7 +40,7 @@ _SHAPES: Final = {
 def picture_figure(picture: Picture, meanings: Mapping[Kind, str]) -> str:
     """Return the figure: names of rows, the field, times, and what the colours mean."""
     height = ROW * len(picture.rows)
-    gutter = _GUTTER if any(row.left_out for row in picture.rows) else 0
+    gutter = _GUTTER * picture.axis.all_columns if any(row.left_out for row in picture.rows) else 0.0
     width = picture.axis.all_columns + gutter
     names = "".join(f"<li>{_row_name(row)}</li>" for row in picture.rows)
     shown = {kind for row in picture.rows for kind in row.kinds} | ({Kind.LEFT_OUT} if gutter else set())
@@ -47,10 +48,10 @@ def picture_figure(picture: Picture, meanings: Mapping[Kind, str]) -> str:
     return (
         '<figure class="coverage"><div class="coverage-plot">'
         f'<ol class="coverage-names" aria-hidden="true">{names}</ol>'
-        f'<svg class="coverage-field" height="{height}" viewBox="0 0 {width} {height}"'
+        f'<svg class="coverage-field" height="{height}" viewBox="0 0 {width:g} {height}"'
         f' preserveAspectRatio="none" role="img" aria-label="{text(_summary(picture, meanings))}">'
         f"{_paths(picture, gutter)}{_titles(picture, meanings, width)}</svg>"
-        f'<p class="times" aria-hidden="true">{_times(picture.axis)}</p></div>'
+        f'<svg class="coverage-times" aria-hidden="true">{_times(picture.axis, gutter)}</svg></div>'
         f'<ul class="legend">{swatches}</ul>{_remarks(picture, gutter)}</figure>'
     )
 
@@ -65,7 +66,7 @@ def moment(at_ms: int, *, day: bool = True) -> str:
     return found.strftime(shape if found.second == 0 else f"{shape}:%S")
 
 
-def _paths(picture: Picture, gutter: int) -> str:
+def _paths(picture: Picture, gutter: float) -> str:
     """Return one path for each kind: stretches of equal cells in a row are one rectangle."""
     drawn: dict[Kind, list[str]] = {kind: [] for kind in _NAMES}
     for number, row in enumerate(picture.rows):
@@ -73,7 +74,7 @@ def _paths(picture: Picture, gutter: int) -> str:
             if kind in drawn:
                 drawn[kind].append(_rectangle(kind, number, first + gutter, until - first))
         if row.left_out:
-            drawn[Kind.LEFT_OUT].append(_rectangle(Kind.LEFT_OUT, number, 0, gutter - 0.5))
+            drawn[Kind.LEFT_OUT].append(_rectangle(Kind.LEFT_OUT, number, 0, 0.75 * gutter))
     return "".join(
         f'<path class="cells of-{_NAMES[kind]}" d="{"".join(held)}"/>' for kind, held in drawn.items() if held
     )
@@ -81,7 +82,7 @@ def _paths(picture: Picture, gutter: int) -> str:
 
 def _rectangle(kind: Kind, row: int, left: float, width: float) -> str:
     top, height = _SHAPES[kind]
-    return f"M{left} {ROW * row + top}h{width}v{height}h-{width}z"
+    return f"M{left:g} {ROW * row + top}h{width:g}v{height}h-{width:g}z"
 
 
 def _stretches(kinds: Sequence[Kind]) -> Iterator[tuple[Kind, int, int]]:
@@ -92,10 +93,10 @@ def _stretches(kinds: Sequence[Kind]) -> Iterator[tuple[Kind, int, int]]:
             first = at
 
 
-def _titles(picture: Picture, meanings: Mapping[Kind, str], width: int) -> str:
+def _titles(picture: Picture, meanings: Mapping[Kind, str], width: float) -> str:
     """Return what a pointer that rests on a row is told."""
     return "".join(
-        f'<rect class="row" x="0" y="{ROW * number}" width="{width}" height="{ROW}">'
+        f'<rect class="row" x="0" y="{ROW * number}" width="{width:g}" height="{ROW}">'
         f"<title>{text(_row_text(row, picture.axis, meanings))}</title></rect>"
         for number, row in enumerate(picture.rows)
     )
@@ -138,13 +139,19 @@ def _row_name(row: Row) -> str:
     return f'<span class="topic">{name(topic)}</span> <span class="nowrap">{text(end)}</span>'
 
 
-def _times(axis: Axis) -> str:
+def _times(axis: Axis, gutter: float) -> str:
+    """Return the times where the axis begins and ends, and in its middle where a column begins there."""
+    days = axis.columns * axis.column_ms >= _DAY_MS
+    middle = axis.columns // 2
+    told = [(0, "start", moment(axis.begin_ms))]
+    if abs(middle / axis.columns - 0.5) <= _MIDDLE:
+        told.append((middle, "middle", moment(axis.begin_ms + middle * axis.column_ms, day=days)))
     end_ms = axis.begin_ms + axis.columns * axis.column_ms
-    middle_ms = axis.begin_ms + axis.columns // 2 * axis.column_ms
-    days = end_ms - axis.begin_ms >= _DAY_MS
-    return (
-        f"<span>{text(moment(axis.begin_ms))}</span><span>{text(moment(middle_ms, day=days))}</span>"
-        f"<span>{text(moment(end_ms, day=days))} UTC</span>"
+    told.append((axis.columns, "end", f"{moment(end_ms, day=days)} UTC"))
+    before, width = gutter + axis.earlier, gutter + axis.all_columns
+    return "".join(
+        f'<text x="{100 * (before + column) / width:g}%" y="1em" text-anchor="{anchor}">{text(said)}</text>'
+        for column, anchor, said in told
     )
 
 
@@ -155,7 +162,7 @@ def _swatch(kind: Kind, meaning: str) -> str:
     )
 
 
-def _remarks(picture: Picture, gutter: int) -> str:
+def _remarks(picture: Picture, gutter: float) -> str:
     axis = picture.axis
     said = [f"A column is {duration_text(axis.column_ms / 1000)} of the records' own times"]
     if axis.earlier:

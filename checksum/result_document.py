@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from checksum.causes import cause_of
 from checksum.finding_words import finding_text, open_block_text, time_text
-from checksum.findings import RecordVerdict
+from checksum.findings import RecordVerdict, worst_first
 from checksum.plan_building import bytes_to_read
 from checksum.plan_document import plan_id
 
@@ -46,7 +46,9 @@ def run_document(
         "records": records_by_verdict(found),
         "source_records": sum(one.source_records for one in found.partitions),
         "target_records": sum(one.target_records for one in found.partitions),
-        "findings": _some([_finding(one, plan) for one in found.findings[:MOST_FINDINGS]], found.findings),
+        "findings": _some(
+            [_finding(one, plan) for one in worst_first(found.findings)[:MOST_FINDINGS]], found.findings
+        ),
         "expected": _some([_finding(one, plan) for one in found.told[:MOST_FINDINGS]], found.told),
         "not_read_again": _some(
             [_block(one, plan) for one in found.open_blocks[:MOST_FINDINGS]], found.open_blocks
@@ -123,6 +125,7 @@ def _finding(one: Finding, plan: Plan) -> dict[str, Any]:
         "found_in": list(one.found_in) if one.found_in else None,
         "altered": list(one.what),
         "aborted": one.aborted,
+        "tombstone": one.tombstone,
         "proof": one.proof.value,
         "hash": str(one.hash),
         "target_hash": None if one.target_hash is None else str(one.target_hash),

@@ -57,6 +57,10 @@ _LAUNCHING: Final = (
         "Spark cannot start {0}: set JAVA_HOME to the folder of Java 17 or 21, or unset it",
     ),
     (r"UnsupportedClassVersionError", f"the Java at {{java}} is too old for Spark: {_INSTALL_JAVA}"),
+    (  # Java 23 and later, in the words of 24 (JEP 486) and of 23
+        r"getSubject is (?:not supported|supported only if)",
+        f"the Java at {{java}} is too new for Spark: {_INSTALL_JAVA}, and name its folder in JAVA_HOME",
+    ),
     (
         r"[Mm]odule (jdk\.incubator\.vector) not found",
         f"the Java at {{java}} lacks the module {{0}}, which Spark's launcher asks for: {_INSTALL_JAVA}",
@@ -168,7 +172,8 @@ def launch_failure(said: str, *, java: str, packages: str | None) -> Mirrorwatch
 
     ConfigurationError is for a master that there cannot be, UnavailableError for all else.
 
-    `java` is where Java was looked for, `packages` the connector's coordinates where it was to be fetched.
+    `java` is where Java was looked for, with its version where that is known; `packages` the connector's
+    coordinates where it was to be fetched.
     """
     found = re.search(r"Could not parse Master URL: '([^'\n]*)'", said)
     if found is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FOLDERS: Final = ("SPARK_HOME", "JAVA_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+_LEAD_ELSEWHERE: Final = tuple(name for name in _FOLDERS if name != "JAVA_HOME")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -26,6 +27,21 @@ def folder_for_spark(typed: str, *, master: str, here: str) -> str:
     if _SCHEME.match(typed) or not master.startswith("local"):
         return typed
     return os.path.normpath(os.path.join(here, typed))  # noqa: PTH118 - a path of Spark's, which is a text
+
+
+def local_folder(typed: str, *, master: str, here: str, environ: Mapping[str, str]) -> str | None:
+    """Return the folder of this machine that `typed` surely is to Spark; None where it may be elsewhere.
+
+    What stands in a folder of Spark's or Hadoop's settings may make another file system the one that is meant
+    by a folder without a scheme.
+    """
+    if not master.startswith("local"):
+        return None
+    if typed.lower().startswith("file:"):
+        return typed[len("file:") :]
+    if _SCHEME.match(typed) or any(environ.get(name) for name in _LEAD_ELSEWHERE):
+        return None
+    return folder_for_spark(typed, master=master, here=here)
 
 
 def is_absolute(folder: str) -> bool:

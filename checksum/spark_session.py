@@ -28,6 +28,7 @@ from checksum.spark_paths import absolute_folders
 from checksum.spark_settings import (
     connector,
     executor_options,
+    java_version,
     pyspark_folder,
     spark_configuration,
     told_to_java,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 LOG_FILE = "spark.log"
 _SAID_BYTES = 200_000
 _GRACE_S = 20.0
+_WARNS_OF_GROUPS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
 @contextmanager
@@ -81,8 +83,13 @@ def _jars() -> list[str]:
 
 
 def _java() -> str:
+    """Return where Java is, with its version where its folder tells that."""
     home = os.environ.get("JAVA_HOME")
-    return f"{home}/bin/java" if home else shutil.which("java") or "no place"
+    place = f"{home}/bin/java" if home else shutil.which("java") or "no place"
+    with suppress(OSError):
+        release = (Path(place).resolve().parent.parent / "release").read_text("utf-8", errors="replace")
+        return f"{place}{java_version(release)}"
+    return place
 
 
 def _launch(configuration: SparkConf, log: Path, packages: str | None) -> Any:
@@ -110,6 +117,9 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
     except (Py4JError, PySparkException, ValueError) as error:
         raise launch_failure(f"{_said(log, 0)}\n{error}", java=_java(), packages=packages) from error
     session.sparkContext.setLogLevel("WARN")
+    # With each plan of a reading Spark warns that others may join the group that we name: ours nobody joins.
+    log4j = gateway.jvm.org.apache.logging.log4j
+    log4j.core.config.Configurator.setLevel(_WARNS_OF_GROUPS, log4j.Level.ERROR)
     # PySpark's server for counters prints a traceback where Java ends first, of which what we ask tells.
     server = session.sparkContext._accumulatorServer  # noqa: SLF001 - nothing public quietens it
     setattr(server, "handle_error", lambda _request, _address: None)  # noqa: B010 - it is a method

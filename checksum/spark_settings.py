@@ -27,6 +27,7 @@ COLLECTOR: Final = "-XX:+UseParallelGC"  # to G1 each fetch is a large object: t
 _TIME_ZONE: Final = "-Duser.timezone=UTC"
 # Ivy has no time-out of its own: a repository that is silent would hold us for ever.
 _TIME_OUTS: Final = "-Dsun.net.client.defaultConnectTimeout=10000 -Dsun.net.client.defaultReadTimeout=60000"
+_SHOWN: Final = 300
 _READ_BY_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 # Spark puts extraJavaOptions behind them, which are the operator's.
 DRIVER_OPTIONS: Final = "spark.driver.defaultJavaOptions"
@@ -62,6 +63,26 @@ def pyspark_folder() -> Path:
 def _pyspark() -> Path | None:
     found = find_spec("pyspark")
     return None if found is None or found.origin is None else Path(found.origin).parent
+
+
+def check_spark_home(environ: Mapping[str, str]) -> None:
+    """Raise UnavailableError where SPARK_HOME names no Spark, and Spark is to be started from there.
+
+    A driver of spark-submit has its Java already.
+    """
+    home = environ.get("SPARK_HOME")
+    if home is None or "PYSPARK_GATEWAY_PORT" in environ or Path(home, "bin", "spark-submit").is_file():
+        return
+    raise UnavailableError(
+        f"SPARK_HOME is '{home[:_SHOWN]}', and there is no Spark: unset it, or name the folder of Spark, in"
+        " which bin/spark-submit is"
+    )
+
+
+def java_version(release: str) -> str:
+    """Return the version in the file `release` of Java's folder, in brackets; empty where there is none."""
+    found = re.search(r'^JAVA_VERSION="?([\w.+-]{1,30})"?\s*$', release, re.MULTILINE)
+    return f" ({found[1]})" if found else ""
 
 
 def connector(jars: Iterable[str], version: str) -> str | None:

@@ -54,7 +54,8 @@ _CLAIMS: tuple[_Claim, ...] = (
 class PartitionResult:
     """What an audit says of one partition.
 
-    `records` counts records by verdict; `match` and `unverifiable` are of the source, the latter at most.
+    `records` counts records by verdict; `match` and `unverifiable` are of the source, the latter at most. A
+    tombstone of a compacted topic that is lost counts as lost, and is none of the source's records.
     What is not told apart, as it was not read again, is unverifiable. `offsets` were to be compared on the
     source, `verified` of them were.
     """
@@ -210,7 +211,8 @@ def _partition_result(
     records = Counter[RecordVerdict]()
     for one in findings:
         records[one.verdict] += one.records
-    wrong = sum(records[verdict] for verdict in _WRONG_HERE)
+    # A compacted topic's records are the values that its keys have: a tombstone is none of them.
+    wrong = sum(one.records for one in findings if one.verdict in _WRONG_HERE and not one.tombstone)
     # What is hidden may be gaps: there are never more records than there are.
     hidden_records = min(hidden, max(cells.source_records - wrong, 0))
     records[RecordVerdict.UNVERIFIABLE] += hidden_records

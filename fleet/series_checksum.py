@@ -9,11 +9,11 @@ from fleet.series_lag import TOPIC_LABEL
 RECORD_VERDICTS = (
     "match",
     "lost",
-    "duplicated",
+    "misrouted",
     "altered",
     "reordered",
-    "misrouted",
     "extra",
+    "duplicated",
     "unverifiable",
 )
 """What can have become of a record."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 LEAST_COLUMNS = 40
 MOST_COLUMNS = 100  # longer lines are hard to read, whatever room there is
 FIRST = 20  # how many of a long list are shown
+_LEAST_NAME = 12  # columns of a name beside figures
+_BETWEEN = 2  # columns of a table
 
 
 class Sheet:
@@ -34,7 +36,8 @@ class Sheet:
         self._console = console
         self._redactor = redactor
         self._begun = False
-        self._columns = max(LEAST_COLUMNS, min(console.width, MOST_COLUMNS))
+        self._width = max(LEAST_COLUMNS, console.width)
+        self._columns = min(self._width, MOST_COLUMNS)
 
     def heading(self, text: str) -> None:
         """Begin a section."""
@@ -89,6 +92,28 @@ class Sheet:
             self._console.print(table, width=self._columns)
         for line in captured.get().splitlines():  # without the blanks that fill up the last column
             self._console.print(Text.from_ansi(line.rstrip()), soft_wrap=True)
+
+    def figures(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a table of which the first column holds names, and the others figures.
+
+        Where there is not room enough names are folded. A figure or a heading never is: where the terminal is
+        too narrow even so, lines are longer than it.
+        """
+        cells = [[self.clean(cell) for cell in row] for row in (columns, *rows)]
+        names, *widths = (max(map(cell_len, column)) for column in zip(*cells, strict=True))
+        beside = sum(width + _BETWEEN for width in widths) + _BETWEEN
+        names = min(names, max(self._width - beside, _LEAST_NAME))
+        table = Table(box=None, pad_edge=True, padding=(0, _BETWEEN, 0, 0), header_style="bold")
+        for name, width in zip(cells[0], (names, *widths), strict=True):
+            table.add_column(Text(name), overflow="fold", width=width)
+        for row in cells[1:]:
+            table.add_row(*map(Text, row))
+        # Unlike `print`, this lays out a table that is wider than the terminal.
+        options = self._console.options.update_width(names + beside)
+        for line in self._console.render_lines(table, options, pad=False):
+            text = Text.assemble(*((part.text, part.style or "") for part in line))
+            text.rstrip()  # of the blanks that fill up the last column
+            self._console.print(text, soft_wrap=True)
 
     def clean(self, text: str) -> str:
         """Return the text as it may be shown."""

@@ -16,8 +16,9 @@ from checksum.second_look import log_starts
 from mirrorwatch.check_sheet import FIRST
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.checksum_flows import every_flow
+from mirrorwatch.checksum_late import tell_again
 from mirrorwatch.checksum_plan import print_plan, tell_failure
-from mirrorwatch.checksum_result import print_rest
+from mirrorwatch.checksum_result import NOT_TAKEN_BACK, print_rest
 from mirrorwatch.words import counted
 
 if TYPE_CHECKING:
@@ -74,23 +75,28 @@ def count_all(desk: Desk, chosen: Chosen, *, spark: Spark, json_file: Path | Non
     )
 
 
-def _run(desk: Desk, spark: Spark, one: Planned, _state: State) -> tuple[dict[str, Any], Exception | None]:
+def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str, Any], Exception | None]:
     """Count one flow; return the document, and why the store did not take it, None where it did."""
     plan, run = one.plan, one.run
     if plan is None or run is None:
         return tell_failure(desk, one.flow, one.failure), None
-    print_plan(desk, plan)
+    print_plan(desk, plan, nothing_new=one.nothing_new)
     run.planned(plan_id(plan))
+    last = state.last_finding(one.flow) if not plan.topics else None
     counts = count_flow(desk, one.flow, plan, spark)
     document = run.document(counts_document(counts))
     failure = run.finish(document, {}, counts.counted)
     print_counts(desk, counts)
+    if last is not None:
+        tell_again(desk, last)
     return document, failure
 
 
-def _conclude(desk: Desk, status: int) -> None:
+def _conclude(desk: Desk, status: int, *, compared: bool) -> None:
+    words = f"{_LAST_WORDS[status]} {NOTHING_ELSE}"
+    nothing = f"Nothing new: nothing was counted. {NOT_TAKEN_BACK}"
     desk.sheet.heading("Result")
-    desk.sheet.say(f"{_LAST_WORDS[status]} {NOTHING_ELSE}")
+    desk.sheet.say(words if compared or status != FINE else nothing)
 
 
 def count_flow(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
@@ -174,7 +180,7 @@ def print_counts(desk: Desk, counts: Counts) -> None:
     ]
     if rows:
         columns = ["topic", "partitions", plan.source, plan.target, "buckets", "differing"]
-        sheet.table(columns, rows[:FIRST], whole="topic")
+        sheet.figures(columns, rows[:FIRST])
         print_rest(desk, rows)
     if counts.differences:
         sheet.heading(f"Counts that differ ({len(counts.differences):,})")

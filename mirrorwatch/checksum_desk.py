@@ -10,7 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from checksum.connections import Wire
-from checksum.plan_building import PlanRules
+from checksum.plan_building import TYPED, NamedIn, PlanRules, refuse_beyond
 from checksum.spark_paths import is_absolute
 from fleet.errors import ConfigurationError, Problem
 from fleet.filters import PatternList
@@ -45,10 +45,14 @@ _WORST_FIRST = (BAD_CONFIGURATION, FINDING, UNAVAILABLE, INCOMPLETE)
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is compared: these topics of these flows; `patterns` None: all that are mirrored."""
+    """What is compared: these topics of these flows; `patterns` None: all that are mirrored.
+
+    `named_in` is where the patterns stand.
+    """
 
     flows: tuple[Flow, ...]
     patterns: tuple[str, ...] | None
+    named_in: NamedIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,11 @@ class Desk:
         if patterns is not None and not patterns:
             raise wrong("--topic", "is missing: name topics here or in checksum.topics, or write --all")
         found = tuple(dict.fromkeys(self.flow(name) for name in flows)) or self.config.topology.flows
-        return Chosen(found, patterns)
+        return Chosen(found, patterns, TYPED if topics else NamedIn(str(self.config.path), "checksum.topics"))
+
+    def refuse_beyond(self, plan: Plan) -> None:
+        """Raise ConfigurationError where a side would read more than the configuration allows."""
+        refuse_beyond(plan, max_bytes=self.settings.max_bytes, file=str(self.config.path))
 
     def flow(self, name: str) -> Flow:
         """Return the flow that is written A:B; raises ConfigurationError where there is none."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.plan_building import refuse_beyond
 from checksum.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksum_desk import check_writable, lacking, worst
@@ -19,13 +18,21 @@ from mirrorwatch.checksum_late import tell_late, tell_owed
 from mirrorwatch.checksum_outlets import hand_over
 from mirrorwatch.checksum_plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksum_state import state_for
+from mirrorwatch.words import closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from mirrorwatch.checksum_desk import Chosen, Desk
     from mirrorwatch.checksum_state import State
+
+    class Conclude(Protocol):
+        """Writes the last words."""
+
+        def __call__(self, desk: Desk, status: int, *, compared: bool) -> None:
+            """Write them; `compared` tells whether anything was."""
+            ...
 
     # What was found, and why the store did not take it, None where it did.
     Work = Callable[[Planned, State], tuple[dict[str, Any], Exception | None]]
@@ -36,7 +43,7 @@ def every_flow(
     chosen: Chosen,
     work: Work,
     *,
-    conclude: Callable[[Desk, int], None],
+    conclude: Conclude,
     json_file: Path | None,
     keep_log: Callable[[], object],
     counts_only: bool = False,
@@ -56,11 +63,11 @@ def every_flow(
         alone = len(planned) == 1 and not told
         planned = [_within_bounds(desk, one, alone=alone) for one in planned]
         told += [_told(desk, one, partial(work, one, state), keep_log, alone=alone) for one in planned]
-        conclude(desk, worst(document["status"] for document in told))
+        conclude(desk, worst(document["status"] for document in told), compared=any(map(_compared, told)))
         for document in told:
             if "not_kept" in document:
                 end = "What was found stands above, and the next run finds it once more."
-                desk.sheet.say(f"{document['flow']}: {document['not_kept']}. {end}")
+                desk.sheet.say(f"{document['flow']}: {closed(document['not_kept'])} {end}")
         status, unheard = _hand_over(desk, json_file, told)
         state.tell((document["run"] for document in told if "run" in document), unheard=unheard)
         if not unheard and not tell_owed(desk, state, chosen.flows):
@@ -87,6 +94,11 @@ def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, lat
         return [Planned(flow, None, error) for flow in chosen.flows]
 
 
+def _compared(document: Mapping[str, Any]) -> bool:
+    """Tell whether a flow's document says that anything was compared, or counted."""
+    return bool(document.get("partitions", {}).get("count"))
+
+
 def _within_bounds(desk: Desk, one: Planned, *, alone: bool) -> Planned:
     """Return a flow as it was planned, or with its refusal where its plan reads more than `max_bytes`.
 
@@ -95,7 +107,7 @@ def _within_bounds(desk: Desk, one: Planned, *, alone: bool) -> Planned:
     if one.plan is None:
         return one
     try:
-        refuse_beyond(one.plan, max_bytes=desk.settings.max_bytes)
+        desk.refuse_beyond(one.plan)
     except ConfigurationError as error:
         if alone:
             raise

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from checksum.finding_words import time_text
 from mirrorwatch.check_sheet import FIRST
-from mirrorwatch.checksum_desk import FINDING, INCOMPLETE
-from mirrorwatch.words import counted
+from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE
+from mirrorwatch.words import closed, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,12 +38,18 @@ def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> bool:
         about = f"{one.flow}: the run that ended {time_text(one.ended_ms)}"
         why = "" if one.document is None else desk.service(one.document | {"status": one.status})
         if why:
-            desk.sheet.say(f"{about}: {why}. It is told by the next run that has --tell.", indent=0)
+            desk.sheet.say(f"{about}: {closed(why)} It is told by the next run that has --tell.", indent=0)
             return False
         state.heard(one.run)
         if one.document is not None:
             desk.sheet.say(f"{about} was told to the service now; then it could not be.", indent=0)
     return True
+
+
+def tell_again(desk: Desk, one: RunRow) -> None:
+    """Write of an earlier run that it found something, where this one has nothing to find."""
+    at, found = time_text(one.ended_ms), found_text(one)
+    desk.sheet.say(f"The run that ended {at} found {found}; each is told once. No later run took that back.")
 
 
 def found_text(one: RunRow) -> str:
@@ -52,6 +58,8 @@ def found_text(one: RunRow) -> str:
         return counted(one.findings, "difference")
     if one.status == FINDING:
         return "differences that are not told apart"
+    if one.status == FINE and not one.source_records and not one.target_records:
+        return "nothing new"
     missing = ", but not all that was asked for could be verified" if one.status == INCOMPLETE else ""
     return f"no difference in {counted(one.source_records, 'record')}{missing}"
 

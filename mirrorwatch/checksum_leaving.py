@@ -14,11 +14,11 @@ import signal
 import socket
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 GRACE_S = 1.5
@@ -27,8 +27,11 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 @contextmanager
-def leaving_soon(scratch: Path, *, grace_s: float = GRACE_S) -> Iterator[None]:
-    """Have the process end so long after the first Ctrl-C at the latest, without the folder `scratch`."""
+def leaving_soon(scratch: Path, *, say: Callable[[], object], grace_s: float = GRACE_S) -> Iterator[None]:
+    """Have the process end so long after the first Ctrl-C at the latest, without the folder `scratch`.
+
+    `say` is called at once, on a thread of its own, to tell that the command was interrupted.
+    """
     if threading.current_thread() is not threading.main_thread():  # signals are none of another's
         yield
         return
@@ -37,7 +40,9 @@ def leaving_soon(scratch: Path, *, grace_s: float = GRACE_S) -> Iterator[None]:
     over = threading.Event()
     # Python's handlers run between two of its own instructions; this one is told by the signal itself.
     before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-    thread = threading.Thread(target=_wait, args=(heard, over, scratch, grace_s), name="leaving", daemon=True)
+    thread = threading.Thread(
+        target=_wait, args=(heard, over, scratch, say, grace_s), name="leaving", daemon=True
+    )
     thread.start()
     try:
         yield
@@ -49,9 +54,13 @@ def leaving_soon(scratch: Path, *, grace_s: float = GRACE_S) -> Iterator[None]:
         heard.close()
 
 
-def _wait(heard: socket.socket, over: threading.Event, scratch: Path, grace_s: float) -> None:
+def _wait(
+    heard: socket.socket, over: threading.Event, scratch: Path, say: Callable[[], object], grace_s: float
+) -> None:
     while numbers := heard.recv(64):
         if signal.SIGINT in numbers:
+            with suppress(OSError):  # whoever read along may be gone too
+                say()
             if not over.wait(grace_s):
                 _leave(scratch)
             return

@@ -14,6 +14,7 @@ from fleet.errors import MirrorwatchError
 from mirrorwatch.checksum_desk import check_writable, lacking, write_json
 from mirrorwatch.checksum_page import write_page
 from mirrorwatch.checksum_telling import check_telling, tell
+from mirrorwatch.words import closed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +53,7 @@ def hand_over(
     for run in document["runs"]:
         why = desk.service(run) if "run" in run else ""
         if why:
-            desk.sheet.say(f"{run['flow']}: {why}. What was found stands above.", indent=0)
+            desk.sheet.say(f"{run['flow']}: {closed(why)} What was found stands above.", indent=0)
             unheard.add(run["run"])
     return lacking(status) if unheard else status, frozenset(unheard)
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from checksum.run import Progressed
 
 
+MOST_BY_TASKS = 0.99  # of a slice: once all is read it is added up and written, and then only it counts
+
+
 class StageTasks(NamedTuple):
     """A stage of Spark's that is on: its number, its tasks, and how many of them are done."""
 
@@ -79,7 +82,7 @@ class Pace:
             return 0.0
         rest = self.last.of_offsets - self.last.offsets
         likely = min(self._slice_offsets or FREE.offsets, rest)
-        return self.last.offsets + self._tasks.look(stages) * likely
+        return self.last.offsets + min(self._tasks.look(stages), MOST_BY_TASKS) * likely
 
     def records_s(self) -> float | None:
         """Return the records a second since the beginning, None before the first slice is read."""

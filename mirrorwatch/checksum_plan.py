@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checksum.cell_rows import Side
-from checksum.plan_building import bytes_to_read, refuse_beyond
+from checksum.plan_building import beyond
 from checksum.plan_document import plan_id
 from checksum.plan_file import write_plan
 from checksum.plan_holding import basis, outdated
 from checksum.plan_words import plan_lines
 from checksum.planning import patterns_by_flow, plan_flow
-from checksum.result_document import VERSION, plan_document
+from checksum.result_document import MOST_TOPICS, VERSION, plan_document
 from checksum.run import changed_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, UNAVAILABLE, check_writable, worst, write_json, wrong
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from checksum.plan_building import NamedIn
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Chosen, Desk
@@ -66,11 +67,11 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
             documents.append(tell_failure(desk, planned.flow, planned.failure))
             statuses.append(documents[-1]["status"])
             continue
-        print_plan(desk, plan)
-        documents.append(plan_document(plan))
-        most = desk.settings.max_bytes
-        if max(bytes_to_read(plan)) > most:
-            desk.sheet.say(f"A run refuses this: {_refusal(plan, most)}")
+        print_plan(desk, plan, nothing_new=planned.nothing_new)
+        documents.append(plan_document(plan) | {"nothing_new": list(planned.nothing_new[:MOST_TOPICS])})
+        refusal = beyond(plan, max_bytes=desk.settings.max_bytes)
+        if refusal is not None:
+            desk.sheet.say(f"A run refuses this: {refusal}")
         if out is not None:
             desk.sheet.say(f"The plan is in {out}, with the id {write_plan(out, plan)}.", indent=0)
     status = worst(statuses)
@@ -95,7 +96,7 @@ async def plans_of(
         if wanted is not None and not wanted and len(chosen.flows) > 1:
             continue  # what is named is of other flows
         try:
-            found.append(await _begun(desk, flow, wanted, begin))
+            found.append(await _begun(desk, flow, wanted, chosen.named_in, begin))
         except MirrorwatchError as error:
             if len(chosen.flows) == 1:
                 raise
@@ -103,9 +104,11 @@ async def plans_of(
     return found
 
 
-def print_plan(desk: Desk, plan: Plan) -> None:
-    """Write what a plan reads."""
-    first, *lines = plan_lines(plan, plan_id=plan_id(plan), max_rate=desk.settings.max_rate)
+def print_plan(desk: Desk, plan: Plan, *, nothing_new: Sequence[str] = ()) -> None:
+    """Write what a plan reads; `nothing_new` are topics that were asked for and of which it reads nothing."""
+    first, *lines = plan_lines(
+        plan, plan_id=plan_id(plan), max_rate=desk.settings.max_rate, nothing_new=nothing_new
+    )
     desk.sheet.heading(first)
     for line in lines:
         desk.sheet.say(line.strip(), indent=len(line) - len(line.lstrip()) + 2, hang=6)
@@ -120,19 +123,25 @@ def tell_failure(desk: Desk, flow: Flow, failure: MirrorwatchError | None) -> di
 
 
 async def _begun(
-    desk: Desk, flow: Flow, patterns: Sequence[str] | None, begin: Callable[[Flow], Run] | None
+    desk: Desk,
+    flow: Flow,
+    patterns: Sequence[str] | None,
+    named_in: NamedIn,
+    begin: Callable[[Flow], Run] | None,
 ) -> Planned:
     if begin is None:
-        return await _planned(desk, flow, patterns, None)
+        return await _planned(desk, flow, patterns, named_in, None)
     run = begin(flow)
     try:
-        return await _planned(desk, flow, patterns, run)
+        return await _planned(desk, flow, patterns, named_in, run)
     except BaseException:
         run.give_up()
         raise
 
 
-async def _planned(desk: Desk, flow: Flow, patterns: Sequence[str] | None, run: Run | None) -> Planned:
+async def _planned(
+    desk: Desk, flow: Flow, patterns: Sequence[str] | None, named_in: NamedIn, run: Run | None
+) -> Planned:
     equal_offsets = desk.equal_offsets(flow)
     asked = {
         "flow": flow.name,
@@ -151,6 +160,7 @@ async def _planned(desk: Desk, flow: Flow, patterns: Sequence[str] | None, run: 
         equal_offsets=equal_offsets,
         clock=desk.clock,
         before=run.before if run is not None else None,
+        named_in=named_in,
     )
     return Planned(flow, made.plan, run=run, asked=asked, nothing_new=made.nothing_new)
 
@@ -183,12 +193,6 @@ async def _patterns(desk: Desk, chosen: Chosen) -> Mapping[str, list[str] | Mirr
         return {flow.name: None for flow in chosen.flows}
     if len(chosen.flows) == 1 or not chosen.patterns:
         return {flow.name: list(chosen.patterns) for flow in chosen.flows}
-    return dict(await patterns_by_flow(chosen.flows, desk.connects, chosen.patterns))
-
-
-def _refusal(plan: Plan, most: int) -> str:
-    try:
-        refuse_beyond(plan, max_bytes=most)
-    except ConfigurationError as error:
-        return error.problems[0].sentence
-    return ""
+    return dict(
+        await patterns_by_flow(chosen.flows, desk.connects, chosen.patterns, named_in=chosen.named_in)
+    )

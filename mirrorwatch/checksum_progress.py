@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 10.0
 _LOOK_EVERY_NS = 1_000_000_000  # at Spark's tasks
+_LEAST_LEFT_S = 1.0  # while something is left, it does not take no time
 _BAR = 8, 30  # columns, at least and at most
 _BETWEEN = 6  # columns: what turns, and the gaps
 
@@ -205,13 +206,14 @@ def _figures_text(pace: Pace, offsets: float, now_ns: int, room: int) -> str:
     assert progress is not None
     speed = pace.records_s()
     left_s = pace.left_s(offsets, now_ns) if progress.offsets < progress.of_offsets else None
+    left = "" if left_s is None or left_s < _LEAST_LEFT_S else f"{duration_text(round(left_s))} left"
     parts = f"{progress.partitions:,}/{progress.of_partitions:,} partitions"
     said = {
         "share": share_read(offsets, progress.of_offsets),
         "offsets": f"{int(offsets):,} of {progress.of_offsets:,} offsets",
         "partitions": parts if progress.of_partitions else "",
         "speed": "" if speed is None else f"{speed:,.0f} records/s",
-        "left": "" if left_s is None else f"{duration_text(round(left_s))} left",
+        "left": left,
     }
     for name in ("", "offsets", "partitions", "speed"):
         said.pop(name, None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from checksum.causes import cause_of
 from checksum.finding_words import finding_text, open_block_text
-from checksum.findings import RecordVerdict
+from checksum.findings import RecordVerdict, worst_first
 from checksum.plan_document import plan_id
 from checksum.result_document import records_by_verdict
 from fleet.vocabulary import Cause
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from checksum.verdicts import PartitionResult, Result
     from mirrorwatch.checksum_desk import Desk
 
+NOT_TAKEN_BACK = "What earlier runs found stays as it is."
 _ALWAYS = (RecordVerdict.MATCH,)
 
 
@@ -31,7 +32,7 @@ def print_result(desk: Desk, audit: Audit) -> None:
     """Write what became of a flow's records."""
     found, plan = audit.result, audit.plan
     desk.sheet.heading(f"{plan.flow}: {summary(found)} (plan {plan_id(plan)[:12]})")
-    _print_findings(desk, audit, "Findings", found.findings)
+    _print_findings(desk, audit, "Findings", worst_first(found.findings))
     _print_findings(desk, audit, "Expected under at-least-once, no finding", found.told)
     if found.open_blocks:
         desk.sheet.heading("Not told apart")
@@ -74,8 +75,8 @@ def summary(found: Result) -> str:
     return f"{said} in {counted(compared, 'record')}, {share} of what was to be compared is verified"
 
 
-def conclude_all(desk: Desk, status: int) -> None:
-    """Write the last words."""
+def conclude_all(desk: Desk, status: int, *, compared: bool) -> None:
+    """Write the last words; `compared` tells whether anything was."""
     words = {
         FINE: "Fine: of what was compared, the target holds what the source holds.",
         FINDING: "Not fine: both sides differ; the findings stand above.",
@@ -83,8 +84,9 @@ def conclude_all(desk: Desk, status: int) -> None:
         UNAVAILABLE: "Not fine: something was not available; the reason stands above.",
         BAD_CONFIGURATION: "Not fine: something cannot be used as it is; the reason stands above.",
     }
+    nothing = f"Nothing new: nothing was compared. {NOT_TAKEN_BACK}"
     desk.sheet.heading("Result")
-    desk.sheet.say(words.get(status, ""))
+    desk.sheet.say(words.get(status, "") if compared or status != FINE else nothing)
 
 
 def _print_table(desk: Desk, found: Result) -> None:
@@ -113,7 +115,7 @@ def _print_table(desk: Desk, found: Result) -> None:
         several = [*several[:FIRST], ["all topics", *_row(found.partitions, told, verified, whole)]]
     columns = ["topic", "partitions", "source", "target", *(str(verdict) for verdict in shown), "verified"]
     desk.sheet.heading("By topic")
-    desk.sheet.table(columns, several, whole="topic")
+    desk.sheet.figures(columns, several)
     print_rest(desk, rows)
 
 

@@ -22,9 +22,8 @@ from checksum.second_look import MOST_OFFSETS
 from checksum.verdicts import result
 from checksum.verified_to import verified_to
 from fleet.errors import ConfigurationError
-from mirrorwatch.checksum_desk import FINDING
 from mirrorwatch.checksum_flows import every_flow
-from mirrorwatch.checksum_late import found_text
+from mirrorwatch.checksum_late import tell_again
 from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import conclude_all, print_result
 
@@ -48,6 +47,10 @@ class Spark(Protocol):
 
     def digests(self) -> Digests:
         """Return what digests, started."""
+        ...
+
+    def may_hold(self, folder: str) -> bool:
+        """Tell whether a digest may be in a folder; False where it is known that there is none."""
         ...
 
     def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
@@ -86,7 +89,7 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
     if one.resumed:
         begun = f"{plan_id(plan)[:12]} of {time_text(plan.made_at_ms)}"
         desk.sheet.say(f"{plan.flow}: going on with plan {begun}, which no run finished.", indent=0)
-    print_plan(desk, plan)
+    print_plan(desk, plan, nothing_new=one.nothing_new)
     if not plan.topics:  # nothing is new: Spark is not needed to say so
         outcome = Outcome(Audit(plan, result(plan, {}, Known(()), exactly_once=one.flow.exactly_once)))
     else:
@@ -98,14 +101,13 @@ def _run(desk: Desk, spark: Spark, one: Planned, state: State) -> tuple[dict[str
     told = run_document(audit, verified, nothing_new=one.nothing_new)
     drawn = drawn_document(outcome.drawn, bucket_ms=audit.plan.bucket_ms)
     document = run.document(told | {"counts": drawn})
-    last = state.last_told(one.flow) if not plan.topics else None
+    last = state.last_finding(one.flow) if not plan.topics else None
     failure = run.finish(document, verified, outcome.counts)
     if failure is None and run.plans is not None:
         run.plans.forget(audit.plan)
     print_result(desk, audit)
-    if last is not None and last.status == FINDING:
-        found, at = found_text(last), time_text(last.ended_ms)
-        desk.sheet.say(f"The last run, which ended {at}, found {found}; each is told once.")
+    if last is not None:
+        tell_again(desk, last)
     return document, failure
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from checksum.cell_rows import Side
 from checksum.count_drawing import drawn_document, drawn_of_cells
-from checksum.plan_building import refuse_beyond
+from checksum.places import places_of
 from checksum.plan_document import canonical
 from checksum.plan_file import read_plan
 from checksum.result_document import VERSION, of_run, run_document
 from checksum.run import conclude, still_there
+from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.checksum_desk import FINE, check_writable
 from mirrorwatch.checksum_outlets import hand_over
 from mirrorwatch.checksum_plan import print_plan
@@ -21,8 +22,10 @@ from mirrorwatch.checksum_run import read_side
 from mirrorwatch.checksum_state import who
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from checksum.plan_shape import Plan
     from mirrorwatch.checksum_desk import Desk
     from mirrorwatch.checksum_run import Spark
 
@@ -31,7 +34,7 @@ def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: S
     """Read one side by a plan into a folder, and return the exit status."""
     plan, identity = read_plan(plan_file)
     desk.flow_of(plan, plan_file)
-    refuse_beyond(plan, max_bytes=desk.settings.max_bytes)
+    desk.refuse_beyond(plan)
     which = Side(side)
     print_plan(desk, plan)
     asyncio.run(still_there(plan, which, desk.connects))
@@ -51,6 +54,7 @@ def compare_digests(
     begun_ms = _now_ms(desk)
     plan, _ = read_plan(plan_file)
     flow = desk.flow_of(plan, plan_file)
+    _check_digests(plan, folders, spark)
     cells = {
         side: spark.digests().cells(plan, side, folder) if plan.topics else []
         for side, folder in folders.items()
@@ -58,7 +62,7 @@ def compare_digests(
     audit = asyncio.run(conclude(flow, plan, cells, desk.connects, pause=desk.pause))
     print_result(desk, audit)
     status = audit.result.status
-    conclude_all(desk, status)
+    conclude_all(desk, status, compared=bool(audit.result.partitions))
     counts = drawn_document(drawn_of_cells(plan, cells, audit.result), bucket_ms=plan.bucket_ms)
     found = run_document(audit) | {"counts": counts}
     told = of_run(
@@ -71,6 +75,24 @@ def compare_digests(
         counts_only=False,
     )
     return hand_over(desk, json_file, {"version": VERSION, "status": status, "runs": [told]}, status)[0]
+
+
+def _check_digests(plan: Plan, folders: Mapping[Side, str], spark: Spark) -> None:
+    """Raise ConfigurationError for folders without a digest, before Spark is started to read it.
+
+    A side of which the plan reads nothing has no files.
+    """
+    missing = [
+        Problem(
+            "the command line",
+            f"--{side}",
+            f"there is no digest in {folder}: name the folder that `checksum digest --side {side}` wrote to",
+        )
+        for side, folder in folders.items()
+        if any(place.offsets.span for place in places_of(plan, side)) and not spark.may_hold(folder)
+    ]
+    if missing:
+        raise ConfigurationError(missing)
 
 
 def _now_ms(desk: Desk) -> int:

@@ -6,6 +6,7 @@ kept, and its place is told.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from checksum.kafka_options import client_options
 from checksum.plan_document import plan_id
-from checksum.spark_settings import SparkSettings, pyspark_folder
+from checksum.spark_paths import local_folder
+from checksum.spark_settings import SparkSettings, check_spark_home, pyspark_folder
 from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.checksum_desk import check_master, check_memory
 from mirrorwatch.checksum_files import reason_of
@@ -32,7 +34,10 @@ if TYPE_CHECKING:
 
 
 class Spark:
-    """Starts Spark when it is first asked for; `folder` is where digests are kept."""
+    """Starts Spark when it is first asked for; `folder` is where digests are kept.
+
+    `kept` where the same command goes on with what is there; a run says so itself (`folder_of`).
+    """
 
     def __init__(
         self,
@@ -43,6 +48,7 @@ class Spark:
         driver_memory: str,
         scratch: Path,
         folder: str | None,
+        kept: bool = False,
     ) -> None:
         self._desk = desk
         self._stack = stack
@@ -51,6 +57,7 @@ class Spark:
         self._folder = folder.rstrip("/") if folder is not None else None
         self._scratch = scratch / "digests"
         self._digests: SparkDigests | None = None
+        self._kept = kept
 
     def digests(self) -> SparkDigests:
         """Return what digests; raises UnavailableError where Spark does not start."""
@@ -69,6 +76,15 @@ class Spark:
             self._digests = self._stack.enter_context(spark_digests(self._settings, reach, desk.clock))
         return self._digests
 
+    def may_hold(self, folder: str) -> bool:
+        """Tell whether a digest may be in a folder: surely none is where one of this machine lacks its files.
+
+        Spark need not be started for that; of any other file system only Spark can tell.
+        """
+        master, here = self._settings.master, str(Path.cwd())
+        place = local_folder(folder, master=master, here=here, environ=os.environ)
+        return place is None or any(Path(place, part).is_dir() for part in ("cells", "slices"))
+
     def stages(self) -> list[StageTasks]:
         """Return the stages that Spark is at, none where it is not started or cannot say."""
         if self._digests is None:
@@ -79,11 +95,17 @@ class Spark:
         """Keep what Java said, where it said anything, and tell where."""
         self._log.keep()
 
+    def say_interrupted(self) -> None:
+        """Tell that the command was interrupted, and whether what was read is kept."""
+        kept = " What was read is kept: the same command goes on with it." if self._kept else ""
+        self._desk.sheet.say(f"Interrupted.{kept}", indent=0)
+
     def folder_of(self, plan: Plan, side: Side, *, beside: Path | None = None) -> str:
         """Return where a run keeps the digest of a side: in `beside` unless another place was named.
 
         Without either it is in a folder that goes with the command.
         """
+        self._kept = beside is not None  # with its plan, by which the next run goes on
         if beside is not None and self._folder is None:
             return str(beside / side)
         return f"{self._folder or self._scratch}/{plan_id(plan)[:12]}/{side}"
@@ -102,11 +124,12 @@ def spark_for(
     """Give Spark for a command, started when it is first asked for, and stopped with the block.
 
     `keeps` where digests are to be written; `option` is how `folder` was named.
-    Raises UnavailableError where PySpark is not installed or nothing can be written for a while, and
-    ConfigurationError for client properties that Java does not know.
+    Raises UnavailableError where PySpark is not installed, where SPARK_HOME names no Spark or nothing can be
+    written for a while, and ConfigurationError for client properties that Java does not know.
     """
     check_memory(driver_memory)
     pyspark_folder()
+    check_spark_home(os.environ)
     for alias, properties in _properties(desk).items():
         client_options(properties, cluster=alias, file=str(desk.config.path), folder=_beside(desk))
     if keeps:
@@ -114,10 +137,17 @@ def spark_for(
     scratch = _scratch()
     spark: Spark | None = None
     try:
-        with leaving_soon(scratch), ExitStack() as stack:
+        with ExitStack() as stack:
             spark = Spark(
-                desk, stack, master=master, driver_memory=driver_memory, scratch=scratch, folder=folder
+                desk,
+                stack,
+                master=master,
+                driver_memory=driver_memory,
+                scratch=scratch,
+                folder=folder,
+                kept=option == "--out",
             )
+            stack.enter_context(leaving_soon(scratch, say=spark.say_interrupted))
             yield spark
     except (UnavailableError, RefusedError):
         if spark is not None:

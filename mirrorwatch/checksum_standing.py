@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from checksum.findings import RecordVerdict
+from checksum.verdicts import FINDING
 from fleet.checksum_evidence import ChecksumEvidence, ChecksumFound
 from fleet.judgement_words import MAX_ROWS
 from fleet.vocabulary import Cause, Evidence, Verdict
@@ -22,6 +23,7 @@ from fleet.vocabulary import Cause, Evidence, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from checksum.book_entries import RunRow
     from mirrorwatch.checksum_told import ToldBlock, ToldFinding, ToldRun
 
 SHOWN_TOPICS = 3
@@ -125,6 +127,16 @@ def standing_of(gists: Iterable[RunGist]) -> FlowStanding | None:
     for run in reversed(runs):
         topics |= {name: _after(topics.get(name), now) for name, now in run.topics.items()}
     return FlowStanding(runs, topics, _evidence(runs))
+
+
+def newest_finding(runs: Iterable[RunRow]) -> RunRow | None:
+    """Return the newest run that found something which no later run took back, of runs newest first."""
+    plans: set[str] = set()
+    for run in runs:
+        if run.status == FINDING and run.plan not in plans:
+            return run
+        plans.add(run.plan)
+    return None
 
 
 def _after(before: TopicStanding | None, now: TopicStanding) -> TopicStanding:

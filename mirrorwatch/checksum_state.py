@@ -22,6 +22,7 @@ from fleet.errors import ConfigurationError, MirrorwatchError, Problem, Unavaila
 from lagmon.sync_tables import cursor_of
 from mirrorwatch.checksum_files import reason_of
 from mirrorwatch.checksum_folder import PlanFolder, folder_beside
+from mirrorwatch.checksum_standing import newest_finding
 from mirrorwatch.checksum_syncs import StoredSyncs
 from mirrorwatch.checksum_threads import AskingThread, Heart
 from mirrorwatch.store_parts import MIGRATIONS
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 HEART_S = 15.0
 LIMIT_S = 60.0  # of one operation: a run of a hundred thousand partitions writes as many rows at once
+MOST_RUNS = 1000  # of a flow that are looked at for what was found: a month of hours
 PLANS_KEPT_MS = 7 * 86_400_000  # of runs that nobody has gone on with
 
 
@@ -98,15 +100,15 @@ class State:
         verified = self.ask(ChecksumBook(store).verified(flow.name))
         return Before(verified, StoredSyncs(flow.name, read(partial(cursor_of, flow=flow.name)), read))
 
-    def last_told(self, flow: Flow) -> RunRow | None:
-        """Return the newest run of a flow that ended and was no mere count.
+    def last_finding(self, flow: Flow) -> RunRow | None:
+        """Return the newest run of a flow that found something which no later run took back.
 
         None where none is known, and for one that stands among those which this command tells itself.
         """
         if self._store is None:
             return None
-        found = self.ask(ChecksumBook(self._store).runs(flow.name, limit=1))
-        return found[0] if found and found[0].run not in self._late else None
+        found = newest_finding(self.ask(ChecksumBook(self._store).runs(flow.name, limit=MOST_RUNS)))
+        return None if found is None or found.run in self._late else found
 
     def untold(self, flows: Iterable[Flow]) -> list[RunRow]:
         """Return the finished runs of these flows that their commands did not come to tell of."""

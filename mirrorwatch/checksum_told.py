@@ -7,7 +7,7 @@ that are not known are left alone, what is known has to be as it should, and eve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checksum.findings import RecordVerdict
 from checksum.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_PARTITIONS, VERSION
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16 * 2**20
 """Of a document as JSON, as it is told."""
+
+MOST_RUNS = 100
+"""Of one file of `--json`: there is one for each flow that a command named."""
 
 MOST_PROBLEMS = 50
 RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -102,6 +105,15 @@ class ToldRun:
     nothing_new: tuple[str, ...]  # topics that were asked for, and of which all was verified before
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A run's document, and what it says; `place` is where it stands in a file, "" for one that is alone."""
+
+    place: str
+    document: Any
+    run: ToldRun
+
+
 class NoRunError(MalformedError):
     """A document that no run makes; `problems` has a sentence for each thing that is wrong with it."""
 
@@ -128,6 +140,33 @@ def read_run(document: object) -> ToldRun:
     if problems:
         raise NoRunError(problems)
     return run
+
+
+def read_told(document: object) -> list[Told]:
+    """Return what a run's document says, or each of the runs in a file of `--json`.
+
+    Flows of such a file that were not compared have nothing to tell. Raises NoRunError with everything that
+    is wrong with any run, where there is none, and where there are more than are taken at once.
+    """
+    if not isinstance(document, dict) or "run" in document or not isinstance(document.get("runs"), list):
+        return [Told("", document, read_run(document))]
+    runs = document["runs"]
+    if len(runs) > MOST_RUNS:
+        raise NoRunError([f"the file holds {len(runs)} runs, and {MOST_RUNS} are taken at once"])
+    found, problems = [], []
+    for number, one in enumerate(runs):
+        if isinstance(one, dict) and "failure" in one and "run" not in one:
+            continue
+        place = f"runs[{number}]: "
+        try:
+            found.append(Told(place, one, read_run(one)))
+        except NoRunError as error:
+            problems += [f"{place}{problem}" for problem in error.problems]
+    if not found and not problems:
+        problems = ["the file holds no run that ended: nothing was compared"]
+    if problems:
+        raise NoRunError(problems)
+    return found
 
 
 def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:

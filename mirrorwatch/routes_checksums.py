@@ -1,7 +1,7 @@
-"""What the service takes and tells of checksums: POST of a run, each run as JSON, and its page.
+"""What the service takes and tells of checksums: POST of runs, each run as JSON, and its page.
 
-Only who has `http.tokens.audit` may tell of a run. A document is looked at as a whole before anything of it
-is kept, and everything that is wrong with it is said at once.
+Only who has `http.tokens.audit` may tell of a run, alone or in the file that `--json` writes. A document is
+looked at as a whole before anything of it is kept, and everything that is wrong with it is said at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from aiohttp import hdrs, web
 
 from fleet.errors import MalformedError, UnavailableError
-from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_run
+from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_told
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
 from runtime import logs
 from runtime.allowance import Allowance
@@ -27,7 +27,7 @@ from runtime.http_users import require_token
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mirrorwatch.checksum_told import ToldRun
+    from mirrorwatch.checksum_told import Told, ToldRun
     from runtime.clock import Clock
     from runtime.config import HttpConfig
 
@@ -96,23 +96,34 @@ class _Desk:
             )
         body = await _body(request)
         try:
-            document, told = await asyncio.to_thread(_read, body)
+            told = await asyncio.to_thread(_read, body)
         except NoRunError as error:
-            return _no_run(error, error.problems)
-        if not self._runs.knows(told.flow):
-            return json_answer({"error": f"there is no flow '{told.flow}' here"}, status=404)
-        try:
-            new = await self._runs.take(told, document)
-        except UnavailableError as error:
-            return json_answer({"error": f"nothing was kept: {error}"}, status=503)
-        except MalformedError as error:
-            return _no_run(error, [str(error)])
-        page = f"/checksums/{told.run}"
+            return _no_run(str(error), error.problems)
+        unknown = next((one for one in told if not self._runs.knows(one.run.flow)), None)
+        if unknown is not None:
+            sentence = f"{unknown.place}there is no flow '{unknown.run.flow}' here"
+            return json_answer({"error": sentence}, status=404)
+        answers: list[dict[str, Any]] = []
+        for one in told:
+            try:
+                answers.append(await self._keep(one, by=request.remote))
+            except UnavailableError as error:
+                kept = f"{len(answers)} of {len(told)} runs were kept" if answers else "nothing was kept"
+                return json_answer({"error": f"{kept}: {error}"}, status=503)
+            except MalformedError as error:
+                return _no_run(f"{one.place}{error}", [f"{one.place}{error}"])
+        status = HTTPStatus.CREATED if any(one["new"] for one in answers) else HTTPStatus.OK
+        return json_answer({"runs": answers} if told[0].place else answers[0], status=status)
+
+    async def _keep(self, told: Told, *, by: str | None) -> dict[str, Any]:
+        """Keep a run and return the answer; raises UnavailableError and MalformedError."""
+        run, flow = told.run.run, told.run.flow
+        new = await self._runs.take(told.run, told.document)
+        page = f"/checksums/{run}"
         if new:
-            self._log.info("a run of the checksum was told", flow=told.flow, run=told.run, by=request.remote)
+            self._log.info("a run of the checksum was told", flow=flow, run=run, by=by)
         sentence = f"the run is kept, and stands at {page}" if new else f"the run was known: see {page}"
-        answer = {"run": told.run, "flow": told.flow, "new": new, "page": page, "sentence": sentence}
-        return json_answer(answer, status=HTTPStatus.CREATED if new else HTTPStatus.OK)
+        return {"run": run, "flow": flow, "new": new, "page": page, "sentence": sentence}
 
     async def show_document(self, request: web.Request) -> web.Response:
         document = await self._document(request)
@@ -146,9 +157,9 @@ class _Desk:
         return document
 
 
-def _no_run(error: MalformedError, problems: list[str]) -> web.Response:
-    sentence = f"this is no run of a checksum: {error}"
-    return json_answer({"error": sentence, "problems": problems}, status=400)
+def _no_run(sentence: str, problems: list[str]) -> web.Response:
+    error = f"this is no run of a checksum: {sentence}"
+    return json_answer({"error": error, "problems": problems}, status=400)
 
 
 async def _body(request: web.Request) -> bytes:
@@ -172,15 +183,15 @@ async def _body(request: web.Request) -> bytes:
     return bytes(body)
 
 
-def _read(body: bytes) -> tuple[dict[str, Any], ToldRun]:
-    """Return the document and what it says; raises NoRunError where it is no run's."""
+def _read(body: bytes) -> list[Told]:
+    """Return the documents and what they say; raises NoRunError where it is no run's and no file of runs."""
     try:
         # By a function of ours for each object: one call for all would hold up every thread meanwhile.
         document = json.loads(body, object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         told = error.args[0] if isinstance(error, _TwiceError) else "it is no JSON"
         raise NoRunError([str(told)]) from error
-    return document, read_run(document)
+    return read_told(document)
 
 
 class _TwiceError(ValueError):

@@ -37,6 +37,14 @@ LACKING = "is not among the copies that were compared on B"
             f"the record at offset 7 on A, of {AT}, stands at offset 7 on B with another key and another value",
         ),
         (
+            {"verdict": "lost", "source": ONE, "tombstone": True},
+            f"the deletion (tombstone) at offset 7 on A, of {AT}, {LACKING}, which holds a value of its key",
+        ),
+        (
+            {"verdict": "altered", "source": ONE, "target": ONE, "what": ("headers",)},
+            f"the record at offset 7 on A, of {AT}, stands at offset 7 on B with other headers",
+        ),
+        (
             {"verdict": "altered", "source": ONE, "target": ONE, "what": ("time",), "target_timestamp_ms": 0},
             f"the record at offset 7 on A, of {AT}, stands at offset 7 on B with the time 1970-01-01T00:00:00.000Z",
         ),

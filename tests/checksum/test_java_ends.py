@@ -65,6 +65,14 @@ def test_while_a_digest_is_read_back(broken):
     assert str(caught.value) == f"/digest: the digest cannot be read: {SENTENCE}"
 
 
+def test_while_it_is_asked_whether_there_is_a_digest(broken):
+    spark = MagicMock()
+    spark._jvm.org.apache.hadoop.fs.Path = broken
+    with pytest.raises(UnavailableError) as caught:
+        DigestFolder(spark, "/digest", Stamp("p", 1, Side.SOURCE)).slices()
+    assert str(caught.value) == f"/digest: the digest cannot be read: {SENTENCE}"
+
+
 def test_while_a_side_is_digested(broken, plan, monkeypatch):
     monkeypatch.setattr(digest, "cells", broken)
     side = reading(SideDigest, plan, folder=MagicMock(path="/digest"))

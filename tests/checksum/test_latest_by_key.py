@@ -69,3 +69,20 @@ def test_without_times_nothing_is_said_of_which_is_older():
     assert told("a/1/5", "a/1/999", timestamps=False) == []
     assert told("a/1/5 a/2/6", "a/1/9", timestamps=False) == [("lost", 1, None)]
     assert told("a/2/6", "a/1/1", timestamps=False) == [("lost", 0, None), ("extra", None, 0)]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "tombstones"),
+    [
+        ("a/1/5 a/-/6", "a/1/5", [True]),
+        ("a/1/5 a/-/6", "a/x/6", [True]),
+        ("a/1/5", "", [False]),
+        ("a/1/5", "a/-/9", [False, False]),
+        ("a/-/5", "a/x/9", [True, False]),
+    ],
+)
+def test_of_a_deletion_it_is_told_that_it_is_one(source, target, tombstones):
+    sides = (read(log(text), OffsetRange(0, 99), timestamps=True) for text in (source, target))
+    assert [
+        one.finding.tombstone for one in latest_differences("t", 0, *sides, timestamps=True)
+    ] == tombstones

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from checksum.plan_building import (
+    NamedIn,
     PlanRules,
     TopicFound,
     build_plan,
@@ -75,7 +76,14 @@ def test_patterns_match_whole_names_and_several_may_name_one_topic():
 def test_what_is_not_mirrored_cannot_be_compared(patterns, sentence):
     with pytest.raises(ConfigurationError, match=sentence) as refused:
         chosen_topics(FLOW, NAMES, patterns)
-    assert str(refused.value).startswith("checksum: topics: ")
+    assert str(refused.value).startswith("the command line: --topic: ")
+
+
+@pytest.mark.parametrize("patterns", [[], ["order"], ["("]])
+def test_what_the_configuration_names_wrongly_is_told_by_its_place(patterns):
+    with pytest.raises(ConfigurationError) as refused:
+        chosen_topics(FLOW, NAMES, patterns, named_in=NamedIn("mw.yaml", "checksum.topics"))
+    assert str(refused.value).startswith("mw.yaml: checksum.topics: ")
 
 
 def test_what_has_no_partner_is_left_out_with_its_records():
@@ -120,16 +128,16 @@ def test_excluded_headers_have_one_spelling():
 def test_a_side_that_would_read_too_much_is_refused():
     made = plan(found(), found("bills", record_bytes=10))
     assert bytes_to_read(made) == (210_000, 189_000)
-    refuse_beyond(made, max_bytes=210_000)
-    sentence = "the plan of A->B reads about 210 kB of a side, and max_bytes is 200 kB: name fewer topics, or"
+    refuse_beyond(made, max_bytes=210_000, file="mw.yaml")
+    sentence = "^mw.yaml: checksum.max_bytes: the plan of A->B reads about 210 kB of a side, and max_bytes is 200 kB: name fewer topics, or"
     with pytest.raises(ConfigurationError, match=sentence):
-        refuse_beyond(made, max_bytes=200_000)
+        refuse_beyond(made, max_bytes=200_000, file="mw.yaml")
 
 
 def test_the_target_counts_as_much_as_the_source():
     made = plan(found(partitions=(partition(0, (0, 10), (0, 1000)),)))
     with pytest.raises(ConfigurationError, match="about 200 kB of a side"):
-        refuse_beyond(made, max_bytes=199_999)
+        refuse_beyond(made, max_bytes=199_999, file="mw.yaml")
 
 
 def test_what_a_plan_says():
@@ -142,8 +150,8 @@ def test_what_a_plan_says():
     made = replace(plan(found(), left_out=left), isolation_target="read_committed")
     assert plan_lines(made, plan_id="0123456789abcdef", max_rate=50_000_000) == [
         "A->B: 1 partition of 1 topic to compare (plan 0123456789ab)",
-        "  A: at most 1,000 records, about 200 kB, read with aborted records",
-        "  B: at most 900 records, about 180 kB, read without aborted records",
+        "  A: at most 1,000 records, about 200 kB",
+        "  B: at most 900 records, about 180 kB, but for what was aborted",
         "  at max_rate 50 MB/s each side takes 4 ms at least",
         "  orders -> A.orders: 1 partition, 1,000 records at most (order told for 50.0 %)",
         "left out: 49 records",

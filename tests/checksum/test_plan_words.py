@@ -41,3 +41,16 @@ def test_of_much_that_is_left_out_the_largest_is_listed_and_the_rest_counted():
 def test_as_many_as_are_listed_are_listed_whole():
     topics = [found(f"t-{number:02}") for number in range(20)]
     assert not [line for line in plan_lines(plan(*topics), plan_id="0" * 64) if "more topic" in line]
+
+
+def test_topics_of_which_nothing_is_compared_are_named_and_counted():
+    later = [LeftOut("late", 0, 9, "not mirrored when the plan was made", later=True)]
+    lines = plan_lines(plan(left_out=later), plan_id="0" * 64, nothing_new=["empty", "late"])
+    assert lines[-2:] == [
+        "nothing new in 1 topic, empty or verified before: empty",
+        "nothing is to be compared",
+    ]
+    many = plan_lines(plan(), plan_id="0" * 64, nothing_new=[f"t{number}" for number in range(2000)])
+    assert many[-2] == (
+        "nothing new in 2,000 topics, empty or verified before: t0, t1, t2, t3, t4, t5, t6, t7 and 1,992 more"
+    )

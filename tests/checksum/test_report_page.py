@@ -62,6 +62,16 @@ def kinds(found):
             "Fine: A → B, nothing but counts was compared",
         ),
         (
+            {"status": 0, "partitions": some([], 0), "source_records": 0, "records": {}},
+            "v-unknown",
+            "\N{MIDDLE DOT} Nothing new: A → B, nothing was compared",
+        ),
+        (
+            {"status": 0, "partitions": some([], 0), "counts_only": True, "coverage": None, "records": None},
+            "v-unknown",
+            "Nothing new: A → B, nothing was counted",
+        ),
+        (
             {"status": 1, "counts_only": True, "findings": some([], 2)},
             "v-losing",
             "Not fine: A → B, counts differ in 2 buckets; nothing but counts was compared",
@@ -90,7 +100,7 @@ def test_everything_that_was_found_stands_there():
         "lost orders [3] 50,000",
         "orders [3]: the record at offset 50000 on A is not on B filtered",
         "Expected, no finding (1)",
-        "duplicated clicks [1] 9",
+        "duplicated clicks [1] 50,000",
         "Not verified (1)",
         "audit [3] 0 to 2,999 retention took records while they were compared",
         "Left out Where Records What gone 5,000 B has no such topic",
@@ -215,7 +225,7 @@ def test_no_text_becomes_markup():
     assert {name for name, _ in drawn.elements} <= {
         "html", "head", "meta", "title", "style", "body", "div", "header", "main", "section", "footer", "p",
         "span", "h1", "h2", "bdi", "dl", "dt", "dd", "figure", "ol", "ul", "li", "svg", "path", "rect",
-        "table", "thead", "tbody", "tr", "th", "td", "code", "details", "summary",
+        "text", "table", "thead", "tbody", "tr", "th", "td", "code", "details", "summary",
     }  # fmt: skip
     assert not any(key.startswith("on") for _, one in drawn.elements for key in one)
     rendered = render(found, sheet="")

@@ -23,6 +23,16 @@ OLD_JAVA = (
     "\tjava.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main has been compiled by a more recent "
     "version of the Java Runtime\n/opt/spark/bin/spark-class: line 97: CMD: bad array subscript\n"
 )
+# The first as Spark 4.0.0 wrote it under Java 25, the second in the words of Java 23's source.
+NEW_JAVA = (
+    "26/11/23 12:42:23 WARN NativeCodeLoader: Unable to load native-hadoop library for your platform... using\n"
+    "\nAn error occurred while calling None.org.apache.spark.api.java.JavaSparkContext.\n"
+    ": java.lang.UnsupportedOperationException: getSubject is not supported\n"
+    "\tat java.base/javax.security.auth.Subject.getSubject(Subject.java:277)\n"
+)
+JAVA_23 = (
+    "java.lang.UnsupportedOperationException: getSubject is supported only if a security manager is allowed\n"
+)
 NO_VECTORS = "Error occurred during initialization of boot layer\njava.lang.module.FindException: Module jdk.incubator.vector not found\n"
 UNRESOLVED = """\
 :: problems summary ::
@@ -73,6 +83,14 @@ SILENT_MASTER = (
             "Spark cannot start /nowhere/bin/java: set JAVA_HOME to the folder of Java 17 or 21, or",
         ),
         (OLD_JAVA, "the Java at /x/java is too old for Spark: install Java 17 or 21"),
+        (
+            NEW_JAVA,
+            "the Java at /x/java is too new for Spark: install Java 17 or 21 (on Debian: apt-get install",
+        ),
+        (
+            JAVA_23,
+            "the Java at /x/java is too new for Spark: install Java 17 or 21 (on Debian: apt-get install",
+        ),
         (
             NO_VECTORS,
             "the Java at /x/java lacks the module jdk.incubator.vector, which Spark's launcher asks for",

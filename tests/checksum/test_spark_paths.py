@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checksum import spark_session as module
-from checksum.spark_paths import absolute_folders, folder_for_spark, is_absolute
+from checksum.spark_paths import absolute_folders, folder_for_spark, is_absolute, local_folder
 from checksum.spark_settings import SparkSettings
 from fleet.errors import UnavailableError
 
@@ -30,6 +30,25 @@ from fleet.errors import UnavailableError
 )
 def test_a_digest_s_folder_is_that_which_was_typed(typed, master, told):
     assert folder_for_spark(typed, master=master, here="/here") == told
+
+
+@pytest.mark.parametrize(
+    ("typed", "master", "environ", "found"),
+    [
+        ("d", "local[*]", {}, "/here/d"),
+        ("/d", "local", {"JAVA_HOME": "/x", "HADOOP_CONF_DIR": ""}, "/d"),
+        ("file:/d", "local", {"HADOOP_CONF_DIR": "/x"}, "/d"),
+        ("file:///d", "local", {}, "///d"),
+        # There another file system may be the one that is meant.
+        ("/d", "local", {"HADOOP_CONF_DIR": "/x"}, None),
+        ("/d", "local", {"SPARK_HOME": "/x"}, None),
+        ("hdfs://nn/d", "local", {}, None),
+        ("/d", "yarn", {}, None),
+        ("file:/d", "spark://h:7077", {}, None),
+    ],
+)
+def test_a_folder_that_surely_is_on_this_machine(typed, master, environ, found):
+    assert local_folder(typed, master=master, here="/here", environ=environ) == found
 
 
 @pytest.mark.parametrize(

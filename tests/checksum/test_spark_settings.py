@@ -8,12 +8,14 @@ import pytest
 
 from checksum.spark_settings import (
     SparkSettings,
+    check_spark_home,
     connector,
     executor_options,
+    java_version,
     spark_configuration,
     told_to_java,
 )
-from fleet.errors import ConfigurationError
+from fleet.errors import ConfigurationError, UnavailableError
 
 SCALA = ["scala-library-2.13.16.jar", "spark-core_2.13-4.0.0.jar"]
 
@@ -144,3 +146,36 @@ def test_executors_are_given_the_operator_s_options_and_our_time_zone(extra, def
 def test_what_the_hash_rests_on_cannot_be_changed(key):
     with pytest.raises(ConfigurationError, match="cannot be set for a checksum"):
         configured(extra={key: "x"})
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        ('IMPLEMENTOR="x"\nJAVA_VERSION="25.0.3"\nJAVA_VERSION_DATE="2026-04-21"\n', " (25.0.3)"),
+        ("JAVA_VERSION=17\r\n", " (17)"),
+        ('JAVA_RUNTIME_VERSION="25"\n', ""),
+        ("", ""),
+    ],
+)
+def test_which_java_it_is_stands_in_its_folder(release, told):
+    assert java_version(release) == told
+
+
+@pytest.mark.parametrize("home", ["/nope", ""])
+def test_a_spark_home_without_a_spark_is_told(home):
+    with pytest.raises(
+        UnavailableError, match=f"^SPARK_HOME is '{home}', and there is no Spark: unset it, or"
+    ):
+        check_spark_home({"SPARK_HOME": home})
+
+
+def test_a_spark_home_with_a_spark_is_fine(tmp_path):
+    script = tmp_path / "bin" / "spark-submit"
+    script.parent.mkdir()
+    script.write_text("")
+    check_spark_home({"SPARK_HOME": str(tmp_path)})
+    check_spark_home({})
+
+
+def test_by_spark_submit_no_spark_is_started_from_there():
+    check_spark_home({"SPARK_HOME": "/nope", "PYSPARK_GATEWAY_PORT": "1"})

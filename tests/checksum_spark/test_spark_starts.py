@@ -27,6 +27,10 @@ OLD = """#!/bin/sh
 echo "java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main has been compiled by a newer one" >&2
 exit 1
 """
+NEW = """#!/bin/sh
+echo "java.lang.UnsupportedOperationException: getSubject is not supported" >&2
+exit 1
+"""
 
 
 @pytest.fixture
@@ -137,4 +141,16 @@ def test_with_a_java_that_is_too_old(started, tmp_path):
     said = started(JAVA_HOME=str(tmp_path / "old"))
     assert said.startswith(
         f"UnavailableError: the Java at {java} is too old for Spark: install Java 17 or 21"
+    )
+
+
+def test_with_a_java_that_is_too_new_its_version_is_told(started, tmp_path):
+    java = tmp_path / "new" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(NEW)
+    java.chmod(0o755)
+    (tmp_path / "new" / "release").write_text('JAVA_VERSION="25.0.3"\n')
+    said = started(JAVA_HOME=str(tmp_path / "new"))
+    assert said.startswith(
+        f"UnavailableError: the Java at {java} (25.0.3) is too new for Spark: install Java 17"
     )

@@ -129,3 +129,6 @@ def test_the_printed_line_does_the_same_by_spark_submit(stage, tmp_path):  # noq
         ended.stdout.split()
     )
     assert (tmp_path / "its result.json").exists()
+    # Spark's log is on the terminal there, where nothing may look like a failure.
+    assert "Exception" not in ended.stderr
+    assert "group.id" not in ended.stderr

@@ -150,6 +150,9 @@ class Stage:
     def folder_of(self, _plan, side, *, beside=None):
         return f"{beside or self.folder / 'kept'}/{side}"
 
+    def may_hold(self, folder):
+        return folder in self.digests_made.kept
+
     def stages(self):
         return []
 

@@ -60,6 +60,15 @@ def test_without_pyspark_the_line_to_type_is_told(typed, config, command, monkey
     assert "Traceback" not in said
 
 
+def test_a_spark_home_that_is_none_is_told_before_any_cluster_is_asked(typed, config, monkeypatch):
+    monkeypatch.setenv("SPARK_HOME", "/nope")
+    status, said = typed("run", config, "--all")
+    assert status == 4
+    assert said.startswith(
+        "SPARK_HOME is '/nope', and there is no Spark: unset it, or name the folder of Spark"
+    )
+
+
 def test_help_and_a_plan_need_no_pyspark():
     code = (
         "import sys\n"
@@ -258,3 +267,16 @@ def test_a_submitted_command_is_not_misled_by_the_names_of_our_modules(tmp_path)
     )  # fmt: skip
     assert ended.returncode == 2, ended.stderr
     assert ended.stderr.startswith("nothing.yaml: cannot be read (no such file or directory)")
+
+
+def test_whether_a_digest_may_be_in_a_folder_is_known_of_this_machine_s(tmp_path, monkeypatch, installed):
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    stage = Stage(tmp_path, {("orders", 0): mirrored()}, monkeypatch)
+    for part in ("begun/cells", "whole/slices", "other/x"):
+        (tmp_path / part).mkdir(parents=True)
+    with checksum_spark.spark_for(stage.desk, master="local", driver_memory="1g", folder=None) as spark:
+        held = [one for one in ("begun", f"file:{tmp_path}/whole", "other", "none") if spark.may_hold(one)]
+        assert held == ["begun", f"file:{tmp_path}/whole"]
+        assert spark.may_hold("hdfs://there/none")  # only Spark can tell

@@ -15,6 +15,7 @@ from runtime.kafka.admin import TopicDescription
 from tests.checksum.pretend_mirror import MARKER, Mirrored
 from tests.mirrorwatch.checksum_stage import Stage
 from tests.mirrorwatch.test_checksum_run import TWO_FLOWS, mirrored
+from tests.mirrorwatch.test_checksum_run import run as run_all_of
 
 NOTHING_ELSE = "Nothing but counts was compared: two equal numbers prove no record, and none is verified."
 
@@ -165,3 +166,28 @@ def test_nothing_new_needs_no_spark(stage):
     found = stage({("orders", 0): Mirrored()})
     assert count(found) == 0
     assert (found.started, "nothing new to count" in found.said) == (0, True)
+    assert "nothing new in 1 topic, empty or verified before: orders" in found.said
+
+
+def test_what_was_verified_before_is_not_counted_again_and_called_equal_by_nobody(
+    stage, tmp_path, monkeypatch
+):
+    mirrors = {("orders", 0): mirrored(drop_at=10), ("audit", 0): mirrored()}
+    assert run_all_of(Stage(tmp_path, mirrors, monkeypatch)) == 1
+    found = stage(mirrors)
+    assert count(found) == 0
+    assert "nothing new in 2 topics, empty or verified before: audit, orders" in found.said
+    assert "found 1 difference; each is told once. No later run took that back." in found.said
+    assert found.said.rstrip().endswith(
+        "Result Nothing new: nothing was counted. What earlier runs found stays as it is."
+    )
+    assert "equally many" not in found.said
+
+
+def test_topics_with_nothing_new_are_counted_beside_those_that_are_compared(stage, tmp_path, monkeypatch):
+    mirrors = {("orders", 0): mirrored(), ("audit", 0): mirrored()}
+    assert run_all_of(Stage(tmp_path, mirrors, monkeypatch), "audit") == 0
+    found = stage(mirrors)
+    assert count(found) == 0
+    assert "nothing new in 1 topic, empty or verified before: audit" in found.said
+    assert "Fine: both sides hold equally many records in each bucket of time." in found.said

@@ -7,8 +7,10 @@ from sqlite3 import connect
 
 import pytest
 
+from checksum.book_entries import RunRow
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_counts import count_all
+from mirrorwatch.checksum_late import found_text
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_kept import LOST_AT, documents, kept_stage, killed_at, lossy, run
 from tests.mirrorwatch.checksum_stage import CONFIG
@@ -190,6 +192,14 @@ def test_of_a_document_that_cannot_be_read_the_status_is_told(stage, tmp_path):
     assert "was not told, and cannot be read any more" in found.said
     assert [(one["status"], "run" in one) for one in heard[-1]["runs"]] == [(1, False), (0, True)]
     assert run(stage()) == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(0, "nothing new"), (3, "no difference in 0 records, but not all")]
+)
+def test_a_run_that_compared_nothing_is_told_as_one(status, said):
+    row = RunRow("r", "A->B", "p", "", 0, 0, status, False, 1.0, 0, 0, 0)
+    assert found_text(row).startswith(said)
 
 
 def test_a_healthy_run_that_was_not_told_says_so(stage, tmp_path):

@@ -29,7 +29,7 @@ PROGRAM = """
 import asyncio, pathlib, sys, time
 from mirrorwatch.checksum_leaving import leaving_soon
 scratch = pathlib.Path(sys.argv[1])
-with leaving_soon(scratch, grace_s=1.0):
+with leaving_soon(scratch, say=lambda: print("interrupted", flush=True), grace_s=1.0):
     print("ready", flush=True)
 {}
 """
@@ -49,11 +49,12 @@ def test_it_ends_soon_after_ctrl_c(where, tmp_path):
         time.sleep(0.2)
         begun = time.monotonic()
         program.send_signal(signal.SIGINT)
-        program.communicate(timeout=30)
+        said, _ = program.communicate(timeout=30)
         took_s = time.monotonic() - begun
     finally:
         program.kill()
         program.communicate()
+    assert said == b"interrupted\n"  # at once, whatever holds it up
     by_itself = where.endswith("by itself")
     assert program.returncode == (-signal.SIGINT if by_itself else 130)
     assert scratch.exists() == by_itself  # whoever made it takes it away, where there is time

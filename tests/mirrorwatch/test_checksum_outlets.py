@@ -119,6 +119,9 @@ def test_a_run_that_cannot_be_told_leaves_the_others(stage, told, monkeypatch):
     told = {"version": 1, "status": 0, "runs": runs}
     assert hand_over(found.desk, None, told, 0) == (4, {"A->B", "B->A"})
     assert heard == ["A->B", "A->C", "B->A"]
+    object.__setattr__(found.desk, "service", lambda _run: "is it running?")
+    hand_over(found.desk, None, told, 0)
+    assert "A->C: is it running? What was found stands above." in found.said
     assert "A->B: no flow A->B there. What was found stands above." in found.said
     assert "B->A: no flow B->A there. What was found stands above." in found.said
 

@@ -93,3 +93,12 @@ def test_a_line_tells_offsets_partitions_records_bytes_speed_and_what_is_left():
 )
 def test_a_share_is_whole_only_where_all_is_read(offsets, of, share):
     assert share_read(offsets, of) == share
+
+
+def test_a_slice_whose_tasks_are_done_is_not_done_before_it_counts():
+    pace = Pace(0)
+    pace.at(At(0), 0)
+    assert pace.look([StageTasks(1, 4, 4)]) == 990
+    assert share_read(990, 1000) == "99 %"
+    pace.at(At(1000), S)
+    assert pace.look([]) == 1000

@@ -8,7 +8,7 @@ from checksum.plan_file import read_plan
 from fleet.errors import ConfigurationError
 from mirrorwatch.checksum_plan import make_plans
 from tests.checksum.pretend_mirror import Mirrored
-from tests.mirrorwatch.checksum_stage import Stage
+from tests.mirrorwatch.checksum_stage import CONFIG, Stage
 from tests.mirrorwatch.test_checksum_run import TWO_FLOWS, mirrored
 
 
@@ -63,6 +63,19 @@ def test_topics_of_the_configuration_are_planned_where_the_command_line_names_no
         found.desk.chosen((), ("orders",), everything=True)
 
 
+@pytest.mark.parametrize("config", [CONFIG, TWO_FLOWS])
+def test_a_topic_that_nobody_mirrors_is_told_where_it_was_named(stage, config):
+    found = stage({("orders", 0): mirrored()}, config=config, topics=["nope"])
+    for topics, place in (
+        (("other",), "the command line: --topic: no topic on A matches 'other'"),
+        ((), f"{found.config.path}: checksum.topics: no topic on A matches 'nope'"),
+    ):
+        chosen = found.desk.chosen((), topics, everything=False)
+        with pytest.raises(ConfigurationError) as refused:
+            make_plans(found.desk, chosen, out=None, json_file=None)
+        assert str(refused.value).startswith(place)
+
+
 def test_what_a_run_would_refuse_is_told_and_planned_all_the_same(stage):
     found = stage({("orders", 0): mirrored()}, max_bytes=100)
     assert plan(found) == 0
@@ -98,5 +111,7 @@ def test_without_a_topic_of_syncs_it_is_found_by_time(stage):
 
 def test_nothing_new_is_said(stage):
     found = stage({("orders", 0): Mirrored()})
-    assert plan(found) == 0
-    assert "nothing is to be compared" in found.said
+    path = found.folder / "plan.json"
+    assert plan(found, json_file=path) == 0
+    assert "nothing new in 1 topic, empty or verified before: orders nothing is to be compared" in found.said
+    assert found.read_json(path)["plans"][0]["nothing_new"] == ["orders"]

@@ -121,6 +121,19 @@ def test_a_slice_that_is_on_is_drawn_by_spark_s_tasks(clock, plan):
     assert "100 %" in target
 
 
+def test_before_the_last_slice_counts_nothing_is_called_done(clock, plan):
+    terminal = Terminal(140)
+    draw(
+        terminal, clock, plan, [StageTasks(3, 4, 4)],
+        (0, Side.SOURCE, At(0, of_partitions=5)),
+        (10, Side.TARGET, At(0, of_partitions=5)),
+    )  # fmt: skip
+    source = " ".join(terminal.last_lines[0])
+    assert "99 % 990 of 1,000 offsets 0/5 partitions" in source
+    assert "100 %" not in source
+    assert "0 s left" not in source
+
+
 def test_a_narrow_terminal_is_not_overrun(clock, plan):
     terminal = Terminal(70)
     draw(terminal, clock, plan, [], (0, Side.SOURCE, At(0)), (10, Side.SOURCE, At(500, records=480)))

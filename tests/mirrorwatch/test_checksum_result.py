@@ -11,6 +11,7 @@ from rich.console import Console
 from checksum.audit import Audit
 from checksum.findings import RecordVerdict
 from checksum.plan_shape import LeftOut
+from checksum.result_document import run_document
 from checksum.verdicts import PartitionResult, Result
 from mirrorwatch.check_sheet import FIRST, Sheet
 from mirrorwatch.checksum_desk import Desk
@@ -101,3 +102,24 @@ def test_records_that_nobody_could_look_up_stand_under_what_is_not_verified(unve
     assert listed[0].endswith("may be a second copy, or")
     assert said[said.index(listed[0]) + 1].endswith("or too much of it would have to be")
     assert "and 3 more; --json FILE has more of them" in said[begin:]
+
+
+def test_the_worst_findings_stand_first_whatever_their_topics_are():
+    file = io.StringIO()
+    desk = Desk(None, None, Sheet(Console(file=file, width=300), Redactor()), None, None, None)
+    order = (RecordVerdict.EXTRA, RecordVerdict.ALTERED, RecordVerdict.MISROUTED, RecordVerdict.LOST)
+    several = [
+        finding(verdict, topic=f"{place}-{verdict}", offset=at, found_in=("x", 0))
+        for place, verdict in zip("abcd", order, strict=True)
+        for at in range(11)
+    ]
+    found = audit([], findings=several, told=(), blocks=(), left_out=(), made_at_ms=0)
+    print_result(desk, found)
+    shown = [
+        line.split(":")[0].strip()
+        for line in file.getvalue().splitlines()
+        if ": d-" in line or ": c-" in line
+    ]
+    assert shown == ["lost"] * 11 + ["misrouted"] * (FIRST - 11)
+    document = run_document(found)["findings"]
+    assert [one["verdict"] for one in document["shown"][::11]] == ["lost", "misrouted", "altered", "extra"]

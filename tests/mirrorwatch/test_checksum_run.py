@@ -166,7 +166,10 @@ def test_with_nothing_to_compare_spark_is_not_started(stage):
     found = stage({("orders", 0): Mirrored()})
     assert run(found) == 0
     assert found.started == 0
+    assert "nothing new in 1 topic, empty or verified before: orders" in found.said
     assert "A->B: nothing new to compare" in found.said
+    assert "Nothing new: nothing was compared." in found.said
+    assert "Fine" not in found.said
 
 
 def test_more_than_max_bytes_is_refused_before_anything_is_read(stage):

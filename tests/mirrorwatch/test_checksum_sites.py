@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from checksum.plan_file import read_plan, write_plan
+from checksum.plan_shape import OffsetRange
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_plan import make_plans
 from mirrorwatch.checksum_sites import compare_digests, digest_side
@@ -45,6 +49,34 @@ def test_an_empty_plan_needs_no_spark(stage):
     assert digest_side(found.desk, plan, "source", "here", spark=found) == 0
     assert compare_digests(found.desk, plan, "here", "there", spark=found, json_file=None) == 0
     assert found.started == 0
+    assert "Nothing new: nothing was compared." in found.said
+
+
+def test_folders_without_a_digest_are_told_before_spark_starts(stage):
+    found = stage({("orders", 0): mirrored()})
+    plan = planned(found)
+    with pytest.raises(ConfigurationError) as refused:
+        compare_digests(found.desk, plan, "/nope/s", "/nope/t", spark=found, json_file=None)
+    assert str(refused.value).splitlines() == [
+        f"the command line: --{side}: there is no digest in /nope/{side[0]}: name the folder that `checksum digest"
+        f" --side {side}` wrote to"
+        for side in ("source", "target")
+    ]
+    assert found.started == 0
+
+
+def test_a_side_of_which_nothing_is_to_be_read_has_no_files(stage):
+    found = stage({("orders", 0): mirrored()})
+    plan = planned(found)
+    whole, _ = read_plan(plan)
+    ((partition,),) = [topic.partitions for topic in whole.topics]
+    nothing = replace(partition, target=OffsetRange(200, 200), runs=(), segments=())
+    plan.unlink()
+    write_plan(plan, replace(whole, topics=(replace(whole.topics[0], partitions=(nothing,)),)))
+    assert digest_side(found.desk, plan, "source", "here", spark=found) == 0
+    found.digests_made.kept["nowhere"] = []
+    found.may_hold = lambda folder: folder == "here"
+    compare_digests(found.desk, plan, "here", "nowhere", spark=found, json_file=None)
 
 
 def test_a_plan_of_another_flow_is_refused(stage):
@@ -59,7 +91,9 @@ def test_a_digest_keeps_max_bytes_too(stage):
     found = stage({("orders", 0): mirrored()})
     plan = planned(found)
     poor = stage({("orders", 0): mirrored()}, max_bytes=10)
-    with pytest.raises(ConfigurationError, match="max_bytes is 10 B"):
+    with pytest.raises(
+        ConfigurationError, match=r"mirrorwatch.yaml: checksum.max_bytes: .* max_bytes is 10 B"
+    ):
         digest_side(poor.desk, plan, "source", "here", spark=poor)
 
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checksum.book_entries import RunRow
 from checksum.findings import RecordVerdict
 from fleet.judgement_words import MAX_ROWS
 from fleet.vocabulary import Cause, Verdict
-from mirrorwatch.checksum_standing import gist_of, standing_of
+from mirrorwatch.checksum_standing import gist_of, newest_finding, standing_of
 from mirrorwatch.checksum_told import read_run
 from tests.mirrorwatch.told_runs import ENDED_AT, block, finding, left, partition, run
 
@@ -246,3 +247,21 @@ def test_it_is_the_same_in_whatever_order_runs_were_told(runs, random):
     for topic in told.topics.values():
         assert topic.verified_at is None or topic.verified_at <= topic.at <= told.newest.ended_at
         assert 0 <= topic.coverage <= 1
+
+
+@pytest.mark.parametrize(
+    ("runs", "found"),
+    [
+        ("", None),
+        ("a0", None),
+        ("b1", "b1"),
+        ("n0 b0 a1", "a1"),  # with nothing new, or over newer records, nothing is taken back
+        ("a0 a1", None),  # the same plan: the same records
+        ("a0 b1 a1", "b1"),
+        ("a0 a1 b1", "b1"),
+    ],
+)
+def test_the_newest_finding_is_one_that_no_later_run_by_its_plan_took_back(runs, found):
+    rows = [RunRow(one, "A->B", one[0], "", 0, 0, int(one[1]), False, 1.0, 0, 9, 9) for one in runs.split()]
+    newest = newest_finding(rows)
+    assert (newest and newest.run) == found

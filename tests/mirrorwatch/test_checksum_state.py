@@ -90,9 +90,19 @@ def test_with_nothing_new_spark_is_not_started_and_the_last_finding_is_remembere
     assert run(again) == 0
     assert (again.started, again.digests_made.asked) == (0, [])
     assert "A->B: nothing new to compare" in again.said
-    assert re.search(r"The last run, which ended \S+Z, found 1 difference; each is told once\.", again.said)
+    assert re.search(r"The run that ended \S+Z found 1 difference; each is told once\.", again.said)
     assert [told(one) for one in documents(tmp_path)] == [LOST, []]
     assert marks(tmp_path) == {("orders", 0): (200, 199)}
+
+
+def test_a_finding_is_remembered_however_many_runs_had_nothing_new(stage, tmp_path):
+    mirrors = {("orders", 0): lossy()}
+    assert run(stage(mirrors)) == 1
+    assert run(stage(mirrors)) == 0
+    third = stage(mirrors)
+    assert run(third) == 0
+    assert "found 1 difference; each is told once. No later run took that back." in third.said
+    assert "Nothing new: nothing was compared. What earlier runs found stays as it is." in third.said
 
 
 def test_the_plan_begins_where_all_is_verified_and_makes_no_store(stage, tmp_path):
@@ -191,7 +201,12 @@ def test_digests_are_kept_where_the_command_line_says(stage, tmp_path):
             scratch=tmp_path / "scratch",
             folder=folder,
         )
+        spark.say_interrupted()
+        assert found.said.endswith("Interrupted. ")
         assert spark.folder_of(plans[0][0], Side.SOURCE, beside=beside) == expected
+        spark.say_interrupted()
+        goes_on = "What was read is kept: the same command goes on with it."
+        assert found.said.endswith(f"Interrupted. {goes_on} " if beside else "Interrupted. ")
 
 
 TWO_FLOWS = CONFIG.replace("flows:", '  C: {bootstrap.servers: "c:1"}\nflows:\n  A->C: {topics: ".*"}')

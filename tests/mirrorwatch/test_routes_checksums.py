@@ -22,6 +22,7 @@ from fleet.errors import MalformedError, UnavailableError
 from fleet.flow import Flow
 from mirrorwatch import routes_checksums
 from mirrorwatch.checksum_following import ChecksumFollowing
+from mirrorwatch.checksum_told import MOST_RUNS
 from mirrorwatch.page import Page
 from mirrorwatch.routes_checksums import TOLD_PER_MINUTE, checksum_routes
 from mirrorwatch.store_parts import MIGRATIONS
@@ -96,6 +97,73 @@ async def test_a_run_is_taken_once(scene):
     status, answer = await tell(scene, document)
     assert (status, answer["new"], answer["sentence"]) == (200, False, "the run was known: see /checksums/r1")
     assert scene.kept.documents == {"r1": document}
+
+
+def written(*runs):
+    """Return what --json writes of several flows."""
+    return {"version": 1, "status": 0, "runs": list(runs)}
+
+
+NOT_COMPARED = {"flow": "A->C", "status": 4, "failure": "cluster C: no broker answers"}
+
+
+async def test_each_run_of_a_file_is_taken_that_ended(scene):
+    first, second = run("r1", findings=[finding()]), counted("c1")
+    await tell(scene, second)
+    status, answer = await tell(scene, written(first, NOT_COMPARED, second))
+    assert (status, [(one["run"], one["new"]) for one in answer["runs"]]) == (
+        201,
+        [("r1", True), ("c1", False)],
+    )
+    assert answer["runs"][0]["sentence"] == "the run is kept, and stands at /checksums/r1"
+    assert scene.kept.documents == {"r1": first, "c1": second}
+    assert (await tell(scene, written(first)))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("runs", "problem"),
+    [
+        ([], "the file holds no run that ended: nothing was compared"),
+        ([NOT_COMPARED], "the file holds no run that ended: nothing was compared"),
+        ([run("r1"), 7], "runs[1]: the document is no JSON object"),
+        ([run("r1"), NOT_COMPARED, run("r2") | {"status": 7}], "runs[2]: status is"),
+        (
+            [run("r1")] * (MOST_RUNS + 1),
+            f"the file holds {MOST_RUNS + 1} runs, and {MOST_RUNS} are taken at once",
+        ),
+    ],
+)
+async def test_a_file_is_looked_at_as_a_whole_before_anything_of_it_is_kept(scene, runs, problem):
+    status, answer = await tell(scene, written(*runs))
+    assert (status, len(answer["problems"])) == (400, 1)
+    assert answer["problems"][0].startswith(problem)
+    assert scene.kept.documents == {}
+
+
+async def test_of_a_file_with_a_flow_that_is_not_known_nothing_is_kept(scene):
+    status, answer = await tell(scene, written(run("r1"), run("r2") | {"flow": "A->C"}))
+    assert (status, answer) == (404, {"error": "runs[1]: there is no flow 'A->C' here"})
+    assert scene.kept.documents == {}
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (UnavailableError("the store is away"), (503, "1 of 2 runs were kept: the store is away")),
+        (MalformedError("no text"), (400, "this is no run of a checksum: runs[1]: no text")),
+    ],
+)
+async def test_what_of_a_file_was_kept_before_the_store_failed_is_told(scene, error, told):
+    take = scene.kept.take
+
+    async def failing(said, document):
+        if said.run == "r2":
+            raise error
+        return await take(said, document)
+
+    scene.kept.take = failing
+    status, answer = await tell(scene, written(run("r1"), run("r2")))
+    assert (status, answer["error"]) == told
 
 
 async def test_a_pass_over_counts_is_taken(scene):
