@@ -67,11 +67,15 @@ def positions(windows: Windows, end: np.ndarray[Any, np.dtype[np.int64]]) -> Pos
         start=nothing,
         readable_from=nothing - 1,
         others_moved_ms=nothing - 1,
+        moved_ms=nothing - 1,
+        known_before=nothing - 1,
+        left_ms=nothing - 1,
+        back_ms=nothing - 1,
         passed_ms=now - 30_000,
         passed_exact=np.ones(count, np.bool_),
         seen_ms=windows.committed_ms[:, -1],
         commits_read_to_ms=now - 500,
-        recreated=np.zeros(count, np.bool_),
+        remade_ms=nothing - 1,
         members=nothing + 1,
     )
 

@@ -177,7 +177,9 @@ class LagEvidence:
     settles_s: float  # what the mirror does shows in its offsets within this time
     lag_s: float | None = None  # how far behind the worst partition is
     standing: tuple[str, ...] = ()  # source topics of which a partition stands
-    moved_at: float | None = None  # when an offset of another topic than the canary's was last written anew
+    # When offsets of other topics than the canary's were written anew, oldest first: each time that was seen
+    # in the last while that a rule asks for (rules_offsets.RETURN_S), and the last one before.
+    moved: tuple[float, ...] = ()
     rows: tuple[Evidence, ...] = ()
     findings: tuple[LagFinding, ...] = ()
     more_found: bool = False  # there are more than are listed

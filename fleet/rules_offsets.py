@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.evidence import FlowEvidence, LagEvidence, PartitionEvidence
 
 _LAST_OFFSETS_S = 15.0  # how long after its last copy a mirror that is stopped in order writes offsets
-_RETURN_S = 30.0  # how long a mirror may take to come back after a cluster did
+RETURN_S = 30.0  # how long a mirror may take to come back: after a cluster did, or one task after others
 
 
 def says_something(lag: LagEvidence | None) -> bool:
@@ -67,13 +67,15 @@ def contradicted(flow: FlowEvidence) -> bool:
     return lag.cause in (Cause.MIRROR_DOWN, Cause.UNEXPLAINED, None) and bool(_moving(flow))
 
 
-def moved_elsewhere(flow: FlowEvidence, now_at: float, *, waits_s: float) -> bool:
-    """Tell whether the mirror wrote offsets of other topics well after a probe began to wait so long ago.
+def moved_elsewhere_s(flow: FlowEvidence, now_at: float, *, waits_s: float) -> float | None:
+    """Return how long ago the mirror went on with other topics after a probe began to wait; None: it did not.
 
     A mirror that is stopped in order writes its last offsets a few seconds after it has copied the last.
     """
-    lag = flow.lag
-    return lag is not None and lag.moved_at is not None and now_at - lag.moved_at < waits_s - _LAST_OFFSETS_S
+    if flow.lag is None:
+        return None
+    ages_s = (now_at - at for at in flow.lag.moved)
+    return max((age_s for age_s in ages_s if age_s < waits_s - _LAST_OFFSETS_S), default=None)
 
 
 def _down(flow: FlowEvidence, lag: LagEvidence, now_at: float) -> tuple[Cause, str] | None:
@@ -85,7 +87,7 @@ def _down(flow: FlowEvidence, lag: LagEvidence, now_at: float) -> tuple[Cause, s
             return cause, f"{cluster.alias} does not take our own records either."
     for cause, cluster in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target)):
         failed_at = cluster.last_failed_at
-        if failed_at is not None and now_at - failed_at <= _RETURN_S + lag.settles_s:
+        if failed_at is not None and now_at - failed_at <= RETURN_S + lag.settles_s:
             ago = duration_text(max(0.0, now_at - failed_at))
             return cause, f"{cluster.alias} did not answer until {ago} ago."
     return None

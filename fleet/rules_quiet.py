@@ -86,11 +86,12 @@ def _partly_blind(flow: FlowEvidence) -> Judgement | None:
         return None
     where = partitions_text({one.partition for one in blind})
     there = "it" if len(blind) == 1 else "them"
+    others = "; the others arrive" if len(blind) < len(flow.canary.partitions) else ""
     return Judgement(
         Verdict.UNKNOWN,
         None,
         f"No probe gets into {where} of {flow.topic.source_topic} on {flow.source.alias} at present, so"
-        f" nothing is known of {there}; the others arrive.",
+        f" nothing is known of {there}{others}.",
     )
 
 

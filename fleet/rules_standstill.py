@@ -7,7 +7,8 @@
 3. Newer probes that came through other partitions: a task of the mirror stands, or is held back.
 4. Both clusters answered after the probe should have been through, and no partition moves: the mirror stands.
    Unless heartbeats of its own went on to come through this flow after that: then it runs, without us
-   (rules_heartbeats); or it wrote offsets of other topics after that: then those of its tasks run.
+   (rules_heartbeats); or it wrote offsets of other topics after that: then those of its tasks run, and the
+   others stand once they have had the time to follow.
 
 What is not shown yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
 """
@@ -20,7 +21,7 @@ from fleet.evidence import Control
 from fleet.judgement_words import clause, partitions_text
 from fleet.quantity import duration_text
 from fleet.rules_heartbeats import why_running
-from fleet.rules_offsets import moved_elsewhere
+from fleet.rules_offsets import RETURN_S, moved_elsewhere_s
 from fleet.vocabulary import Cause
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from fleet.evidence import ClusterEvidence, FlowEvidence, PartitionEvidence
     from fleet.rules_heartbeats import Why
 
-RETURN_S = 30.0  # how long a mirror may take to come back after a cluster did
 SHOWN_TASKS = 3
 _OR_HELD_BACK = "or {} held back as by a quota"  # which no probe can tell from standing while it lasts
 _LEAST_GRACE_S = 1.0
@@ -60,13 +60,23 @@ def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
     running = why_running(flow, waits_s=oldest_s, grace_s=grace_s)
     if running is not None:
         return running
-    if moved_elsewhere(flow, now_at, waits_s=oldest_s):
-        what = f"by its offsets the mirror goes on with other topics, so {_stuck_tasks(flow, standing, [])}"
-        return Cause.TASK_STUCK, what
+    elsewhere_s = moved_elsewhere_s(flow, now_at, waits_s=oldest_s)
+    if elsewhere_s is not None:
+        return _goes_on_elsewhere(flow, standing, elsewhere_s)
     what = "both clusters answer, so the mirror stands still"
     if any(one.late_age_s is not None and one.late_age_s <= flow.canary.horizon_s for one in standing):
         what += f", {_OR_HELD_BACK.format('is')}"  # it has let some through late, and stands again
     return Cause.MIRROR_DOWN, what
+
+
+def _goes_on_elsewhere(flow: FlowEvidence, standing: Sequence[PartitionEvidence], elsewhere_s: float) -> Why:
+    """Name the tasks that stand once all have had their time: a mirror that is back begins task by task."""
+    if elsewhere_s < RETURN_S:
+        ago = duration_text(max(0.0, elsewhere_s))
+        what = f"by its offsets the mirror went on with other topics {ago} ago"
+        return Cause.UNEXPLAINED, f"{what}, and whether the rest of it follows will show"
+    what = f"by its offsets the mirror goes on with other topics, so {_stuck_tasks(flow, standing, [])}"
+    return Cause.TASK_STUCK, what
 
 
 def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:

@@ -75,6 +75,11 @@ class Topology:
                 return flow
         raise KeyError(name)
 
+    @property
+    def touched(self) -> frozenset[str]:
+        """Return the aliases of the clusters that are source or target of a flow."""
+        return frozenset(alias for flow in self.flows for alias in (flow.source, flow.target))
+
     def out_of(self, alias: str) -> tuple[Flow, ...]:
         """Return the flows that leave the cluster: more than one is a fan-out."""
         return tuple(flow for flow in self.flows if flow.source == alias)

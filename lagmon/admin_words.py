@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import duration_text
-from lagmon.rules_sentences import instant_text, longer, reads_on
+from lagmon.rules_sentences import instant_text, longer, new_log_text, reads_on
 from lagmon.sweep import Sweep
 from lagmon.words import Reason
 
@@ -94,11 +94,12 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     ),
     Reason.GROWING: lambda facts: (
         f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
-        f"to {facts.after} when it was last seen to move, never less in between; {facts.lag} now."
+        f"to {facts.after:,} when it was last seen to move, never less in between; {facts.lag:,} now."
     ),
     Reason.RECREATED: lambda facts: (
-        f"The topic was made anew, and the group's offset {facts.offset} has been the same since before "
-        "that: it belongs to the old one."
+        f"The topic was seen to be made anew at {instant_text(facts.since_ms)}, and the group's offset "
+        f"{facts.offset} has been the same since before that: it belongs to the old one. "
+        f"{new_log_text(facts)}"
     ),
     Reason.BEYOND_END: lambda facts: (
         f"The group stands at offset {facts.offset}, and the log ended at {facts.before} when it was read "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -13,7 +14,7 @@ from lagmon.commits_telling import CommitsTelling
 from lagmon.exposition_format import Form
 from lagmon.exposition_gzip import Deflated
 from lagmon.group_answers import GroupAnswers
-from lagmon.readiness import not_ready
+from lagmon.readiness import not_ready, unread
 from lagmon.telling import Telling
 from runtime.channel import Answer
 
@@ -58,15 +59,18 @@ class Answers:
             commits=CommitsTelling(self._watches),
         )
         self._mirrors = mirrors
-        self._burrow_clusters = {
-            orders.burrow_names[watch.alias]: burrow_api.BurrowCluster(
-                orders.burrow_names[watch.alias],
-                watch.lag,
-                servers=tuple(orders.clients[watch.alias].librdkafka["bootstrap.servers"].split(",")),
-                client_id=CLIENTS,
+        self._burrow_clusters = [
+            (
+                watch,
+                burrow_api.BurrowCluster(
+                    orders.burrow_names[watch.alias],
+                    watch.lag,
+                    servers=tuple(orders.clients[watch.alias].librdkafka["bootstrap.servers"].split(",")),
+                    client_id=CLIENTS,
+                ),
             )
             for watch in watches
-        }
+        ]
         groups = GroupAnswers(self._watches, self.states, sight=self._sight, now_s=clock.wall_s)
         self._answers: dict[str, Callable[[dict[str, Any]], Answer]] = {
             "state": self._state,
@@ -123,22 +127,28 @@ class Answers:
         }
 
     def _flows(self, question: dict[str, Any]) -> Answer:
-        """Answer about every flow; in the head when each cluster was last read (epoch s), which is away."""
+        """Answer about every flow; in the head how each cluster is read.
+
+        That is when it last was (epoch s), how often not, and which is away or refuses.
+        """
         assert self._mirrors is not None
         found = self._mirrors.answer_flows(question)
         return Answer({**found.head, "collected": self._collected()}, found.pieces)
 
     def _collected(self) -> dict[str, dict[str, dict[str, Any]]]:
-        succeeded, failed, away = {}, {}, {}
+        succeeded, failed = {}, {}
+        away: dict[str, Any] = {}
+        refused: dict[str, Any] = {}
         for alias, watch in self._watches.items():
             with watch.lock:
-                read_to_ms, gone = watch.lag.read_to_ms, watch.lag.away
-            if gone is not None:
-                away[alias] = {"since_ms": gone.since_ms, "why": gone.why}
+                read_to_ms, failing = watch.lag.read_to_ms, watch.lag.failing
+            if failing is not None:
+                kind = refused if failing.refused else away
+                kind[alias] = {"since_ms": failing.since_ms, "why": failing.why}
             known = {"positions": watch.looked_at, "commits": read_to_ms / 1000 if read_to_ms >= 0 else None}
             succeeded[alias] = {name: at for name, at in known.items() if at is not None}
             failed[alias] = {"positions": float(watch.failed_looks), "commits": float(watch.failed_reads)}
-        return {"last_success_at": succeeded, "errors": failed, "away": away}
+        return {"last_success_at": succeeded, "errors": failed, "away": away, "refused": refused}
 
     def _metrics(self, question: dict[str, Any]) -> Answer:
         form = Form(question["form"])
@@ -163,7 +173,7 @@ class Answers:
                 held.enter_context(watch.lock)
             status, found = burrow_api.answer(
                 path,
-                self._burrow_clusters,
+                {one.name: replace(one, unread=self._unread(watch)) for watch, one in self._burrow_clusters},
                 host=socket.gethostname(),
                 url=unquote(path),
                 now_ms=int(self._clock.wall_s() * 1000),
@@ -173,6 +183,14 @@ class Answers:
         return Answer(
             {"status": status, "content_type": "text/plain" if text else "application/json"}, [body]
         )
+
+    def _unread(self, watch: ClusterWatch) -> str:
+        """Return why nothing can be told of a cluster's groups yet, "" where it can; its lock is held."""
+        lag, progress = watch.lag, watch.progress
+        lacking = not_ready(self.states.get(watch.alias), progress, lag.failing)
+        if lacking is None or not unread(progress, known=lag.read_to_ms >= 0):
+            return ""
+        return str(lacking["sentence"])
 
     def _sight(self, alias: str, least: int = 0) -> GroupSight:
         """Return the verdicts on a cluster's groups, on so many at least."""

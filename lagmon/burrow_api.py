@@ -39,6 +39,7 @@ class BurrowCluster:
     client_id: str = ""
     topic_refresh_s: int = 60
     offset_refresh_s: int = 10
+    unread: str = ""  # why nothing can be told of its groups yet
 
 
 def answer(path: str, clusters: Mapping[str, BurrowCluster], *, host: str, url: str, now_ms: int) -> Answer:
@@ -82,6 +83,11 @@ def not_served() -> tuple[int, dict[str, Any]]:
     return HTTPStatus.NOT_FOUND, {"error": True, "message": "invalid request type", "result": {}}
 
 
+def error_document(message: str, request: dict[str, str]) -> dict[str, Any]:
+    """Return why there is no answer; `request` is the path that was asked for, and this machine's name."""
+    return {"error": True, "message": message, "request": request}
+
+
 def _about(asked: BurrowCluster | None, rest: list[str], request: dict[str, str], now_ms: int) -> Answer:
     """Answer what comes after the cluster's name, statuses aside."""
     match rest:
@@ -107,6 +113,8 @@ def _cluster(asked: BurrowCluster | None, request: dict[str, str]) -> Answer:
 def _topics(asked: BurrowCluster | None, request: dict[str, str]) -> Answer:
     if asked is None:
         return _missing("cluster not found", request)
+    if _is_unlisted(asked):
+        return _not_yet(asked, "topics", request)
     return _found("topic list returned", "topics", sorted(asked.lag.topics), request)
 
 
@@ -120,6 +128,8 @@ def _consumers(
     """Answer with groups; a topic that there is not has none, and is no error."""
     if asked is None:
         return _missing("cluster not found", request)
+    if asked.unread:
+        return _not_yet(asked, "groups", request)
     return _found(message, "consumers", listed_groups(asked.lag, now_ms=now_ms, topic=topic), request)
 
 
@@ -135,6 +145,8 @@ def _status(
     """Answer with a status in any case: an unknown group, or cluster, is NOTFOUND, and no error."""
     if asked is None:
         document = unknown_group(cluster, group)
+    elif asked.unread:
+        return _not_yet(asked, "groups", request)
     else:
         document = status_document(asked.lag, cluster, group, now_ms=now_ms, every_partition=every_partition)
     found = _found("consumer status returned", "status", document, request)
@@ -144,6 +156,8 @@ def _status(
 
 
 def _consumer(asked: BurrowCluster | None, group: str, request: dict[str, str], now_ms: int) -> Answer:
+    if asked is not None and asked.unread:
+        return _not_yet(asked, "groups", request)
     topics = topics_document(asked.lag, group, now_ms=now_ms) if asked is not None else None
     if topics is None:
         return _missing("cluster or consumer not found", request)
@@ -152,6 +166,8 @@ def _consumer(asked: BurrowCluster | None, group: str, request: dict[str, str], 
 
 def _topic(asked: BurrowCluster | None, topic: str, request: dict[str, str]) -> Answer:
     """Answer with the ends of a topic by partition, -1 for one that was never read."""
+    if asked is not None and _is_unlisted(asked):
+        return _not_yet(asked, "topics", request)
     count = asked.lag.topics.get(topic) if asked is not None else None
     if asked is None or count is None:
         return _missing("cluster or topic not found", request)
@@ -171,9 +187,19 @@ def _module(cluster: BurrowCluster) -> dict[str, Any]:
     }
 
 
+def _is_unlisted(cluster: BurrowCluster) -> bool:
+    return bool(cluster.unread) and not cluster.lag.listed
+
+
 def _found(message: str, key: str, content: object, request: dict[str, str]) -> Answer:
     return HTTPStatus.OK, {"error": False, "message": message, key: content, "request": request}
 
 
+def _not_yet(cluster: BurrowCluster, what: str, request: dict[str, str]) -> Answer:
+    """Answer what asks for something that was never read: an empty list would say that there is none."""
+    message = f"the {what} of {cluster.name} are not known yet: {cluster.unread}"
+    return HTTPStatus.SERVICE_UNAVAILABLE, error_document(message, request)
+
+
 def _missing(message: str, request: dict[str, str]) -> Answer:
-    return HTTPStatus.NOT_FOUND, {"error": True, "message": message, "request": request}
+    return HTTPStatus.NOT_FOUND, error_document(message, request)

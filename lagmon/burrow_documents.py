@@ -136,7 +136,7 @@ def _rows_of(lag: ClusterLag, group: str, now_ms: int) -> _Rows | None:
         return None
     places = lag.slots.place[slots].tolist()
     slot_of = {lag.places.name(place): slot for place, slot in zip(places, slots.tolist(), strict=True)}
-    owners = lag.membership.owners(group)
+    owners = lag.intake.owners(group)
     for topic, partition in owners:
         if (topic, partition) not in slot_of and _is_there(lag, topic, partition):
             slot_of[topic, partition] = -1
@@ -173,8 +173,8 @@ def _windows(lag: ClusterLag, slots: NDArray[np.int32]) -> Windows:
 
 
 def _observed_ms(lag: ClusterLag, rows: _Rows) -> NDArray[np.int64]:
-    """Return when the newest commit of each row was seen, in whole seconds as Burrow has it."""
-    return lag.intake.seen_ms[rows.slots] // 1000 * 1000
+    """Return when the newest commit of each row was seen: not in whole seconds, which may be before it."""
+    return lag.intake.seen_ms[rows.slots]
 
 
 def _partitions(lag: ClusterLag, rows: _Rows) -> list[dict[str, Any]]:

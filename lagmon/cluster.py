@@ -12,6 +12,7 @@ import numpy as np
 
 from lagmon.admin_words import seen_by_asking
 from lagmon.carried import Carriers, tell_carried
+from lagmon.cluster_absence import Absence
 from lagmon.cluster_commits import CommitsKnown
 from lagmon.cluster_marks import TopicMarks
 from lagmon.cluster_positions import leave_former_logs, positions_of
@@ -112,6 +113,7 @@ class ClusterLag:
         self.listed = False  # whether it told of its topics once
         self.failing: Away | None = None  # while what it is asked at a look fails
         self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
+        self._absence = Absence()
         self._marked = TopicMarks()
         # Known by these names to who reads, tells and keeps them.
         self.ids, self.former_ids = self._marked.ids, self._marked.former_ids
@@ -152,6 +154,7 @@ class ClusterLag:
         `read_ms` is when all had been read, -1 where that is not known.
         """
         self.ends_read_ms = read_ms
+        self._note_answered(places[ends >= 0], at_ms)
         self.heads.note(places, ends, at_ms)
         self.heads.note_stable(places, stables)
         held = (stables >= 0) & (stables < ends)
@@ -160,6 +163,14 @@ class ClusterLag:
         self._measure_lags(at_ms)
         measure_earlier(self.intake, self.heads, at_ms)
         self._note_growth(at_ms)
+
+    def _note_answered(self, places: NDArray[np.int32], at_ms: int) -> None:
+        """Take note of what groups stood at before the ends of these places were read."""
+        self._absence.note_look(at_ms, answered=len(places) > 0, failed=self.away is not None)
+        count = len(self.slots)
+        answered = np.zeros(len(self.heads.end) + 1, np.bool_)  # with one for slots without a place
+        answered[places] = True
+        self.rings.note_look(np.flatnonzero(answered[self.slots.place[:count]]))
 
     def _measure_lags(self, now_ms: int) -> None:
         """Tell the lags of late commits by where the logs ended when they were made."""
@@ -260,6 +271,7 @@ class ClusterLag:
             self.heads,
             self.readable,
             self._marked,
+            self._absence,
             at=at,
             commits_read_to_ms=self._commits.of_slots(self.slots, used),
             members=self._members()[np.maximum(self.slots.group[:count], 0)],

@@ -13,6 +13,7 @@ from lagmon.turns import others_moved
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lagmon.cluster_absence import Absence
     from lagmon.cluster_marks import TopicMarks
     from lagmon.heads import Heads
     from lagmon.intake import Intake
@@ -26,6 +27,7 @@ def positions_of(
     heads: Heads,
     readable: Readable,
     marks: TopicMarks,
+    absence: Absence,
     *,
     at: NDArray[np.int32],
     commits_read_to_ms: Longs,
@@ -55,12 +57,16 @@ def positions_of(
         passed_exact=exact,
         seen_ms=seen_ms,
         commits_read_to_ms=commits_read_to_ms,
-        recreated=_remade_after(marks, heads, at, seen_ms),
+        remade_ms=by_place(marks.remade_ms, len(heads.end))[at],
         members=members,
         readable_from=readable_from,
         others_moved_ms=others_moved(
             intake, grouping, members, has_more=head > np.maximum(offset, readable_from), now_ms=now_ms
         ),
+        moved_ms=intake.rings.moved_ms[: len(at)],
+        known_before=intake.rings.known_before[: len(at)],
+        left_ms=np.full(len(at), absence.left_ms, np.int64),
+        back_ms=np.full(len(at), absence.back_ms, np.int64),
     )
 
 
@@ -82,13 +88,7 @@ def leave_former_logs(
     trail.clear(rows[former.any(axis=1)].astype(np.int32))
 
 
-def _remade_after(marks: TopicMarks, heads: Heads, at: NDArray[np.int32], seen_ms: Longs) -> Flags:
-    if not marks.remade_ms:
-        return np.zeros(len(at), np.bool_)
-    return seen_ms < by_place(marks.remade_ms, len(heads.end))[at]
-
-
 def _no_positions() -> Positions:
     none = np.zeros(0, np.int64)
     no = np.zeros(0, np.bool_)
-    return Positions(none, none, none, none, none, no, none, none, no, none, none, none)
+    return Positions(none, none, none, none, none, no, *[none] * 10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from fleet.filters import EVERYTHING, PatternList
 from runtime.config import Count, Flag, Section
@@ -38,4 +38,14 @@ class LagConfig(Section):
     @classmethod
     def _usable(cls, text: str | None) -> str | None:
         PatternList(text or "")
+        return text
+
+    @field_validator("groups", "topics")
+    @classmethod
+    def _matching(cls, text: str, info: ValidationInfo) -> str:
+        if not any(PatternList(text).entries):
+            raise ValueError(
+                f"is empty, which lets nothing through: leave it out to watch all {info.field_name}, or write"
+                f" {info.field_name}_exclude: '.*' to watch none"
+            )
         return text

@@ -9,7 +9,7 @@ from lagmon.group_id import group_id
 from lagmon.group_kinds import one_sentence
 from lagmon.group_list import Listed, by_carrier, by_status, group_line, matching
 from lagmon.group_rows import clients, partition_rows
-from lagmon.readiness import not_ready
+from lagmon.readiness import away_sentence, not_ready
 from runtime.channel import Answer
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class GroupAnswers:
             "commits_from": {alias: self._watches[alias].commits_from for alias in asked},
             "other_groups": self._other_groups(asked),
             "not_ready": lacking,
+            "away": self._away(asked, lacking),
             "now_ms": int(self._now_s() * 1000),
         }
         return _answer(document, status=503 if len(lacking) == len(asked) else 200)
@@ -117,7 +118,7 @@ class GroupAnswers:
                 "not_ready": lacking,
                 "now_ms": sight.now_ms,
             }
-        return _answer(document)
+        return _answer(document | {"away": self._away([alias], lacking)})
 
     def _found(self, asked: list[str], search: str) -> list[Listed]:
         found: list[Listed] = []
@@ -152,6 +153,18 @@ class GroupAnswers:
             why = not_ready(self._states.get(alias), watch.progress, failing)
             if why is not None:
                 told[alias] = why
+        return told
+
+    def _away(self, asked: list[str], lacking: Mapping[str, Any]) -> dict[str, Any]:
+        """Return since when clusters do not answer, and why, where what was read of their groups stands."""
+        told = {}
+        for alias in asked:
+            watch = self._watches[alias]
+            with watch.lock:
+                failing = watch.lag.failing
+            if failing is not None and alias not in lacking:
+                sentence = away_sentence(alias, failing)
+                told[alias] = {"since_ms": failing.since_ms, "sentence": sentence}
         return told
 
     def _unknown_cluster(self, alias: str) -> Answer:

@@ -80,6 +80,7 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: Group
         "carried_by": list(flows),
         "partitions": {status.name: row.partitions[status] for status in Status if row.partitions[status]},
         "lag_records": row.total_lag if row.max_lag >= 0 else None,
+        "lag_unknown_partitions": row.unknown_lags,  # that the numbers of lag are told without
         "max_lag_records": row.max_lag if row.max_lag >= 0 else None,
         "lag_s": round(row.lag_s, 3) if row.lag_s >= 0 else None,
         "lag_s_kind": kind.name.lower(),

@@ -22,7 +22,7 @@ def partition_rows(
     lag: ClusterLag, sight: GroupSight, group: str, *, first: int = 0, most: int | None = None
 ) -> tuple[list[dict[str, Any]], int]:
     """Return rows of the partitions that the group has an offset on, worst first, and how many there are."""
-    owners = lag.membership.owners(group)
+    owners = lag.intake.owners(group)
     slots = [slot for slot in lag.slots.of(group).tolist() if slot < len(sight.rows.reason)]
     ordered = sorted(
         (-RANK[_status(sight, slot)], -int(sight.rows.lag[slot]), *lag.places.name(_place(lag, slot)), slot)
@@ -40,7 +40,7 @@ def partition_rows(
 
 def clients(lag: ClusterLag, group: str) -> list[dict[str, Any]]:
     """Return the members that were given partitions, by client id and host, with how many they were given."""
-    given = Counter(lag.membership.owners(group).values())
+    given = Counter(lag.intake.owners(group).values())
     ordered = sorted(given.items(), key=lambda one: (one[0].client_id, one[0].host))
     return [_owner(owner) | {"partitions": count} for owner, count in ordered]
 

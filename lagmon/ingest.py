@@ -83,7 +83,8 @@ async def serve(orders: Orders) -> None:
             clock=clock,
             tell=partial(log.warning, kafka_cluster=watch.alias),
         )
-        for watch in (watches if flows else ())
+        for watch in watches
+        if any(watch.alias in (one.order.flow.source, one.order.flow.target) for one in flows)
     ]
     faults = Faults(log, clock=clock)
 

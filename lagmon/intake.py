@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.columns import Columns
-    from lagmon.membership import Membership
+    from lagmon.membership import Membership, Owner
     from lagmon.names import Places, Slots
     from lagmon.rings import Rings
 
@@ -127,11 +127,19 @@ class Intake:
         # In order once, for both: what is in order is put in order again in no time.
         order = np.argsort(slots, kind="stable")
         slots, offset, committed_ms, lag = slots[order], offset[order], committed_ms[order], lag[order]
-        self.trail.take(self.rings, slots, offset, committed_ms, lag, live=live)
-        self.rings.append(slots, offset, committed_ms, lag, live=live)
         # When it was made, by our clock: of what was there before us the broker's word has to do.
-        self.seen_ms[slots] = read_ms if live else np.minimum(committed_ms, read_ms)
+        made_ms = np.full(len(slots), read_ms, np.int64) if live else np.minimum(committed_ms, read_ms)
+        self.trail.take(self.rings, slots, offset, committed_ms, lag, live=live)
+        self.rings.note_moves(slots, offset, made_ms)
+        self.rings.append(slots, offset, committed_ms, lag, live=live)
+        self.seen_ms[slots] = made_ms
         self.taken.commits += len(slots)
+
+    def owners(self, group: str) -> dict[tuple[str, int], Owner]:
+        """Return who was given which topic and partition, without those that are hidden."""
+        owned = self.membership.owners(group)
+        shown = {topic for topic in {topic for topic, _ in owned} if not self.hidden(group, topic)}
+        return {place: owner for place, owner in owned.items() if place[0] in shown}
 
     def drop_places(self, places: Sequence[int]) -> int:
         """Forget every position at these places; return how many there were."""

@@ -244,7 +244,7 @@ class _Look:
         end, start, sampled = (_of(one, self.at) for one in (source.end, source.start, source.sampled_ms))
         passed_ms, exact = passed
         absent = self.sides.places < 0
-        seen_ms = self.windows.committed_ms[:count]
+        seen_ms, untold = self.windows.committed_ms[:count], np.full(count, -1, np.int64)
         # A mirror that moves has copied more than it has written offsets for: that the log starts behind its
         # newest is no loss yet.
         fresh = self.now_ms - behind_since_ms <= 2 * self.cadence_ms + LOOK_MS
@@ -267,10 +267,14 @@ class _Look:
                 seen_ms=seen_ms,
                 # Where nothing is written but looked at, each is known up to its own look.
                 commits_read_to_ms=np.full(count, pace.read_to_ms, np.int64) if pace.commits else seen_ms,
-                recreated=self.sides.recreated_ms > seen_ms,
+                remade_ms=self.sides.recreated_ms,
                 members=np.full(count, -1, np.int64),
                 readable_from=np.full(count, -1, np.int64),  # a quiet tail lifts the windows' newest offset
                 others_moved_ms=np.full(count, -1, np.int64),  # tasks copy their partitions side by side
+                moved_ms=untold,
+                known_before=untold,
+                left_ms=untold,
+                back_ms=untold,
             ),
             now_ms=self.now_ms,
             policy=Policy(

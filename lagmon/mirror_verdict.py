@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.judgement_words import ended
 from fleet.quantity import between_text, count_text
 from fleet.vocabulary import Cause, Verdict
 from lagmon import mirror_facts, mirror_standstill, mirror_words
@@ -25,6 +24,7 @@ from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_rewinds import is_same_topic
 from lagmon.mirror_sight import LOOK_MS
 from lagmon.mirror_steps import Rewound
+from lagmon.readiness import away_sentence
 from lagmon.rules_sentences import instant_text
 from lagmon.words import RANK, Reason, Status
 
@@ -120,9 +120,7 @@ def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
     ):
         away = cluster.failing
         if away is not None:
-            does = "refuses us" if away.refused else "does not answer"
-            why = f"{alias} {does} since {instant_text(away.since_ms)}: {ended(away.why)}"
-            sentence = f"{sentence.rstrip()} {why}"
+            sentence = f"{sentence.rstrip()} {away_sentence(alias, away)}"
             cause = cause or (None if away.refused else down)
     return status, verdict, cause, sentence
 

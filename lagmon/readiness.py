@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.judgement_words import ended
+from lagmon.rules_sentences import instant_text
 from runtime.supervision import Phase
 
 if TYPE_CHECKING:
@@ -34,6 +35,29 @@ def not_ready(
     if progress.ready_after_s is None:
         return _told("reading", _reading(progress), progress)
     return None
+
+
+def unread(progress: Progress | None, *, known: bool) -> bool:
+    """Tell whether what stands at a cluster is still to be read, so that no group is known as it is.
+
+    Not where all was read that can be: a partition without a leader holds up no more than its own groups.
+    `known` tells whether groups are known from an earlier reading, which has ended.
+    """
+    if progress is None:
+        return not known
+    if progress.refused:
+        return True
+    if progress.ready_after_s is not None:
+        return False
+    if progress.total_groups is not None:
+        return progress.asked_groups < progress.total_groups or not progress.total_groups
+    return progress.read_records < progress.total_records or not progress.total_records
+
+
+def away_sentence(alias: str, away: Away) -> str:
+    """Say since when a cluster does not answer, or refuses us, and why."""
+    does = "refuses us" if away.refused else "does not answer"
+    return f"{alias} {does} since {instant_text(away.since_ms)}: {ended(away.why)}"
 
 
 def share_read(progress: Progress | None) -> float:

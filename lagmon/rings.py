@@ -35,7 +35,9 @@ class Rings:
     """Windows by slot: `offset`, `committed_ms` by the broker, and `lag` when each was read.
 
     `filled` is how many columns of a row hold a commit, `live` how many of its newest were read as they
-    came: the lag of the others was taken against an end that is younger than they are.
+    came: the lag of the others was taken against an end that is younger than they are. `moved_ms` is when the
+    newest offset was first committed, by our clock, and `known_before` what the newest was before the log's
+    end was looked at last.
     """
 
     def __init__(self, length: int = LENGTH) -> None:
@@ -45,6 +47,9 @@ class Rings:
         self.lag = np.full((_FIRST_ROWS, length), -1, np.int64)
         self.filled = np.zeros(_FIRST_ROWS, np.int8)
         self.live = np.zeros(_FIRST_ROWS, np.int8)
+        self.moved_ms = np.full(_FIRST_ROWS, -1, np.int64)
+        self.known_before = np.full(_FIRST_ROWS, -1, np.int64)
+        self._at_look = np.full(_FIRST_ROWS, -1, np.int64)  # the newest when its log's end was looked at last
 
     def hold(self, slots: int) -> None:
         """Have room for slots up to, but not including, this one."""
@@ -57,13 +62,38 @@ class Rings:
         self.lag = more_rows(self.lag, capacity, -1)
         self.filled = more_rows(self.filled, capacity, 0)
         self.live = more_rows(self.live, capacity, 0)
+        self.moved_ms = more_rows(self.moved_ms, capacity, -1)
+        self.known_before = more_rows(self.known_before, capacity, -1)
+        self._at_look = more_rows(self._at_look, capacity, -1)
 
     def clear(self, slots: Slots) -> None:
         """Forget what these slots hold."""
         for array in (self.offset, self.committed_ms, self.lag):
             array[slots] = -1
+        for one in (self.moved_ms, self.known_before, self._at_look):
+            one[slots] = -1
         self.filled[slots] = 0
         self.live[slots] = 0
+
+    def note_moves(self, slots: Slots, offset: Longs, made_ms: Longs) -> None:
+        """Take note of when offsets moved, of commits that are about to be appended, each slot's together.
+
+        By our clock alone, and once: a commit of the same offset may be read long after it was made, and
+        counted back from it the group would seem to have come there the later.
+        """
+        before = np.concatenate(([-1], offset[:-1]))
+        begins = np.concatenate(([True], slots[1:] != slots[:-1])) if len(slots) else np.zeros(0, np.bool_)
+        before = np.where(begins, self.offset[slots, -1], before)
+        moves = offset != before
+        self.moved_ms[slots[moves]] = made_ms[moves]  # of several of a slot the last stays
+
+    def note_look(self, rows: NDArray[np.integer]) -> None:
+        """Take note that the ends of the logs of these slots were looked at.
+
+        What the newest was at the look before was committed before this one.
+        """
+        self.known_before[rows] = self._at_look[rows]
+        self._at_look[rows] = self.offset[rows, -1]
 
     def append(self, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs, *, live: bool) -> None:
         """Append commits in the order in which they were read; a slot may come several times.

@@ -10,16 +10,18 @@ Order, first match wins; a verdict is never made from stale or missing data:
 5. the group stands, with something to read, for longer than its own pace allows: STALL where commits still
    come, else STOP;
 6. it went back and has not been there again: REWIND;
-7. it stands, and how long is not known well enough: UNKNOWN;
-8. it moves and falls behind: WARN;
-9. OK.
+7. it stands, but the cluster was away, and has not been back for longer than that: OK;
+8. it stands, and how long is not known well enough: UNKNOWN;
+9. it moves and falls behind: WARN;
+10. OK.
 
 The group stands since there was a record to read and the newest offset was committed, whichever came later.
 It may stand for `usual_gaps` of the median gap between its commits, and never for less than
 `stopped_after_ms`: what commits once an hour is no alarm after a minute. Where its reader moves in other
 partitions, which it may read in turns, it may stand for `in_turns_ms`, and for twice as long as it stood
 between two commits of the window while there was something to read. It has stood up to where commits are
-read, and no longer: what it has committed since is not known.
+read, and no longer: what it has committed since is not known. Where it had not stopped when the cluster went
+away, all counts from when that was back: meanwhile nobody could commit.
 """
 
 from __future__ import annotations
@@ -91,19 +93,28 @@ def _anew_empty(case: Case) -> bool:
 
 
 def _beyond_end(case: Case) -> bool:
-    # Beyond an end that was read before the commit stands every group that keeps up.
-    return case.offset > case.end and case.position.head_at_ms >= case.position.seen_ms
+    # Beyond an end that was read before the commit stands every group that keeps up. Of one that commits more
+    # often than ends are read tells what it had committed before.
+    was_beyond = case.offset >= case.position.known_before > case.end
+    return case.offset > case.end and (case.position.head_at_ms >= case.position.seen_ms or was_beyond)
+
+
+def _stands_from(case: Case, since_ms: int) -> bool:
+    # As of the newest instant up to which commits are known: since then it may have committed, unread.
+    read_ms = case.position.commits_read_to_ms if case.policy.until_read else case.now_ms
+    return min(case.now_ms, read_ms) - since_ms > case.stopped_after_ms
 
 
 def _stopped(case: Case) -> bool:
-    # As of the newest instant up to which commits are known: since then it may have committed, unread.
-    read_ms = case.position.commits_read_to_ms if case.policy.until_read else case.now_ms
-    known_ms = min(case.now_ms, read_ms)
-    return known_ms - case.standing_since_ms > case.stopped_after_ms
+    return _stands_from(case, case.counted_from(case.standing_since_ms))
+
+
+def _cluster_back(case: Case) -> bool:
+    return _stands_from(case, case.standing_since_ms) and not _stopped(case)
 
 
 def _stalled(case: Case) -> bool:
-    young = case.now_ms - case.position.seen_ms <= case.stopped_after_ms
+    young = case.now_ms - case.counted_from(case.position.seen_ms) <= case.stopped_after_ms
     return _stopped(case) and young and case.same_since_standing >= 2
 
 
@@ -147,6 +158,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (lambda case: _stopped(case) and case.position.members == 0, Reason.STOPPED_EMPTY),
     (_stopped, Reason.STOPPED),
     (lambda case: case.offset < max(case.window.offsets), Reason.REWOUND),
+    (_cluster_back, Reason.CLUSTER_BACK),
     (lambda case: len(case.window.offsets) == 1 and not case.policy.paced, Reason.ONE_COMMIT),
     (_history_short, Reason.HISTORY_SHORT),
     (_growing, Reason.GROWING),

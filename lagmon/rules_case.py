@@ -79,8 +79,9 @@ class Case:
 
     @property
     def committed_since_ms(self) -> int:
-        """Return since when the newest offset is committed, as far as the window goes back."""
-        return self.same_offset_seen_ms[0]
+        """Return since when the newest offset is committed, as far as that and the window go back."""
+        by_window_ms, moved_ms = self.same_offset_seen_ms[0], self.position.moved_ms
+        return by_window_ms if moved_ms < 0 else min(by_window_ms, moved_ms)
 
     @property
     def standing_since_ms(self) -> int:
@@ -93,6 +94,15 @@ class Case:
     def standing_ms(self) -> int:
         """Return for how long the group has stood."""
         return self.now_ms - self.standing_since_ms
+
+    def counted_from(self, since_ms: int) -> int:
+        """Return from when on a silence that began at an instant counts.
+
+        That is when the cluster was back, where less than is allowed had gone by when it went away.
+        """
+        left_ms, back_ms = self.position.left_ms, self.position.back_ms
+        excused = since_ms < back_ms and left_ms - since_ms <= self.stopped_after_ms
+        return back_ms if excused else since_ms
 
     @property
     def usual_gap_ms(self) -> int:

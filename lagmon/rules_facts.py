@@ -28,6 +28,19 @@ def _others_moved_ms(case: Case) -> int:
     return case.position.others_moved_ms if case.others_move else -1
 
 
+def _numbers_of_cluster_back(case: Case) -> tuple[int, int, int, int]:
+    return case.standing_since_ms, case.stopped_after_ms, case.position.back_ms, _others_moved_ms(case)
+
+
+def _numbers_beyond_end(case: Case) -> tuple[int, int, int, int]:
+    read_later = case.position.head_at_ms >= case.position.seen_ms
+    return -1, -1, case.end, case.offset if read_later else case.position.known_before
+
+
+def _numbers_of_new_log(case: Case) -> tuple[int, int, int, int]:
+    return case.position.remade_ms, -1, max(0, case.end - max(0, case.position.start)), -1
+
+
 def _numbers_of_history(case: Case) -> tuple[int, int, int, int]:
     return (
         case.standing_since_ms,
@@ -68,15 +81,16 @@ _NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
         -1,
         -1,
     ),
-    Reason.RECREATED: lambda _: (-1, -1, -1, -1),
+    Reason.RECREATED: _numbers_of_new_log,
     Reason.ANEW_EMPTY: lambda _: (-1, -1, -1, -1),
     Reason.NEGATIVE_OFFSET: lambda case: (-1, -1, min(case.offset, 0) or min(case.window.offsets), -1),
-    Reason.BEYOND_END: lambda case: (-1, -1, case.end, -1),
+    Reason.BEYOND_END: _numbers_beyond_end,
     Reason.DELETED_UNREAD: lambda case: (-1, -1, case.next_record, case.position.start),
     Reason.CAUGHT_UP: lambda case: (-1, -1, -1, case.policy.allowed_lag),
     Reason.NOTHING_READABLE: lambda case: (-1, -1, case.position.readable_from, case.policy.allowed_lag),
     Reason.TIME_ABSURD: lambda case: (-1 if case.absurd_ms is None else case.absurd_ms, -1, -1, -1),
     Reason.REWOUND: _numbers_of_step_back,
+    Reason.CLUSTER_BACK: _numbers_of_cluster_back,
     Reason.HISTORY_SHORT: _numbers_of_history,
     Reason.GROWING: _numbers_of_growth,
 }

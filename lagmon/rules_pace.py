@@ -72,6 +72,8 @@ class Pace:
         committed_since_ms = seen[-1].copy()
         for column in range(length - 2, -1, -1):
             np.copyto(committed_since_ms, seen[column], where=run[column])
+        moved_ms = np.where(here.moved_ms >= 0, here.moved_ms, committed_since_ms)
+        committed_since_ms = np.minimum(committed_since_ms, moved_ms)
         passed_ms = np.where(here.passed_ms >= 0, here.passed_ms, here.head_at_ms)
         standing_since_ms = np.maximum(passed_ms, committed_since_ms)
         same_since_standing = np.zeros(len(filled), np.int64)

@@ -79,9 +79,22 @@ def _head_stale(facts: Facts) -> str:
     )
 
 
+def _recreated(facts: Facts) -> str:
+    return (
+        f"The topic was seen to be made anew at {instant_text(facts.since_ms)}, after the commit of offset "
+        f"{facts.offset}, and perhaps that belongs to the old one: the next commit tells. "
+        f"{new_log_text(facts)}"
+    )
+
+
+def new_log_text(facts: Facts) -> str:
+    """Return how much a topic that was made anew holds."""
+    return f"The new one holds {_records(facts.before)} now."
+
+
 def _beyond_end(facts: Facts) -> str:
     return (
-        f"The group committed offset {facts.offset}, and the log ended at {facts.before} when it was read "
+        f"The group committed offset {facts.after}, and the log ended at {facts.before} when it was read "
         "afterwards: it lost its end, or the topic was made anew."
     )
 
@@ -98,12 +111,12 @@ def _deleted_unread(facts: Facts) -> str:
 def _caught_up(facts: Facts) -> str:
     if facts.lag == 0:
         return f"The group has read all there is: it stands at offset {facts.offset}."
-    return f"{_records(facts.lag)} to read, which is within the allowed {facts.after}."
+    return f"{_records(facts.lag)} to read, which is within the allowed {facts.after:,}."
 
 
 def _nothing_readable(facts: Facts) -> str:
     skipped = min(facts.before, facts.head) - facts.offset
-    where = "the offset behind it holds" if skipped == 1 else f"the {skipped} offsets behind it hold"
+    where = "the offset behind it holds" if skipped == 1 else f"the {skipped:,} offsets behind it hold"
     return (
         f"{_caught_up(facts)} Up to {min(facts.before, facts.head)} {where} no record that a consumer sees: "
         "markers of transactions, aborted or compacted records."
@@ -167,7 +180,7 @@ def _history_short(facts: Facts) -> str:
 def _growing(facts: Facts) -> str:
     return (
         f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
-        f"to {facts.after}, never less in between; {facts.lag} now."
+        f"to {facts.after:,}, never less in between; {facts.lag:,} now."
     )
 
 
@@ -203,10 +216,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.NO_HEAD: lambda _: "The log's end has not been read yet.",
     Reason.HEAD_STALE: _head_stale,
     Reason.COMMITS_STALE: _commits_stale,
-    Reason.RECREATED: lambda facts: (
-        f"The topic was seen to be made anew after the commit of offset {facts.offset}, and perhaps that "
-        "belongs to the old one: the next commit tells."
-    ),
+    Reason.RECREATED: _recreated,
     Reason.NEGATIVE_OFFSET: lambda facts: f"The group committed offset {facts.before}, which no record has.",
     Reason.BEYOND_END: _beyond_end,
     Reason.DELETED_UNREAD: _deleted_unread,
@@ -230,6 +240,10 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         f"{_standing(facts)}, while its reader moves in other partitions, last at "
         f"{instant_text(facts.after)}: who reads partitions in turns may leave one for up to "
         f"{_lasting(facts.limit_ms)}."
+    ),
+    Reason.CLUSTER_BACK: lambda facts: (
+        f"{_standing(facts)}, but the cluster did not answer until {instant_text(facts.before)}: from then "
+        f"on it may take up to {_lasting(facts.limit_ms)} to move."
     ),
     Reason.ANEW_EMPTY: lambda facts: (
         f"The topic was made anew after the commit of offset {facts.offset} and holds nothing: "

@@ -56,10 +56,19 @@ class Position:
     passed_exact: bool = False  # False: it passed then or earlier
     seen_ms: int = -1  # when the newest commit was made, by our clock
     commits_read_to_ms: int = -1  # every commit up to this instant is known
-    recreated: bool = False  # the topic was made anew since the newest commit
+    remade_ms: int = -1  # when the topic was seen to be made anew
     members: int = -1  # how many members of the group are active
     readable_from: int = -1  # behind the committed offset, where nothing is to be read before (readable.py)
     others_moved_ms: int = -1  # when who reads this was last seen to move in another partition (turns.py)
+    moved_ms: int = -1  # when the newest offset was first committed
+    known_before: int = -1  # the newest offset that was known before the end was looked at
+    left_ms: int = -1  # when the cluster was last seen before its last absence (cluster_absence.py)
+    back_ms: int = -1  # when it was seen again
+
+    @property
+    def recreated(self) -> bool:
+        """Tell whether the topic was made anew since the newest commit."""
+        return self.remade_ms > self.seen_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +112,14 @@ class Positions:
     passed_exact: Flags
     seen_ms: Longs
     commits_read_to_ms: Longs
-    recreated: Flags
+    remade_ms: Longs
     members: NDArray[np.integer]
     readable_from: Longs
     others_moved_ms: Longs
+    moved_ms: Longs
+    known_before: Longs
+    left_ms: Longs
+    back_ms: Longs
 
     def row(self, index: int) -> Position:
         """Return the position of one row."""
@@ -119,10 +132,14 @@ class Positions:
             passed_exact=bool(self.passed_exact[index]),
             seen_ms=int(self.seen_ms[index]),
             commits_read_to_ms=int(self.commits_read_to_ms[index]),
-            recreated=bool(self.recreated[index]),
+            remade_ms=int(self.remade_ms[index]),
             members=int(self.members[index]),
             readable_from=int(self.readable_from[index]),
             others_moved_ms=int(self.others_moved_ms[index]),
+            moved_ms=int(self.moved_ms[index]),
+            known_before=int(self.known_before[index]),
+            left_ms=int(self.left_ms[index]),
+            back_ms=int(self.back_ms[index]),
         )
 
 

@@ -94,16 +94,19 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
     lag = np.maximum(0, here.head - np.maximum(next_record, here.start))
     offsets_left = np.maximum(0, here.head - np.maximum(offset, here.start))
     untold = np.zeros(len(offset), np.bool_)
-    anew_empty = policy.empty_is_read & here.recreated & (end <= np.maximum(here.start, 0))
+    recreated = here.remade_ms > here.seen_ms
+    anew_empty = policy.empty_is_read & recreated & (end <= np.maximum(here.start, 0))
 
     reason[lag <= policy.allowed_lag] = Reason.NOTHING_READABLE
     reason[offsets_left <= policy.allowed_lag] = Reason.CAUGHT_UP
     reason[here.start > next_record] = Reason.DELETED_UNREAD
+    read_later = here.head_at_ms >= here.seen_ms
+    was_beyond = (here.known_before > end) & (offset >= here.known_before)
     head_age, commits_age = found.now_ms - here.head_at_ms, found.now_ms - here.commits_read_to_ms
     for unknown, why in (
-        ((offset > end) & (here.head_at_ms >= here.seen_ms), Reason.BEYOND_END),
+        ((offset > end) & (read_later | was_beyond), Reason.BEYOND_END),
         (offset < 0, Reason.NEGATIVE_OFFSET),
-        (here.recreated, Reason.RECREATED),
+        (recreated, Reason.RECREATED),
         (anew_empty, Reason.ANEW_EMPTY),
         ((commits_age > policy.stale_after_ms) | (here.commits_read_to_ms < 0), Reason.COMMITS_STALE),
         (head_age > policy.stale_after_ms, Reason.HEAD_STALE),
@@ -121,7 +124,10 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         (Reason.COMMITS_STALE, found.since_ms, here.commits_read_to_ms),
         (Reason.COMMITS_STALE, found.limit_ms, policy.stale_after_ms),
         (Reason.NEGATIVE_OFFSET, found.before, offset),
+        (Reason.RECREATED, found.since_ms, here.remade_ms),
+        (Reason.RECREATED, found.before, np.maximum(0, end - np.maximum(0, here.start))),
         (Reason.BEYOND_END, found.before, end),
+        (Reason.BEYOND_END, found.after, np.where(read_later, offset, here.known_before)),
         (Reason.DELETED_UNREAD, found.before, next_record),
         (Reason.DELETED_UNREAD, found.after, here.start),
         (Reason.CAUGHT_UP, found.after, policy.allowed_lag),
@@ -146,12 +152,13 @@ def _judge_windows(
     waits = known & (lag > policy.allowed_lag)
     pace = Pace.of(offset, times, waits, filled, here, now_ms=found.now_ms, policy=policy)
     growth = _Growth.of(offset, times, lag, np.minimum(filled, live), policy)
-    silent_ms = found.now_ms - here.seen_ms
     unsure = ~here.passed_exact | (here.passed_ms < 0)
     waits = unsure & (found.now_ms - pace.committed_since_ms > pace.stopped_after_ms)
     # As of the newest instant up to which commits are known: since then it may have committed, unread.
     known_ms = np.minimum(found.now_ms, here.commits_read_to_ms if policy.until_read else found.now_ms)
-    stopped = known_ms - pace.standing_since_ms > pace.stopped_after_ms
+    stands_long = known_ms - pace.standing_since_ms > pace.stopped_after_ms
+    stopped = known_ms - _counted_from(pace.standing_since_ms, here, pace) > pace.stopped_after_ms
+    silent_ms = found.now_ms - _counted_from(here.seen_ms, here, pace)
     stalled = stopped & (silent_ms <= pace.stopped_after_ms) & (pace.same_since_standing >= 2)
     reason = np.full(len(filled), Reason.MOVING, np.int8)
     for holds, why in (
@@ -160,6 +167,7 @@ def _judge_windows(
         (growth.grown & pace.moves, Reason.GROWING),
         (waits, Reason.HISTORY_SHORT),
         ((filled == 1) & (not policy.paced), Reason.ONE_COMMIT),
+        (stands_long & ~stopped, Reason.CLUSTER_BACK),
         (pace.is_back, Reason.REWOUND),
         (stopped, Reason.STOPPED),
         (stopped & (here.members == 0), Reason.STOPPED_EMPTY),
@@ -174,6 +182,7 @@ def _judge_windows(
         (Reason.NEGATIVE_OFFSET, (-1, -1, pace.lowest_offset, -1)),
         (Reason.TIME_ABSURD, (pace.absurd_ms, -1, -1, -1)),
         (Reason.REWOUND, (pace.back_ms, -1, pace.peak, pace.back_to)),
+        (Reason.CLUSTER_BACK, (since_ms, limit_ms, here.back_ms, after)),
         (Reason.HISTORY_SHORT, (since_ms, limit_ms, pace.committed_since_ms, after)),
         (Reason.GROWING, (growth.first_ms, -1, growth.first_lag, growth.last_lag)),
     )
@@ -229,6 +238,12 @@ class _Growth:
         written_per_ms = (last_end - first_end).astype(np.float64) / np.maximum(1, last_ms - first_ms)
         grown &= last_lag - first_lag > written_per_ms * policy.grown_by_ms
         return cls(grown, first_lag, first_ms, last_lag)
+
+
+def _counted_from(since_ms: Longs, here: Positions, pace: Pace) -> Longs:
+    """Return from when on silences that began at these instants count, as the cluster may have been away."""
+    excused = (since_ms < here.back_ms) & (here.left_ms - since_ms <= pace.stopped_after_ms)
+    return np.where(excused, here.back_ms, since_ms)
 
 
 def _rows_of(positions: Positions, rows: slice | Rows) -> Positions:

@@ -63,6 +63,7 @@ class Reason(IntEnum):
     CARRIED = 20  # in place of any of these that is known: `carried.py`
     ANEW_EMPTY = 21  # in place of RECREATED
     RESTING = 22  # in place of PAUSING
+    CLUSTER_BACK = 23  # in place of STOPPED
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -106,6 +107,7 @@ STATUS_OF = {
     Reason.CARRIED: Status.OK,
     Reason.ANEW_EMPTY: Status.OK,
     Reason.RESTING: Status.OK,
+    Reason.CLUSTER_BACK: Status.OK,
     Reason.BURROW_NO_RING: Status.OK,
     Reason.BURROW_NO_COMMIT: Status.OK,
     Reason.BURROW_INCOMPLETE: Status.OK,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from mirrorwatch.lag_orders import lag_orders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration import Configuration
+    from runtime.kafka.translation import ClientSettings
 
 # What a running service cannot change: by its key, how to find it.
 FIXED: tuple[tuple[str, Callable[[Configuration], object]], ...] = (
@@ -36,8 +37,10 @@ _OF_NO_FLOW = {"mode", "topic", "threshold", *_AT_ONCE}
 class Changes:
     """What there is to do; whatever is not named goes on untouched.
 
-    A flow that changed stands in both `ended` and `begun`. `opened`, `closed` and `renewed` are clusters;
-    `renewed` ones have other client settings. `anew` tells that every flow begins anew, at another pace.
+    A flow that changed stands in both `ended` and `begun`. `opened`, `closed` and `renewed` are clusters that
+    flows touch, or touched; `renewed` ones have other client settings. `anew` tells that every flow begins
+    anew, at another pace. `added`, `left` and `asked_anew` say the same of all clusters that are read: with
+    those that no flow touches the lag monitor has to do, and nobody else.
     """
 
     ended: tuple[str, ...] = ()
@@ -46,6 +49,9 @@ class Changes:
     closed: tuple[str, ...] = ()
     renewed: tuple[str, ...] = ()
     anew: bool = False
+    added: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    asked_anew: tuple[str, ...] = ()
     followed: tuple[str, ...] = ()  # flows that go on and of which something else tells how far they are
     settings: tuple[str, ...] = ()  # keys that take effect at once and touch no flow
 
@@ -57,9 +63,11 @@ class Changes:
         told += [f"{name} begins anew with other settings" for name in self.ended if name in begun]
         told += [f"{flow.name} is added" for flow in self.begun if flow.name not in self.ended]
         told += [f"{name} is followed anew by its offsets" for name in self.followed]
-        told += [f"the cluster {alias} is added" for alias in self.opened]
-        told += [f"the cluster {alias} is left" for alias in self.closed]
-        told += [f"the clients of {alias} are made anew" for alias in self.renewed]
+        told += [f"the cluster {alias} is added" for alias in self.added]
+        told += [f"the cluster {alias} is left" for alias in self.left]
+        lone = [alias for alias in self.closed if alias not in self.left]
+        told += [f"no flow touches {alias} any more: its groups alone are watched" for alias in lone]
+        told += [f"the clients of {alias} are made anew" for alias in self.asked_anew]
         told += [f"{key} has changed" for key in self.settings]
         return tuple(told) or ("nothing has changed",)
 
@@ -74,20 +82,31 @@ def what_changes(old: Configuration, new: Configuration) -> Changes:
         if key not in _OF_NO_FLOW
     )
     same = set() if anew else {name for name, flow in after.items() if before.get(name) == flow}
-    kept = old.clients.keys() & new.clients.keys()
+    opened, closed, renewed = _clusters(old.touched, new.touched)
+    added, left, asked_anew = _clusters(old.clients, new.clients)
     return Changes(
         ended=tuple(name for name in before if name not in same),
         begun=tuple(flow for name, flow in after.items() if name not in same),
-        opened=tuple(alias for alias in new.clients if alias not in kept),
-        closed=tuple(alias for alias in old.clients if alias not in kept),
-        renewed=tuple(
-            alias
-            for alias in new.clients
-            if alias in kept and new.clients[alias].librdkafka != old.clients[alias].librdkafka
-        ),
+        opened=opened,
+        closed=closed,
+        renewed=renewed,
         anew=anew,
+        added=added,
+        left=left,
+        asked_anew=asked_anew,
         followed=_followed(old, new, same),
         settings=_settings(old, new),
+    )
+
+
+def _clusters(
+    old: Mapping[str, ClientSettings], new: Mapping[str, ClientSettings]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return which clusters are new, which are gone, and which have other client settings."""
+    return (
+        tuple(alias for alias in new if alias not in old),
+        tuple(alias for alias in old if alias not in new),
+        tuple(alias for alias in new if alias in old and new[alias].librdkafka != old[alias].librdkafka),
     )
 
 

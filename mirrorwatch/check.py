@@ -68,7 +68,7 @@ async def check(
 
 def _wanted(config: Configuration) -> dict[str, list[str]]:
     """Return the topics of ours that each cluster is asked for by name: also what may not be listed."""
-    wanted = {alias: [CONTROL_TOPIC] for alias in config.clients}
+    wanted = {alias: [CONTROL_TOPIC] for alias in config.touched}
     for flow in config.canary_flows:
         if not flow.off:
             wanted[flow.source].append(flow.source_topic)

@@ -32,6 +32,8 @@ def print_configured(sheet: Sheet, config: Configuration) -> None:
     for cluster in config.topology.clusters:
         if cluster.alias in config.clients:
             _print_cluster(sheet, cluster.alias, config.clients[cluster.alias])
+            if cluster.alias in config.lone:
+                sheet.fact("watched", "its consumer groups alone: no flow touches it")
         else:
             sheet.say(f"{cluster.alias}: no flow touches it, so it is left alone", hang=4)
     sheet.heading(f"Flows ({len(config.topology.flows)})")

@@ -215,7 +215,7 @@ def _print_control(sheet: Sheet, config: Configuration) -> None:
     per_day = control_bytes_per_day()
     sheet.say(
         f"Control probes: one every {duration_text(control.INTERVAL_S)} into {control.TOPIC} (1 partition) on"
-        f" each of {counted(len(config.clients), 'cluster')}, written and read back there, never mirrored:"
+        f" each of {counted(len(config.touched), 'cluster')}, written and read back there, never mirrored:"
         f" {bytes_text(per_day)} a day each way and cluster, of which up to"
         f" {bytes_text(control_kept_bytes())} are kept.",
         hang=4,

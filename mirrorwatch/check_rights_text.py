@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: str) -> None:
     """Write which rights `run` needs where, and how they are granted."""
     needed = _in_turn(
-        config, (*rights(config.clients, config.canary_flows, config.canary), *lag_rights(config))
+        config, (*rights(config.touched, config.canary_flows, config.canary), *lag_rights(config))
     )
     sheet.heading("Rights that run needs")
     if not needed:

@@ -100,10 +100,14 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
 
 @cli.command(cls=ExplainingCommand, short_help="Show the verdicts of a running service.")
 @click.argument("url", default=DEFAULT_URL)
-@click.option("--json", "as_json", is_flag=True, help="Print the document instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print the document of flows instead of a table.")
+@click.option("--search", metavar="TEXT", default="", help="Tell of groups with this in their names only.")
+@click.option("--cluster", "kafka_cluster", metavar="ALIAS", default="", help="Tell of its groups only.")
 @logging_options(QUIET)
 @click.pass_context
-def status(context: click.Context, /, url: str, *, as_json: bool, **_log: str) -> int:
+def status(
+    context: click.Context, /, url: str, *, as_json: bool, search: str, kafka_cluster: str, **_log: str
+) -> int:
     """Show the verdicts of a running service, by default of the one on this machine.
 
     Where the service asks for a user, set MIRRORWATCH_USER and MIRRORWATCH_PASSWORD, or write them into the
@@ -117,7 +121,16 @@ def status(context: click.Context, /, url: str, *, as_json: bool, **_log: str) -
     from mirrorwatch.status import status as show  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
-    return asyncio.run(show(url, as_json=as_json, console=make_console(), environ=os.environ))
+    return asyncio.run(
+        show(
+            url,
+            as_json=as_json,
+            console=make_console(),
+            environ=os.environ,
+            search=search,
+            kafka_cluster=kafka_cluster,
+        )
+    )
 
 
 cli.add_command(checksum)

@@ -23,11 +23,14 @@ _UNKNOWN = (
 
 def wrong_sources(
     said: Mapping[str, FlowSection],
-    aliases: frozenset[str],
+    aliases: frozenset[str] | None,
     *,
     where: Callable[[tuple[str, ...], str], Problem],
 ) -> list[Problem]:
-    """Return a problem for each pattern of groups that cannot be used, and each cluster that is not there."""
+    """Return a problem for each pattern of groups that cannot be used, and each cluster that is not there.
+
+    `aliases` is None where not all clusters are known: then nothing is said of them.
+    """
     problems = []
     for name, section in said.items():
         try:
@@ -35,7 +38,7 @@ def wrong_sources(
         except ValueError as error:
             problems.append(where(("flows", name, "group"), f"{error}; mend it"))
         home = section.offsets.kafka_cluster if section.offsets is not None else None
-        if home is not None and home not in aliases:
+        if aliases is not None and home is not None and home not in aliases:
             known = ", ".join(sorted(aliases)) or "none"
             sentence = f"no cluster is called {home} (known: {known}): name one of them, or add it"
             problems.append(where(("flows", name, "offsets", "kafka_cluster"), sentence))

@@ -104,8 +104,7 @@ class _Reading:
         web_config = self._web_config()
         lag_sources, unknown = sources_of_lag(topology, self._root.flows, where=self._problem)
         self._warnings += unknown
-        burrow_names, problems = names_for_burrow(clients, self._root.burrow_names, where=self._problem)
-        self.problems += problems
+        burrow_names = self._burrow_names(topology, clients)
         self._warn_of_later_parts()
         secrets = self._secrets(topology, clients)
         if self.problems:
@@ -140,24 +139,25 @@ class _Reading:
         """Return clusters and flows of the mm2 file and of our own, without those that have problems."""
         found = self._from_mirror()
         self._check_topics()
-        if found is None:
-            self._check_flows(frozenset(self._clusters), partial=True)
-            return Topology((), ())
-        clusters, flows = found
-        aliases = frozenset(cluster.alias for cluster in clusters)
+        clusters, flows = found or ((), ())
+        aliases = None if found is None else frozenset(cluster.alias for cluster in clusters)
         self.problems += wrong_sources(self._root.flows, aliases, where=self._problem)
-        usable = self._check_flows(aliases, partial=False)
+        usable = self._check_flows(aliases)
+        if found is None:
+            return Topology((), ())
         known = {flow.name for flow in flows}
         flows = tuple(self._refine(flow) for flow in flows)
         flows += tuple(self._made(name, self._root.flows[name]) for name in usable if name not in known)
-        if not flows and not self.problems:
+        if not flows and not self.problems and not (clusters and self._root.lag.on):
             sentence = (
                 "no flow is configured: write mm2: mm2.properties to take those of MirrorMaker, or name one,"
-                " for example A->B: {topics: 'orders.*'}"
+                " for example A->B: {topics: 'orders.*'}; groups alone are watched where clusters are named"
+                " and lag.commits is not off"
             )
             self.problems.append(self._problem(("flows",), sentence))
-        self._warn_of_names(clusters, flows, known)
-        return Topology(clusters, flows)
+        topology = Topology(clusters, flows)
+        self._warn_of_names(topology, known)
+        return topology
 
     def _from_mirror(self) -> tuple[tuple[Cluster, ...], tuple[Flow, ...]] | None:
         if self._mirror is None:
@@ -188,8 +188,8 @@ class _Reading:
                 self._remarks.append(warning)
         return mm2.topology.clusters, mm2.topology.flows
 
-    def _check_flows(self, aliases: frozenset[str], *, partial: bool) -> list[str]:
-        """Return the flows whose names are right; `partial` where not all clusters are known."""
+    def _check_flows(self, aliases: frozenset[str] | None) -> list[str]:
+        """Return the flows whose names are right; `aliases` is None where not all clusters are known."""
         usable = []
         for name in self._root.flows:
             before = len(self.problems)
@@ -198,7 +198,7 @@ class _Reading:
                 sentence = f"a flow from {source} to itself mirrors nothing: name two clusters"
                 self.problems.append(self._problem(("flows", name), sentence))
             for alias in dict.fromkeys((source, target)):
-                if alias not in aliases and not partial:
+                if aliases is not None and alias not in aliases:
                     known = ", ".join(sorted(aliases)) or "none"
                     sentence = f"no cluster is called {alias} (known: {known}): name one of them, or add it"
                     self.problems.append(self._problem(("flows", name), sentence))
@@ -255,23 +255,32 @@ class _Reading:
     # --- clients
 
     def _clients(self, topology: Topology) -> dict[str, ClientSettings]:
-        """Return the settings of our clients for each cluster that a flow touches."""
-        used = {alias for flow in topology.flows for alias in (flow.source, flow.target)}
+        """Return the settings of our clients for each cluster that is read: by the lag monitor each is."""
         clients: dict[str, ClientSettings] = {}
+        touched = topology.touched
         for cluster in topology.clusters:
             ours = self._clusters.get(cluster.alias, {})
+            used = self._root.lag.on or cluster.alias in touched
             # What we do not use is looked at all the same where it is written for us.
-            if (cluster.alias not in used and not ours) or ours == PLACEHOLDER:
+            if (not used and not ours) or ours == PLACEHOLDER:
                 continue
             try:
                 settings = self._client(cluster, ours)
             except ConfigurationError as error:
                 self.problems += error.problems
                 continue
-            if cluster.alias in used:
+            if used:
                 clients[cluster.alias] = settings
                 self._warnings += [_as_problem(note) for note in settings.notes]
         return clients
+
+    def _burrow_names(self, topology: Topology, clients: Iterable[str]) -> dict[str, str]:
+        """Return the names of the clusters that are read; those of all that are known have to differ."""
+        known = {cluster.alias for cluster in topology.clusters} | self._clusters.keys()
+        usable = [alias for alias in known if self._clusters.get(alias) != PLACEHOLDER]
+        found, problems = names_for_burrow(usable, self._root.burrow_names, where=self._problem)
+        self.problems += problems
+        return {alias: found[alias] for alias in clients if alias in found}
 
     def _client(self, cluster: Cluster, ours: Mapping[str, str]) -> ClientSettings:
         def locate(key: str) -> tuple[str, str]:
@@ -315,12 +324,13 @@ class _Reading:
                     self.problems.append(told)
             return WebConfig()  # never served: a configuration with problems is refused
 
-    def _warn_of_names(self, clusters: Iterable[Cluster], flows: Iterable[Flow], known: set[str]) -> None:
-        used = {alias for flow in flows for alias in (flow.source, flow.target)}
-        for cluster in clusters:
-            if cluster.alias in self._clusters and cluster.alias not in used:
-                sentence = "no flow touches this cluster, so it is left alone"
-                self._warnings.append(self._problem(("clusters", cluster.alias), sentence))
+    def _warn_of_names(self, topology: Topology, known: set[str]) -> None:
+        fate = "its groups alone are watched" if self._root.lag.on else "it is left alone"
+        touched = topology.touched or self._clusters  # without any flow nothing else is wanted
+        for alias in self._clusters:
+            if alias not in touched:
+                sentence = f"no flow touches this cluster, so {fate}"
+                self._warnings.append(self._problem(("clusters", alias), sentence))
         if self._mirror is None:
             return
         for name in self._root.flows:

@@ -45,9 +45,10 @@ class Configuration:
     `warnings` are for the operator and stop nothing. `remarks` are those of them that change nothing of what
     is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
     None where there is none. `connectors` are those of a mirror on Connect, without what they hold, each as
-    it was when this was read. `lag_sources` has every flow by name, `burrow_names` every cluster that we read
-    by alias. `connect` is where a mirror on Connect is asked about. `web_config` is what the file of
-    http.web_config_file holds; without such a file it asks nobody.
+    it was when this was read. `clients` are of every cluster that we read: those that a flow touches and,
+    while the lag monitor is on, all others. `lag_sources` has every flow by name, `burrow_names` every
+    cluster that we read by alias. `connect` is where a mirror on Connect is asked about. `web_config` is
+    what the file of http.web_config_file holds; without such a file it asks nobody.
     """
 
     path: Path
@@ -68,6 +69,18 @@ class Configuration:
     lag: LagConfig = field(default_factory=LagConfig)
     checksum: ChecksumConfig = field(default_factory=ChecksumConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
+
+    @property
+    def touched(self) -> dict[str, ClientSettings]:
+        """Return the clients of the clusters that a flow touches: to no other anything is written."""
+        used = self.topology.touched
+        return {alias: settings for alias, settings in self.clients.items() if alias in used}
+
+    @property
+    def lone(self) -> tuple[str, ...]:
+        """Return the clusters that no flow touches and that we read: their groups alone are watched."""
+        used = self.topology.touched
+        return tuple(alias for alias in self.clients if alias not in used)
 
     @property
     def worth_reading(self) -> tuple[Problem, ...]:

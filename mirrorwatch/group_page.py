@@ -71,7 +71,8 @@ class ShownName:
 
     @classmethod
     def of(cls, name: str) -> ShownName:
-        """Cut a name for reading."""
+        """Mark the blanks of a name that would not be seen, and cut it for reading."""
+        name = words.with_blanks(name)
         if len(name) <= LONGEST_NAME:
             return cls(name or "(no name)", "")
         return cls(name[: LONGEST_NAME - 1] + "…", words.plain(name[:_LONGEST_TITLE]))
@@ -94,11 +95,16 @@ def headline(
     total: int,
     lacking: Mapping[str, Any],
     carried: Mapping[str, int] | None = None,
+    *,
+    searched: bool = False,
 ) -> str:
     """Say how many groups are how: `5,000 groups: 3 STOP, 12 WARN`; those that are OK are what is left.
 
-    `carried` says how many of them each flow carries to where nobody reads: `(613 carried by A->B)`.
+    `carried` says how many of them each flow carries to where nobody reads: `(613 carried by A->B)`;
+    `searched` that they are those whose names contain something.
     """
+    if searched and not total:
+        return "No group's name contains this"
     if not total:
         return "The groups are not known yet" if lacking else "No group has an offset"
     copies = ", ".join(f"{count:,} carried by {flow}" for flow, count in (carried or {}).items())
@@ -116,8 +122,9 @@ def look_of(counts: Mapping[str, int]) -> Verdict:
 
 
 def notes(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say of each cluster whose groups are not all known why, and how far the reading has come."""
+    """Say of each cluster whose groups are not all known why, and of one that is away since when."""
     told = tuple(f"{alias}: {why['sentence']}" for alias, why in document["not_ready"].items())
+    told += tuple(away["sentence"] for away in document.get("away", {}).values())
     source = document.get("commits_from", {})
     if isinstance(source, str):
         return told + ((ASKED,) if source == "admin" else ())
@@ -148,9 +155,8 @@ def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) 
     asked = {"search": search, "cluster": kafka_cluster}
     total, first = document["count"], document["offset"]
     counts = document["by_status"]
-    said = headline(counts, total, document["not_ready"], document.get("carried"))
-    if search and not total:
-        said = "No group's name contains this"
+    carried = document.get("carried")
+    said = headline(counts, total, document["not_ready"], carried, searched=bool(search))
     return {
         "headline": said,
         "look": look_of(counts),

@@ -127,11 +127,9 @@ class LagBook:
                 known.down_at += by_s
             one = known.evidence
             if one is not None:
-                moved_at = None if one.moved_at is None else one.moved_at + by_s
+                moved = tuple(at + by_s for at in one.moved)
                 findings = _moved(one.findings, by_s)
-                known.evidence = replace(
-                    one, since_at=one.since_at + by_s, moved_at=moved_at, findings=findings
-                )
+                known.evidence = replace(one, since_at=one.since_at + by_s, moved=moved, findings=findings)
 
 
 def _age_s(then_ns: int | None, now_ns: int) -> float:
@@ -154,7 +152,8 @@ def _take(known: _Known, document: Mapping[str, Any], now_at: float, incarnation
     held = holding((one for listed in known.listed.values() for one in listed.findings), now_at)
     newest = held if len(held) <= MAX_FINDINGS else sorted(held, key=_when)[-MAX_FINDINGS:]
     repeated = () if known.repeated is None else holding((known.repeated,), now_at)
-    told = evidence_of(document, (*newest, *repeated), now_at=now_at, down_at=known.down_at)
+    moved = () if known.evidence is None else known.evidence.moved
+    told = evidence_of(document, (*newest, *repeated), now_at=now_at, down_at=known.down_at, moved=moved)
     known.evidence = replace(told, more_found=told.more_found or len(held) > MAX_FINDINGS)
     if known.evidence.cause is Cause.MIRROR_DOWN:
         known.down_at = now_at

@@ -23,6 +23,14 @@ class Unanswered(NamedTuple):
     sentence: str
 
 
+class Standing(NamedTuple):
+    """How a cluster is that the lag monitor reads, since when (epoch s), and why, where it is not up."""
+
+    state: str  # up | down | refused
+    since_at: float
+    sentence: str
+
+
 class CollectedCounts:
     """Adds up what processes of the lag monitor tell one after the other."""
 
@@ -32,6 +40,8 @@ class CollectedCounts:
         self._failed: dict[str, By] = {}  # by the process that tells now
         self._failed_before: dict[str, By] = {}  # by those that are gone
         self._away: dict[str, tuple[Unanswered, int]] = {}  # by cluster, and which process said so
+        self._refused: dict[str, Unanswered] = {}  # by cluster, as the process that tells now says it
+        self._answers_since: dict[str, float] = {}  # by cluster, epoch s
 
     def take(self, told: Mapping[str, Any], *, incarnation: int) -> None:
         """Take in what a process tells: `last_success_at` and `errors` by cluster and collector, `away`."""
@@ -42,6 +52,15 @@ class CollectedCounts:
         for alias, instants in told.get("last_success_at", {}).items():
             self._success.setdefault(alias, {}).update(instants)
         self._take_away(told, incarnation)
+        self._refused = {
+            alias: Unanswered(one["since_ms"] / 1000, one["why"])
+            for alias, one in told.get("refused", {}).items()
+        }
+        for alias, instants in self._success.items():
+            if alias in self._away or alias in self._refused:
+                self._answers_since.pop(alias, None)
+            elif instants:
+                self._answers_since.setdefault(alias, max(instants.values()))
 
     def _take_away(self, told: Mapping[str, Any], incarnation: int) -> None:
         away = {
@@ -62,6 +81,16 @@ class CollectedCounts:
         """Return since when a cluster does not answer the lag monitor, and why; None while it does."""
         one = self._away.get(alias)
         return None if one is None else one[0]
+
+    def standing(self, alias: str) -> Standing | None:
+        """Return how a cluster is by what it answers; None where that is not known yet."""
+        away, refused = self.unanswered(alias), self._refused.get(alias)
+        if away is not None:
+            return Standing("down", *away)
+        if refused is not None:
+            return Standing("refused", *refused)
+        since_at = self._answers_since.get(alias)
+        return None if since_at is None else Standing("up", since_at, "")
 
     def document(self, alias: str) -> dict[str, By]:
         """Return what is known of one cluster; errors are 0 from the start."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.evidence import LagEvidence, LagFinding
+from fleet.rules_offsets import RETURN_S
 from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -25,16 +26,17 @@ def evidence_of(
     *,
     now_at: float,
     down_at: float | None = None,
+    moved: tuple[float, ...] = (),
 ) -> LagEvidence:
     """Return the evidence of one flow's document, with these findings.
 
     `down_at` is when no partition moved last. Each task of a mirror writes its offsets at its own time, so
-    that some move and others do not says nothing before all of them had theirs.
+    that some move and others do not says nothing before all of them had theirs. `moved` is what earlier
+    documents told of when other topics moved.
     """
     verdict, cause, sentence = _present(document, now_at)
     if cause is Cause.TASK_STUCK and down_at is not None and now_at - down_at <= document["settles_s"]:
         cause = Cause.UNEXPLAINED
-    moved_ms = document["moved_ms"]
     return LagEvidence(
         verdict=verdict,
         cause=cause,
@@ -43,11 +45,21 @@ def evidence_of(
         settles_s=document["settles_s"],
         lag_s=document["lag_s"],
         standing=tuple(document["standing"]),
-        moved_at=None if moved_ms is None else moved_ms / 1000,
+        moved=_moved(moved, document["moved_ms"], now_at),
         rows=_rows(document, verdict, cause, now_at),
         findings=findings,
         more_found=sum(one["proved"] for one in document["findings"]) >= MOST_LISTED,
     )
+
+
+def _moved(before: tuple[float, ...], newest_ms: int | None, now_at: float) -> tuple[float, ...]:
+    """Return when offsets of other topics were written anew: lately, and the last time before."""
+    if newest_ms is None:
+        return ()
+    newest_at = newest_ms / 1000
+    told = [*(at for at in before if at < newest_at), newest_at]
+    earlier = [at for at in told if now_at - at >= RETURN_S]
+    return (*earlier[-1:], *told[len(earlier) :])
 
 
 def _present(document: Mapping[str, Any], now_at: float) -> tuple[Verdict, Cause | None, str]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fleet.evidence import LagEvidence
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.connect_looks import ConnectLook
-    from mirrorwatch.lag_collected import Unanswered
+    from mirrorwatch.lag_collected import Standing, Unanswered
     from mirrorwatch.lag_keeping import LagKeeping
     from mirrorwatch.lag_orders import LagOrders
     from runtime.clock import WaitingClock
@@ -167,6 +167,10 @@ class Lagging:
     def unanswered(self, alias: str) -> Unanswered | None:
         """Return since when a cluster does not answer it, and why; None of one that does, or is not asked."""
         return self._collected.unanswered(alias) if self.on else None
+
+    def standing(self, alias: str) -> Standing | None:
+        """Return how a cluster is by what it answers; None where that is not known yet."""
+        return self._collected.standing(alias) if self.on else None
 
     def lag_s(self) -> dict[str, float]:
         """Return how far behind (s) the worst partition of each flow is, of those of which it is known."""

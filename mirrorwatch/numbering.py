@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from canary.watch import Instant
+from mirrorwatch.lone_clusters import errors_of, lone_numbers
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
 from mirrorwatch.unreached import counted_by_side, unreached_of
 from mirrorwatch.viewing import cluster_state, recovery_point_age_s
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.checksum_series import ChecksumSeries
     from mirrorwatch.configuration import Configuration
-    from mirrorwatch.lag_collected import Unanswered
+    from mirrorwatch.lag_collected import Standing, Unanswered
     from runtime.clock import Clock
     from runtime.supervision import State
 
@@ -40,26 +41,30 @@ def service_numbers(
     lag_s: Mapping[str, float] | None = None,
     lag_collected: Callable[[str], Collected] = lambda _alias: {},
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
+    standing: Callable[[str], Standing | None] = lambda _alias: None,
     checksums: ChecksumSeries | None = None,
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
     `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known;
     `lag_collected` when the lag monitor last read what of a cluster, and how often not, and `unanswered`
-    which it gets no answer of.
+    which it gets no answer of, `standing` how one is that nobody else reads.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     return ServiceNumbers(
         version,
         prober.doubts.loop_delay.copy(),
         dict(store_errors),
-        tuple(
-            _cluster(
-                site,
-                lag_collected(alias),
-                is_up=cluster_state(site, states.get(alias), now.at, unanswered(alias))[0] == "up",
-            )
-            for alias, site in prober.sites.items()
+        (
+            *(
+                _cluster(
+                    site,
+                    lag_collected(alias),
+                    is_up=cluster_state(site, states.get(alias), now.at, unanswered(alias))[0] == "up",
+                )
+                for alias, site in prober.sites.items()
+            ),
+            *(lone_numbers(alias, lag_collected(alias), standing(alias)) for alias in config.lone),
         ),
         tuple(
             _flow(config, prober, held, verdicts[name], now, lag_s=(lag_s or {}).get(name))
@@ -75,10 +80,7 @@ def _cluster(site: Site, collected: Collected, *, is_up: bool) -> ClusterNumbers
         site.alias,
         is_up,
         {**site.counts.last_success_at, **collected.get("last_success_at", {})},
-        {
-            **site.counts.errors,
-            **{name: int(count) for name, count in collected.get("errors", {}).items()},
-        },
+        {**site.counts.errors, **errors_of(collected)},
         dict(site.control.counts),
         {collector: throttle.total_s for collector, throttle in site.throttles.items()},
         site.counts.strangers,

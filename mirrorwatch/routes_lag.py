@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -28,7 +29,7 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         try:
             head, body = await lagging.ask("burrow", path=request.rel_url.raw_path, host=request.host)
         except UnavailableError as error:
-            raise web.HTTPServiceUnavailable(text=sentence_of(error)) from error
+            return without_answer(request, sentence_of(error), web.HTTPServiceUnavailable)
         return web.Response(body=body, status=head["status"], content_type=head["content_type"])
 
     async def refuse(request: web.Request) -> web.Response:
@@ -51,6 +52,14 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         web.get("/api/v1/groups", show_groups),
         web.get(f"/api/v1/groups/{{cluster}}/{{group:{ANY}}}", show_group),
     ]
+
+
+def without_answer(request: web.Request, sentence: str, error: type[web.HTTPError]) -> web.Response:
+    """Say why there is no answer: under /v3 as Burrow's API has it; elsewhere it raises the error."""
+    if request.path.split("/")[1] != "v3":
+        raise error(text=f"{sentence}\n")
+    told_back = {"url": unquote(request.rel_url.raw_path), "host": socket.gethostname()}
+    return json_answer(burrow_api.error_document(sentence, told_back), status=error.status_code)
 
 
 def list_asked(request: web.Request, *, most: int) -> dict[str, object]:

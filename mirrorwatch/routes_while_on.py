@@ -11,7 +11,7 @@ from aiohttp import web
 
 from mirrorwatch.lagging import OFF
 from mirrorwatch.routes_groups import group_routes
-from mirrorwatch.routes_lag import lag_routes
+from mirrorwatch.routes_lag import lag_routes, without_answer
 from mirrorwatch.routes_mirrors import mirror_routes
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def routes_while_on(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.R
 def _guarded(lagging: Lagging, handler: Handler) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         if not lagging.on:
-            raise web.HTTPNotFound(text=f"{OFF[:1].upper()}{OFF[1:]}.\n")
+            return without_answer(request, f"{OFF[:1].upper()}{OFF[1:]}.", web.HTTPNotFound)
         return await handler(request)
 
     return answer

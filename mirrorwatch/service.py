@@ -152,7 +152,7 @@ class Service:
             await self._warn_of_namesakes()
             self._prober = prober = Prober(
                 self._config.canary_flows,
-                self._config.clients,
+                self._config.touched,
                 self._config.canary,
                 installation=installation,
                 memory=self._bookkeeper,
@@ -342,7 +342,7 @@ class Service:
         app.add_routes(
             [
                 *upkeep_routes(
-                    self.numbers, lambda: set(self._config.clients) - self._keeper.tried, self._lagging
+                    self.numbers, lambda: set(self._config.touched) - self._keeper.tried, self._lagging
                 ),
                 *routes_while_on(self._lagging, page=page, clock=self._clock),
                 *counts_routes(self._checksums, clock=self._clock),
@@ -371,6 +371,7 @@ class Service:
             lag_s=self._lagging.lag_s(),
             lost=self._lagging.lost(),
             unanswered=self._lagging.unanswered,
+            standing=self._lagging.standing,
             states=self._keeper.states,
             complaints=self._complaints.active(),
             checksums=self._checksums.standings,
@@ -388,6 +389,7 @@ class Service:
             lag_s=self._lagging.lag_s(),
             lag_collected=self._lagging.collected,
             unanswered=self._lagging.unanswered,
+            standing=self._lagging.standing,
             states=self._keeper.states,
             store_errors=self._store_errors,
             checksums=self._checksums.series,

@@ -64,10 +64,17 @@ class _UsageError(_NoAnswerError):
 
 
 async def status(
-    url: str, *, as_json: bool, console: Console, environ: Mapping[str, str] = MappingProxyType({})
+    url: str,
+    *,
+    as_json: bool,
+    console: Console,
+    environ: Mapping[str, str] = MappingProxyType({}),
+    search: str = "",
+    kafka_cluster: str = "",
 ) -> int:
     """Show the verdicts of the service at `url` on the console and return the exit status, that of the flows.
 
+    Of groups it tells of those with `search` in their names, on this cluster; where these are empty, of all.
     User and password are those of the address, or else those of the environment.
     """
     if isinstance(console.file, io.TextIOWrapper):
@@ -84,15 +91,20 @@ async def status(
         console.out(json.dumps(answer.document, indent=2, ensure_ascii=True), highlight=False)
     else:
         show(answer, console)
-        groups = await _groups(address, credentials)
+        groups = await _groups(address, credentials, search=search, kafka_cluster=kafka_cluster)
         if groups is not None:
             show_groups(groups, console)
     return exit_status(answer)
 
 
 def exit_status(answer: Answer) -> int:
-    """Return 0 where every flow is healthy, 1 for a finding, 3 where the worst is unknown or no flow is."""
+    """Return 0 where every flow is healthy, 1 for a finding, 3 where the worst is unknown.
+
+    Without any flow it is 0 where every cluster is up, and 3 where what is watched there is not known.
+    """
     verdicts = {flow.verdict for flow in answer.flows}
+    if not verdicts:
+        return 3 if answer.clusters else 0
     if verdicts - {"healthy", "unknown"}:
         return 1
     return 0 if verdicts == {"healthy"} else 3
@@ -129,17 +141,20 @@ def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | Non
     return _Credentials(user, password or "")
 
 
-async def _groups(address: URL, credentials: _Credentials | None) -> GroupsAnswer | None:
+async def _groups(
+    address: URL, credentials: _Credentials | None, *, search: str, kafka_cluster: str
+) -> GroupsAnswer | None:
     """Return how the groups are, None where the service does not watch any."""
-    path = address.path.removesuffix(PATH) + GROUPS_PATH
-    asked = address.with_path(path).with_query(limit=WORST_GROUPS)
+    path = address.path.removesuffix(PATH)
+    wanted = {key: value for key, value in (("search", search), ("cluster", kafka_cluster)) if value}
+    asked = address.with_path(path + GROUPS_PATH).with_query({**wanted, "limit": str(WORST_GROUPS)})
     try:
         # 503 has a document too: what is known until all was read. 404: there is no lag monitor.
         found = groups_of(
             json.loads(await _fetch(asked, credentials, also=(404, 503)), parse_constant=_refuse)
         )
-        page = _shown(address.with_path(address.path.removesuffix(PATH) + GROUPS_PAGE))
-        return None if found is None else replace(found, page=page)
+        page = _shown(address.with_path(path + GROUPS_PAGE).with_query(wanted))
+        return None if found is None else replace(found, page=page, searched=bool(search))
     except _NoAnswerError as error:
         return GroupsAnswer((), 0, (), (Note("Groups", f"{error}."),))
     except (ValueError, RecursionError):

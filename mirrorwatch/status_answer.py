@@ -13,7 +13,7 @@ from typing import Any
 
 from fleet.errors import MalformedError
 from fleet.vocabulary import Verdict
-from mirrorwatch.words import plain
+from mirrorwatch.words import plain, with_blanks
 
 _ORDER = {str(verdict): verdict.severity for verdict in Verdict}
 
@@ -86,6 +86,7 @@ class GroupsAnswer:
     by_status: tuple[tuple[str, int], ...]
     notes: tuple[Note, ...]
     page: str = ""  # the address of the page with all of them
+    searched: bool = False  # whether they are those whose names contain something
     carried: tuple[tuple[str, int], ...] = ()  # by flow, how many it carries to where nobody reads
 
 
@@ -140,7 +141,7 @@ def groups_of(document: Any) -> GroupsAnswer | None:
 def _group(item: dict[str, Any]) -> GroupAnswer:
     return GroupAnswer(
         kafka_cluster=_text(item, "kafka_cluster"),
-        group=_text(item, "group"),
+        group=_name(item, "group"),
         status=_text(item, "status"),
         lag_records=_whole(item, "lag_records"),
         lag_s=_number(item, "lag_s"),
@@ -207,6 +208,11 @@ def _list(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
 def _text(item: dict[str, Any], key: str) -> str:
     value = item.get(key)
     return plain(value) if isinstance(value, str) else ""
+
+
+def _name(item: dict[str, Any], key: str) -> str:
+    value = item.get(key)
+    return plain(with_blanks(value)) if isinstance(value, str) else ""
 
 
 def _whole(item: dict[str, Any], key: str) -> int | None:

@@ -71,7 +71,8 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
     console = _wide_enough(console)
     _say(console, Text(""))
     if groups.count or not groups.notes:
-        said = headline(dict(groups.by_status), groups.count, {}, dict(groups.carried))
+        counts, carried = dict(groups.by_status), dict(groups.carried)
+        said = headline(counts, groups.count, {}, carried, searched=groups.searched)
         _say(console, Text(said, style="bold"))
     bad = [group for group in groups.worst if group.status != "OK"]
     if bad and console.width >= _NARROW:

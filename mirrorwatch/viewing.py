@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from canary.watch import Instant
 from fleet.evidence import Control
 from mirrorwatch.checksum_shown import checksum_view
+from mirrorwatch.lone_clusters import lone_view
 from mirrorwatch.unreached import unreached_of
 from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
 from runtime.supervision import Phase
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.configuration import Configuration
-    from mirrorwatch.lag_collected import Unanswered
+    from mirrorwatch.lag_collected import Standing, Unanswered
     from mirrorwatch.view import ChecksumView
     from runtime.clock import Clock
     from runtime.complaints import Complaint
@@ -42,13 +43,15 @@ def service_view(
     lag_s: Mapping[str, float] | None = None,
     lost: Mapping[str, int] | None = None,
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
+    standing: Callable[[str], Standing | None] = lambda _alias: None,
     checksums: Mapping[str, FlowStanding] | None = None,
 ) -> ServiceView:
     """Return everything at this instant, flows worst first.
 
     `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known, `lost`
     how many records offsets show to be lost, where they tell anything, `unanswered` which cluster does not
-    answer the lag monitor, and `checksums` how a flow stands by its checksums, where a run has ended.
+    answer the lag monitor, `standing` how one is that only the lag monitor reads, and `checksums` how a flow
+    stands by its checksums, where a run has ended.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
@@ -70,11 +73,17 @@ def service_view(
         version=version,
         now_at=now.at,
         started_at=started_at,
-        clusters=tuple(
-            _cluster_view(
-                prober, site, config, cluster_state(site, states.get(alias), now.at, unanswered(alias))
-            )
-            for alias, site in prober.sites.items()
+        clusters=(
+            *(
+                _cluster_view(
+                    prober, site, config, cluster_state(site, states.get(alias), now.at, unanswered(alias))
+                )
+                for alias, site in prober.sites.items()
+            ),
+            *(
+                lone_view(alias, config.topology.cluster(alias).client, standing(alias), now.at)
+                for alias in config.lone
+            ),
         ),
         flows=tuple(flows),
         problems=tuple(

@@ -6,6 +6,7 @@ Pure. Moments are epoch seconds and are written in UTC, durations are seconds.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
 
 _SHOWN_BROKERS = 6
+_UNSEEN_BLANKS = re.compile(r"^ +| +$|(?<= ) +", re.ASCII)
+_BREAKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 
 GLYPHS = {
     Verdict.LOSING: "✕",
@@ -44,6 +47,11 @@ _DOING = {
 def counted(number: int, noun: str) -> str:
     """Return the number with its noun, `1 flow` or `3 flows`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def closed(text: str) -> str:
+    """Return a sentence with its full stop; one that is a question has its own mark."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def headline(view: ServiceView) -> str:
@@ -117,6 +125,11 @@ def plain(text: str) -> str:
         letter if letter.isprintable() else " " if letter in "\t\r\n" else "\N{REPLACEMENT CHARACTER}"
         for letter in text
     )
+
+
+def with_blanks(name: str) -> str:
+    """Return a name with marks for blanks that nobody sees: at its edges, behind another, and line breaks."""
+    return _UNSEEN_BLANKS.sub(lambda found: "␣" * len(found[0]), name).translate(_BREAKS)
 
 
 def moment_text(at: float, now_at: float) -> str:

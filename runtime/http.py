@@ -42,7 +42,17 @@ def application(
     """Return an application with the guards that need no configuration, ready for routes."""
     app = web.Application(
         client_max_size=max_body_bytes,
-        middlewares=[plain_errors(log or get("http")), time_limit(request_within_s)],
+        middlewares=[
+            plain_errors(log or get("http")),
+            time_limit(request_within_s),
+            # What is found without the slash at its end is sent there.
+            web.normalize_path_middleware(
+                append_slash=False,
+                remove_slash=True,
+                merge_slashes=False,
+                redirect_class=web.HTTPPermanentRedirect,
+            ),
+        ],
     )
     app.on_response_prepare.append(put_headers)
     return app

@@ -224,7 +224,7 @@ _RULES: Final = (
         "_NOENT",
         "No leaders found",
         _unavailable(
-            "no partition of it has a leader, or it does not exist, or the principal may not see it"
+            "none of the partitions has a leader, or they do not exist, or the principal may not see them"
         ),
     ),
     _Rule(

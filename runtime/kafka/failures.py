@@ -28,6 +28,7 @@ _VAGUE: Final = frozenset(
         "_MSG_TIMED_OUT",
         "_WAIT_COORD",
         "REQUEST_TIMED_OUT",
+        "_NOENT",  # no leader is found either where no broker could be asked
     }
 )
 _MAX_CHARS = 300

@@ -907,6 +907,21 @@ ROWS = (
         "No probe gets into partitions 1 and 2 of mirrorwatch-canary on A at present, so nothing is known of"
         " them; the others arrive.",
     ),
+    Row(
+        "the only partition of the source takes nothing",
+        flow(moving(0, pending_age_s=None, unacked_age_s=6.0, arrival_age_s=6.9)),
+        Verdict.UNKNOWN,
+        None,
+        "No probe gets into partition 0 of mirrorwatch-canary on A at present, so nothing is known of it.",
+    ),
+    Row(
+        "none of the source's partitions takes anything",
+        flow(*(moving(n, pending_age_s=None, unacked_age_s=6.0, arrival_age_s=6.9) for n in range(2))),
+        Verdict.UNKNOWN,
+        None,
+        "No probe gets into partitions 0 and 1 of mirrorwatch-canary on A at present, so nothing is known of"
+        " them.",
+    ),
     # --- healthy
     Row(
         "healthy",

@@ -24,6 +24,8 @@ FILTERED = (
     " something on the way drops records."
 )
 BOTH_WAYS = (deleted(), deleted(topic="payments", partition=3, first=7, last=7))
+MOVING = (NOW - 40, NOW - 29, NOW - 2)
+BEFORE, BACK = (NOW - 97,), (NOW - 29, NOW - 2)
 
 ROWS = (
     # --- losing
@@ -129,7 +131,7 @@ ROWS = (
     ),
     Row(
         "the canary stands, and other topics move since: no more than its tasks stand",
-        seen(*(standing(number, 60.0) for number in range(2)), offsets=lag(moved_at=NOW - 2)),
+        seen(*(standing(number, 60.0) for number in range(2)), offsets=lag(moved=MOVING)),
         STALLED,
         Cause.TASK_STUCK,
         "Nothing has come through any partition of A->B for 1 min 1 s: by its offsets the mirror goes on with other"
@@ -137,10 +139,26 @@ ROWS = (
     ),
     Row(
         "offsets that were written while the mirror ended say nothing of the kind",
-        seen(*(standing(number, 16.0) for number in range(2)), offsets=lag(moved_at=NOW - 2)),
+        seen(*(standing(number, 16.0) for number in range(2)), offsets=lag(moved=MOVING)),
         STALLED,
         Cause.MIRROR_DOWN,
         "Nothing has come through any partition of A->B for 17 s: both clusters answer, so the mirror stands still.",
+    ),
+    Row(
+        "the whole mirror was down, and goes on with other topics first: the rest may follow",
+        seen(*(standing(number, 96.0) for number in range(2)), offsets=lag(moved=(*BEFORE, *BACK))),
+        STALLED,
+        Cause.UNEXPLAINED,
+        "Nothing has come through any partition of A->B for 1 min 37 s: by its offsets the mirror went on with"
+        " other topics 29 s ago, and whether the rest of it follows will show.",
+    ),
+    Row(
+        "the rest had the time to follow, and did not",
+        seen(*(standing(number, 97.0) for number in range(2)), offsets=lag(moved=(NOW - 30, *BACK))),
+        STALLED,
+        Cause.TASK_STUCK,
+        "Nothing has come through any partition of A->B for 1 min 38 s: by its offsets the mirror goes on with"
+        " other topics, so one of the mirror's tasks stands, or is held back as by a quota.",
     ),
     Row(
         "what a task has failed on explains the canary's standstill too",
@@ -363,6 +381,20 @@ CANARY_IN_ORDER = (
 def test_the_worse_of_both_is_told(evidence, by_canary, offsets, by_offsets):
     told = judge(replace(evidence, lag=offsets), now_at=NOW).verdict
     assert told is min(by_canary, by_offsets, key=lambda verdict: verdict.severity)
+
+
+def test_a_mirror_that_comes_back_task_by_task_was_down_and_nothing_of_it_is_stuck():
+    told, causes = None, []
+    for second in range(101):  # it stops at 0, copies other topics from 95 on, and the canary's from 98 on
+        now_at = NOW + second
+        moved = (NOW - 1.0, *(NOW + at for at in range(95, second + 1)))
+        waits = [standing(0, float(second)) if 0 < second < 98 else moving(0, late_age_s=1.0)]
+        both_well = {side: replace(cluster(side), last_ok_at=now_at - 0.5) for side in "AB"}
+        evidence = seen(*waits, offsets=lag(moved=moved), source=both_well["A"], target=both_well["B"])
+        told = follow(told, evidence, now_at=now_at)
+        causes.append(told.cause)
+    assert list(dict.fromkeys(causes)) == [None, Cause.MIRROR_DOWN]
+    assert (causes[97], told.verdict) == (Cause.MIRROR_DOWN, HEALTHY)
 
 
 def test_evidence_of_both_is_shown_where_both_see_a_standstill():

@@ -57,7 +57,7 @@ LAGS = st.builds(
     settles_s=st.floats(30.0, 300.0),
     lag_s=st.none() | st.floats(0.0, 1e6),
     standing=st.lists(TOPICS, max_size=3, unique=True).map(tuple),
-    moved_at=st.none() | INSTANTS,
+    moved=st.lists(INSTANTS, max_size=3).map(lambda some: tuple(sorted(some))),
     rows=ROWS,
     findings=st.lists(FOUND, max_size=5).map(tuple),
 )

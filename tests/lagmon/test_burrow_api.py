@@ -23,6 +23,7 @@ from fleet.wire_commits import (
 )
 from lagmon.burrow_api import BurrowCluster, answer, is_served, not_served
 from lagmon.cluster import ClusterLag
+from lagmon.group_rows import clients
 
 NOW = 1_790_000_000_000
 DAY = 86_400_000
@@ -221,6 +222,57 @@ def test_asking_costs_by_the_group_and_not_by_the_cluster(clusters, monkeypatch)
     ask(clusters, "/v3/kafka/local/consumer")
     ask(clusters, "/v3/kafka/local/topic/orders/consumers")
     assert judged == [4]
+
+
+def test_what_is_left_out_by_topic_is_not_shown_where_a_member_was_given_it():
+    lag = ClusterLag(
+        wanted=lambda _group, topic: topic != "local", hidden=lambda _group, topic: topic == "local"
+    )
+    lag.note_topics({"t": 1, "local": 2})
+    look(lag, 0, {"t": [5], "local": [7, 7]})
+    take(lag, [("g", "t", 0, 5, 1_000), ("g", "local", 0, 1, 1_000)], read_ago_ms=0)
+    describe(lag, "g", ("app", "/10.0.0.1", {"t": (0,), "local": (0, 1)}))
+    clusters = {"c": BurrowCluster("c", lag)}
+    status = ask(clusters, "/v3/kafka/c/consumer/g/lag")[1]["status"]
+    assert [one["topic"] for one in status["partitions"]] == ["t"]
+    assert (status["maxlag"]["topic"], status["partition_count"]) == ("t", 1)
+    assert list(ask(clusters, "/v3/kafka/c/consumer/g")[1]["topics"]) == ["t"]
+    assert clients(lag, "g") == [{"client_id": "app", "host": "/10.0.0.1", "partitions": 1}]
+
+
+@pytest.mark.parametrize(
+    "path", ["consumer", "consumer/g", "consumer/g/lag", "consumer/g/status", "topic/t/consumers"]
+)
+def test_groups_that_are_not_read_yet_are_not_said_to_be_missing(path):
+    lag = ClusterLag(wanted=lambda _group, _topic: True)
+    lag.note_topics({"t": 1})
+    clusters = {"c": BurrowCluster("c", lag, unread="Nothing listens there.")}
+    status, document = ask(clusters, f"/v3/kafka/c/{path}")
+    assert status == 503
+    assert document == {
+        "error": True,
+        "message": "the groups of c are not known yet: Nothing listens there.",
+        "request": {"url": f"/v3/kafka/c/{path}", "host": "monitor-1"},
+    }
+    for known in ("/v3/kafka", "/v3/kafka/c", "/v3/kafka/c/topic", "/v3/kafka/c/topic/t"):
+        assert ask(clusters, known)[0] == 200
+
+
+@pytest.mark.parametrize("path", ["topic", "topic/t"])
+def test_topics_that_were_never_listed_are_not_said_to_be_missing(path):
+    lag = ClusterLag(wanted=lambda _group, _topic: True)
+    status, document = ask({"c": BurrowCluster("c", lag, unread="Why.")}, f"/v3/kafka/c/{path}")
+    assert (status, document["message"]) == (503, "the topics of c are not known yet: Why.")
+
+
+def test_the_newest_commit_was_not_observed_before_it_was_made():
+    lag = ClusterLag(wanted=lambda _group, _topic: True)
+    lag.note_topics({"t": 1})
+    look(lag, 0, {"t": [5]})
+    take(lag, [("g", "t", 0, 5, 320)], read_ago_ms=300)
+    _, document = ask({"c": BurrowCluster("c", lag)}, "/v3/kafka/c/consumer/g/lag")
+    end = document["status"]["partitions"][0]["end"]
+    assert (end["timestamp"], end["observedAt"]) == (NOW - 320, NOW - 300)
 
 
 def test_a_partition_without_a_commit_takes_nothing_from_the_last_row_of_full_windows():

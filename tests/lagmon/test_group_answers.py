@@ -7,7 +7,7 @@ import pytest
 
 from lagmon.commits import Progress
 from lagmon.group_id import group_id
-from lagmon.readiness import not_ready
+from lagmon.readiness import not_ready, unread
 from runtime.supervision import Phase, State
 from tests.mirrorwatch.monitored import LOOK_S, NOW_S, Monitored, end_at
 
@@ -200,10 +200,49 @@ async def test_a_cluster_that_failed_at_its_last_look_is_not_starting_while_it_i
     assert document["not_ready"]["A"]["phase"] == "starting"
 
 
-async def test_groups_that_are_known_stay_so_while_a_look_fails(monitored):
+async def test_groups_that_are_known_stay_so_while_a_look_fails_and_since_when_it_does_is_said(monitored):
     monitored.watches["A"].lag.note_answer(NOW_S * 1000, WHY)
+    away = {
+        "A": {
+            "since_ms": NOW_S * 1000,
+            "sentence": f"A does not answer since 2026-05-28 20:26:40 UTC: {WHY}",
+        }
+    }
+    status, document = await told(monitored, "groups")
+    assert (status, document["not_ready"], document["away"]) == (200, {}, away)
+    status, document = await told(monitored, "group", kafka_cluster="A", group="billing")
+    assert (status, document["not_ready"], document["away"]) == (200, {}, away)
+    _, document = await told(monitored, "groups", kafka_cluster="B")
+    assert document["away"] == {}
+
+
+async def test_a_cluster_that_was_never_read_is_not_ready_and_not_also_away(monitored):
+    watch = monitored.watches["A"]
+    watch.reader = None
+    watch.lag.note_answer(NOW_S * 1000, WHY)
     _, document = await told(monitored, "groups")
-    assert document["not_ready"] == {}
+    assert (list(document["not_ready"]), document["away"]) == (["A"], {})
+
+
+@pytest.mark.parametrize(
+    ("progress", "known", "expected"),
+    [
+        (None, False, True),
+        (None, True, False),  # it was read, and the reading has ended
+        (Progress(), False, True),
+        (READING, False, True),
+        # All that can be read is: the rest is in partitions without a leader.
+        (Progress(began_at=1.0, total_records=5, read_records=5), False, False),
+        (Progress(began_at=1.0, total_records=5, read_records=5, ready_after_s=0.1), True, False),
+        (Progress(began_at=1.0, ready_after_s=0.0), False, False),  # no group ever committed
+        (Progress(began_at=1.0, total_groups=0), False, True),
+        (Progress(began_at=1.0, total_groups=9, asked_groups=3), True, True),
+        (Progress(began_at=1.0, total_groups=9, asked_groups=9, ready_after_s=1.0), True, False),
+        (Progress(began_at=1.0, total_groups=0, ready_after_s=1.0, refused="no right"), False, True),
+    ],
+)
+def test_groups_are_unread_until_what_was_there_at_the_start_is_read(progress, known, expected):
+    assert unread(progress, known=known) is expected
 
 
 def test_nothing_is_said_once_all_was_read():

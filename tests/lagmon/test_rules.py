@@ -44,20 +44,20 @@ CASES = {
     "commits of a minute": (STEADY, replace(BEHIND, commits_read_to_ms=NOW - MIN), Reason.MOVING),
     "commits of more": (STEADY, replace(BEHIND, commits_read_to_ms=NOW - MIN - 1), Reason.COMMITS_STALE),
     "commits never read": (STEADY, replace(BEHIND, commits_read_to_ms=-1), Reason.COMMITS_STALE),
-    "a topic made anew": (STEADY, replace(BEHIND, recreated=True), Reason.RECREATED),
+    "a topic made anew": (STEADY, replace(BEHIND, remade_ms=NOW), Reason.RECREATED),
     "a topic made anew that is empty": (
         STEADY,
-        replace(BEHIND, recreated=True, head=0, end=0),
+        replace(BEHIND, remade_ms=NOW, head=0, end=0),
         Reason.ANEW_EMPTY,
     ),
     "a topic made anew, and all of it deleted": (
         STEADY,
-        replace(BEHIND, recreated=True, head=500, end=500, start=500),
+        replace(BEHIND, remade_ms=NOW, head=500, end=500, start=500),
         Reason.ANEW_EMPTY,
     ),
     "a topic made anew, with a record": (
         STEADY,
-        replace(BEHIND, recreated=True, head=1, end=1),
+        replace(BEHIND, remade_ms=NOW, head=1, end=1),
         Reason.RECREATED,
     ),
     "a negative offset": (window((5, 9, 0), (-3, 0, 0)), position(9), Reason.NEGATIVE_OFFSET),
@@ -70,6 +70,26 @@ CASES = {
     "beyond the stable offset, not the end": (STEADY, position(150, seen_ago=5, end=190), Reason.CAUGHT_UP),
     "beyond both": (STEADY, position(150, seen_ago=5, end=189), Reason.BEYOND_END),
     "only the head is known": (STEADY, position(189, seen_ago=5, end=-1), Reason.BEYOND_END),
+    "stood beyond an end that was read before": (
+        STEADY,
+        position(189, seen_ago=0, head_ago=5, known_before=190),
+        Reason.BEYOND_END,
+    ),
+    "moved on beyond an end that was read before": (
+        STEADY,
+        position(188, seen_ago=0, head_ago=5, known_before=189),
+        Reason.BEYOND_END,
+    ),
+    "went back, and is beyond an end that was read before": (
+        STEADY,
+        position(188, seen_ago=0, head_ago=5, known_before=191),
+        Reason.CAUGHT_UP,
+    ),
+    "was at an end that was read before": (
+        STEADY,
+        position(189, seen_ago=0, head_ago=5, known_before=189),
+        Reason.CAUGHT_UP,
+    ),
     "the log starts there": (STEADY, replace(BEHIND, start=190), Reason.MOVING),
     "the log starts behind it": (STEADY, replace(BEHIND, start=191), Reason.DELETED_UNREAD),
     "deleted, and nothing left": (STEADY, replace(BEHIND, start=200), Reason.DELETED_UNREAD),
@@ -257,6 +277,56 @@ CASES = {
     "a time that runs backwards is a gap of nothing": (
         window((100, 0, 5), (110, 3600, 5)),
         position(130, seen_ago=61, passed_ago=61),
+        Reason.STOPPED,
+    ),
+    "first committed longer ago than the window tells": (
+        standing(100, 50),
+        position(110, seen_ago=50, passed_ago=70, moved_ms=NOW - MIN - 1),
+        Reason.STOPPED,
+    ),
+    "had not stopped when the cluster went away, which is back for a minute": (
+        standing(100, 240),
+        position(110, seen_ago=240, passed_ago=240, left_ms=NOW - 3 * MIN, back_ms=NOW - MIN),
+        Reason.CLUSTER_BACK,
+    ),
+    "and has not moved since it was back": (
+        standing(100, 240),
+        position(110, seen_ago=240, passed_ago=240, left_ms=NOW - 3 * MIN, back_ms=NOW - MIN - 1),
+        Reason.STOPPED,
+    ),
+    "had stopped when the cluster went away": (
+        standing(100, 240.001),
+        position(110, seen_ago=240.001, passed_ago=240.001, left_ms=NOW - 3 * MIN, back_ms=NOW - MIN),
+        Reason.STOPPED,
+    ),
+    "had something to read only since the cluster was away": (
+        standing(100, 3600),
+        position(110, seen_ago=3600, passed_ago=90, left_ms=NOW - 2 * MIN, back_ms=NOW - MIN),
+        Reason.CLUSTER_BACK,
+    ),
+    "one commit before the cluster went away": (
+        window((100, 240, 5)),
+        position(110, seen_ago=240, passed_ago=240, left_ms=NOW - 3 * MIN, back_ms=NOW - MIN),
+        Reason.CLUSTER_BACK,
+    ),
+    "gone back before the cluster went away": (
+        BACK,
+        position(200, seen_ago=240, passed_ago=240, left_ms=NOW - 3 * MIN, back_ms=NOW - MIN),
+        Reason.REWOUND,
+    ),
+    "stands since the cluster is back": (
+        standing(100, 30),
+        position(110, seen_ago=30, passed_ago=30, left_ms=NOW - 3 * MIN, back_ms=NOW - MIN),
+        Reason.PAUSING,
+    ),
+    "committed the same until the cluster went away": (
+        standing(100, 900, again=(300, 240)),
+        position(110, seen_ago=240, passed_ago=900, left_ms=NOW - 4 * MIN, back_ms=NOW - MIN),
+        Reason.STALLED,
+    ),
+    "committed the same until the cluster went away, and not since it is back": (
+        standing(100, 900, again=(300, 240)),
+        position(110, seen_ago=240, passed_ago=900, left_ms=NOW - 4 * MIN, back_ms=NOW - MIN - 1),
         Reason.STOPPED,
     ),
     "gone back": (BACK, position(200, passed_ago=0), Reason.REWOUND),

@@ -24,8 +24,8 @@ SENTENCES = {
     ),
     "commits never read": "The group's commits have not been read up to the present yet.",
     "a topic made anew": (
-        "The topic was seen to be made anew after the commit of offset 190, and perhaps that belongs to the old "
-        "one: the next commit tells."
+        "The topic was seen to be made anew at 2026-09-21 14:13:20 UTC, after the commit of offset 190, and "
+        "perhaps that belongs to the old one: the next commit tells. The new one holds 200 records now."
     ),
     "a topic made anew that is empty": (
         "The topic was made anew after the commit of offset 190 and holds nothing: there is nothing to read."
@@ -49,6 +49,18 @@ SENTENCES = {
     "beyond both": (
         "The group committed offset 190, and the log ended at 189 when it was read afterwards: it lost its "
         "end, or the topic was made anew."
+    ),
+    "moved on beyond an end that was read before": (
+        "The group committed offset 189, and the log ended at 188 when it was read afterwards: it lost its "
+        "end, or the topic was made anew."
+    ),
+    "had not stopped when the cluster went away, which is back for a minute": (
+        "10 records to read at offset 100, where the group has stood for 4 min, but the cluster did not answer "
+        "until 2026-09-21 14:12:20 UTC: from then on it may take up to 1 min to move."
+    ),
+    "and has not moved since it was back": (
+        "10 records to read at offset 100, where the group has stood for 4 min, with the last commit at "
+        "2026-09-21 14:09:20 UTC: at its pace up to 1 min is usual."
     ),
     "the log starts behind it": (
         "1 record before offset 191 was deleted before the group got there: the log now starts there, and the "
@@ -117,6 +129,15 @@ def test_an_allowed_lag_is_told():
     where = position(193, seen_ago=5)
     verdict = judge(STEADY, where, now_ms=NOW, policy=Policy(allowed_lag=5))
     assert verdict.sentence == "3 records to read, which is within the allowed 5."
+
+
+def test_all_records_are_written_alike():
+    facts = Facts(now_ms=NOW, lag=4402, since_ms=NOW, before=3700, after=4406)
+    assert sentence(Reason.GROWING, facts).endswith(
+        "from 3,700 records at 2026-09-21 14:13:20 UTC to 4,406, never less in between; 4,402 now."
+    )
+    told = sentence(Reason.NOTHING_READABLE, Facts(lag=0, offset=1000, head=3000, before=3000, after=0))
+    assert "Up to 3000 the 2,000 offsets behind it" in told
 
 
 @pytest.mark.parametrize("case", CASES)

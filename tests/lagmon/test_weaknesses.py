@@ -116,7 +116,7 @@ def test_a_topic_made_anew_is_no_rewind():
 def test_a_commit_to_the_old_topic_is_no_lag_in_the_new_one():
     shape = window((40, 30, 0), (50, 20, 0))
     assert burrow(shape, [90_000] * 10).status is Status.STOP
-    verdict = ours(shape, position(90_000, seen_ago=20, passed_ago=15, recreated=True))
+    verdict = ours(shape, position(90_000, seen_ago=20, passed_ago=15, remade_ms=NOW))
     assert (verdict.status, verdict.reason) == (Status.UNKNOWN, Reason.RECREATED)
 
 

@@ -30,7 +30,7 @@ def arrays_of_windows(windows, length=LENGTH, live=None):
 
 
 def arrays_of_positions(positions):
-    kinds = {"passed_exact": np.bool_, "recreated": np.bool_}
+    kinds = {"passed_exact": np.bool_}
     return Positions(
         *(
             np.array([getattr(one, field.name) for one in positions], kinds.get(field.name, np.int64))
@@ -120,10 +120,14 @@ _wild_positions = st.builds(
     passed_exact=st.booleans(),
     seen_ms=times,
     commits_read_to_ms=st.sampled_from([NOW, NOW, NOW - MIN, NOW - MIN - 1, -1]),
-    recreated=st.integers(0, 9).map(lambda number: number == 0),
+    remade_ms=st.sampled_from([-1] * 9 + [2**53]),
     members=st.sampled_from([-1, 0, 3]),
     readable_from=st.sampled_from([-1, -1, -1, 3, 19, 20, 21, 30, 40, 2**62]),
     others_moved_ms=times,
+    moved_ms=times | st.just(-1),
+    known_before=st.integers(-1, 50),
+    left_ms=times,
+    back_ms=times,
 )
 _past = st.sampled_from(_AGES).map(lambda age: NOW - age)
 _sane_positions = st.builds(
@@ -139,5 +143,9 @@ _sane_positions = st.builds(
     members=st.sampled_from([-1, 0, 3]),
     readable_from=st.sampled_from([-1, -1, -1, 20, 21, 22, 60]),
     others_moved_ms=_past | st.just(-1),
+    moved_ms=_past | st.just(-1),
+    known_before=st.sampled_from([-1, -1, 60, 61]),
+    left_ms=_past,
+    back_ms=_past | st.just(-1),
 )
 any_positions = st.one_of(_wild_positions, _sane_positions, _sane_positions, _sane_positions)

@@ -186,7 +186,10 @@ def test_a_flow_that_the_mm2_file_does_not_enable_is_another_mirrors(tmp_path):
     config = read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2})
     assert [flow.name for flow in config.topology.flows] == ["A->B", "B->A"]
     cluster, other, canary = (str(warning).replace(f"{tmp_path}/", "") for warning in config.warnings)
-    assert cluster == "mirrorwatch.yaml:5: clusters.C: no flow touches this cluster, so it is left alone"
+    assert (
+        cluster
+        == "mirrorwatch.yaml:5: clusters.C: no flow touches this cluster, so its groups alone are watched"
+    )
     assert other == (
         "mirrorwatch.yaml:3: flows.B->A: mm2.properties does not enable it; it is watched as a flow of another"
         " mirror"

@@ -34,7 +34,7 @@ from mirrorwatch.routes_groups import GroupCounts, group_routes
 from mirrorwatch.routes_lag import lag_routes
 from tests.mirrorwatch import views
 from tests.mirrorwatch.markup import Markup
-from tests.mirrorwatch.monitored import Monitored
+from tests.mirrorwatch.monitored import NOW_S, Monitored
 
 READING = Progress(partitions=50, total_records=2000, read_records=500, began_at=1.0)
 LONG = "x" * 32_000 + views.HOSTILE
@@ -172,6 +172,34 @@ async def test_a_group_of_any_name_is_led_to_and_inert(client, monitored, group)
             assert not any("\u202e" in (value or "") for value in attributes.values())
     document = await (await client.get(URL("/api/v1" + address, encoded=True))).json()
     assert document["group"] == group
+
+
+async def test_names_that_differ_in_blanks_alone_look_different(client, monitored):
+    names = ["good", "good ", " good", "go od", "go  od", "new\nline", "new\tline", "new line", "new\r\nline"]
+    for name in names:
+        monitored.group("B", name, "orders", "moving")
+    listed = await drawn(client, "/groups?cluster=B")
+    for shown in (
+        "good",
+        "good␣",
+        "␣good",
+        "go od",
+        "go ␣od",
+        "new↵line",
+        "new⇥line",
+        "new line",
+        "new␍↵line",
+    ):
+        assert f" {shown} " in listed.text
+    assert len({ShownName.of(name).text for name in names}) == len(names)
+
+
+async def test_a_cluster_that_is_away_is_said_at_the_head_of_the_list_and_of_its_groups(client, monitored):
+    monitored.watches["A"].lag.note_answer(NOW_S * 1000, "cluster A: nothing listens there")
+    said = "A does not answer since 2026-05-28 20:26:40 UTC: cluster A: nothing listens there."
+    for address in ("/groups", "/groups?cluster=A", "/groups/A/billing"):
+        assert said in (await drawn(client, address)).text
+    assert said not in (await drawn(client, "/groups?cluster=B")).text
 
 
 async def test_the_list_shows_the_worst_first_with_why(client):

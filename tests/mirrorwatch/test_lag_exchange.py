@@ -22,7 +22,8 @@ from tests.mirrorwatch.test_lag_handing_over import KNOWN, WITHIN_S, Desk, desk
 
 __all__ = ["desk"]
 
-AWAY = {"A": "127.0.0.1:1", "B": "127.0.0.1:1", "C": "127.0.0.1:1"}
+AWAY = {"A": "127.0.0.1:1", "B": "127.0.0.1:1"}
+THREE = AWAY | {"C": "127.0.0.1:1"}
 ON = "{commits: topic}"
 
 
@@ -149,7 +150,7 @@ async def test_where_nothing_changes_that_it_works_by_it_is_not_touched(played, 
 
 
 async def test_it_tells_what_it_knows_and_the_next_begins_with_the_new_orders(played, tmp_path):
-    use(played, tmp_path, flows={"A->B": "{}", "A->C": "{}"})
+    use(played, tmp_path, clusters=THREE, flows={"A->B": "{}", "A->C": "{}"})
     assert played.lagging.evidence("B->A") is None
     assert played.lagging.evidence("A->C").verdict is Verdict.UNKNOWN
     assert set(played.lagging.synced) == {"A->B", "B->A"}  # until the process reads others
@@ -161,7 +162,7 @@ async def test_it_tells_what_it_knows_and_the_next_begins_with_the_new_orders(pl
 
 async def test_the_newest_orders_hold_however_many_come_meanwhile(played, tmp_path):
     for flows in ({"A->C": "{}"}, {"B->C": "{}"}, {"A->B": "{}"}):
-        use(played, tmp_path, flows=flows)
+        use(played, tmp_path, clusters=THREE, flows=flows)
     await begun(played, 2)
     assert worker(played).heard[-1] == "begin topic A->B"
     assert worker(played).starts == 2
@@ -251,7 +252,7 @@ async def test_what_was_known_goes_over_to_the_process_with_the_new_orders(desk,
     await desk.up()
     before = desk.pid
     await desk.forget()
-    use(desk, tmp_path, flows={"A->B": "{}", "A->C": "{}"})
+    use(desk, tmp_path, clusters=THREE, flows={"A->B": "{}", "A->C": "{}"})
     assert await desk.up(but=before) == ["cluster:A", "cluster:B", "cluster:C", "flow:A->B", "flow:A->C"]
     assert await desk.kept() == KNOWN
     await desk.end()
@@ -271,7 +272,7 @@ async def test_a_stop_in_the_middle_of_an_exchange_begins_no_other_process(desk,
 async def test_a_process_that_is_killed_in_an_exchange_is_followed_by_the_new_orders(desk, tmp_path):
     await desk.up()
     killed = desk.pid
-    use(desk, tmp_path, flows={"A->C": "{}"})
+    use(desk, tmp_path, clusters=THREE, flows={"A->C": "{}"})
     os.kill(killed, signal.SIGKILL)
     assert "flow:A->C" in await desk.up(but=killed)
     await desk.end()

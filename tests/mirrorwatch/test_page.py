@@ -146,8 +146,8 @@ def test_the_evidence_of_the_verdict_stands_before_that_of_what_is_beside_it(pag
 
 def test_an_empty_fleet_says_what_to_do(page):
     text = _drawn(page).text
-    assert "Nothing to watch yet" in text
-    assert "mirrorwatch check CONFIG" in text
+    assert "Consumer groups alone are watched" in text
+    assert "flows: {A->B: {}}" in text
 
 
 def test_clusters_and_problems_stand_beside_the_first_line(page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
+from fleet.errors import UnavailableError
 from mirrorwatch.page import Page
 from mirrorwatch.routes_groups import GroupCounts
 from mirrorwatch.routes_while_on import routes_while_on
@@ -16,7 +18,7 @@ from tests.mirrorwatch.monitored import Monitored
 from tests.runtime.fake_clock import FakeClock
 
 PATHS = (
-    "/v3/kafka",
+    "/burrow/admin",
     "/api/v1/groups",
     "/groups",
     "/groups/A/g",
@@ -41,6 +43,27 @@ async def test_while_it_is_off_there_is_nothing_and_a_sentence_says_why(client, 
     answer = await client.get(path)
     assert answer.status == 404
     assert await answer.text() == "The lag monitor is off: lag.commits in the configuration says so.\n"
+
+
+async def test_under_v3_scripts_are_told_in_burrows_json_why_there_is_no_answer(client):
+    async def ask(*_args, **_details):
+        raise UnavailableError("the lag monitor does not answer: it does not listen yet")
+
+    client.lagging.ask = ask
+    address = URL("/v3/kafka/A/consumer/a%2Fb/lag", encoded=True)
+    told_back = {"url": "/v3/kafka/A/consumer/a/b/lag", "host": socket.gethostname()}
+    answer = await client.get(address)
+    assert answer.status == 503
+    sentence = "The lag monitor does not answer: it does not listen yet."
+    assert await answer.json() == {"error": True, "message": sentence, "request": told_back}
+    health = await client.get("/burrow/admin")
+    assert (health.status, await health.text()) == (503, f"{sentence}\n")
+    client.lagging.on = False
+    for method in ("GET", "DELETE"):
+        answer = await client.request(method, address)
+        assert answer.status == 404
+        sentence = "The lag monitor is off: lag.commits in the configuration says so."
+        assert await answer.json() == {"error": True, "message": sentence, "request": told_back}
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])

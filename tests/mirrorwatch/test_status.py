@@ -60,12 +60,16 @@ async def _ask_handler(handler):
         ([V.ALTERED], 1),
         ([V.STALLED], 1),
         ([V.REPEATING], 1),
-        ([], 3),
+        ([], 0),
     ],
 )
 async def test_the_exit_status_follows_the_worst_verdict(verdicts, code):
     view = views.service(*(views.flow(f"A{number}", "B", verdict) for number, verdict in enumerate(verdicts)))
     assert (await _ask(view))[0] == code
+
+
+async def test_without_a_flow_the_exit_status_follows_the_clusters():
+    assert (await _ask(views.service(down={"A": "nobody answers"})))[0] == 3
 
 
 async def test_the_table_is_worst_first_with_reasons_below():

@@ -36,14 +36,14 @@ def monitored():
     return made
 
 
-async def asked(monitored, *, width=140, terminal=False, as_json=False, lag=True):
+async def asked(monitored, *, width=140, terminal=False, as_json=False, lag=True, **narrowed):
     application = web.Application()
     application.add_routes(routes(lambda: views.service(views.flow())))
     if lag:
         application.add_routes(lag_routes(monitored))
     console = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None)
     async with TestServer(application) as server:
-        code = await status(str(server.make_url("/")), as_json=as_json, console=console)
+        code = await status(str(server.make_url("/")), as_json=as_json, console=console, **narrowed)
     return code, console.file.getvalue()
 
 
@@ -57,6 +57,13 @@ async def test_groups_stand_below_the_flows_worst_first(monitored):
     assert "x" * 60 not in text
     assert "well" not in text
     assert "\x1b" not in text
+
+
+async def test_names_that_differ_in_blanks_alone_look_different(monitored):
+    for name in ("new\nline", "new line", "billing "):
+        monitored.group("A", name, "orders", "stopped")
+    _, text = await asked(monitored)
+    assert all(f"{name} " in text for name in ("new↵line", "new line", "billing␣"))
 
 
 async def test_what_mirrors_carry_is_counted_apart():
@@ -88,6 +95,25 @@ async def test_ten_of_many_are_shown(monitored):
     assert text.count(" is WARN: ") == 1
     assert "(So are 7 more of them.)" in text
     assert re.search(r"These are the 10 worst of 34 groups; http://127.0.0.1:\d+/groups has all\.", text)
+
+
+async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monitored):
+    for number in range(30):
+        monitored.group("A", f"late-{number}", "orders", "growing")
+    code, text = await asked(monitored, search="BILL")
+    assert code == 0
+    assert "1 group: 1 STOP\n" in text
+    assert "late-" not in text
+    _, text = await asked(monitored, kafka_cluster="B")
+    assert "2 groups: 1 WARN\n" in text
+    _, text = await asked(monitored, search="late-", kafka_cluster="A")
+    assert re.search(
+        r"These are the 10 worst of 30 groups; http://[^/]+/groups\?search=late-&cluster=A has all", text
+    )
+    _, text = await asked(monitored, search="none of them")
+    assert "No group's name contains this\n" in text
+    _, text = await asked(monitored, kafka_cluster="C")
+    assert "Groups: No cluster is called C (known: A, B).\n" in text
 
 
 async def test_a_service_that_watches_no_groups_says_nothing_of_them(monitored):

@@ -94,7 +94,7 @@ def test_what_the_canary_and_its_target_know_of_a_flow_is_shown():
     cluster = SimpleNamespace(client={"bootstrap.servers": "b:9092"})
     topology = SimpleNamespace(flow=lambda _name: route, cluster=lambda _alias: cluster)
     view = service_view(
-        SimpleNamespace(topology=topology),
+        SimpleNamespace(topology=topology, lone=()),
         prober,
         version="0",
         clock=FakeClock(wall_s=NOW_AT),

@@ -292,6 +292,16 @@ def test_a_clear_error_is_not_overruled_by_symptoms():
     assert "with the topic" in str(explain(clear, cluster="A", doing="writing", symptoms=symptoms))
 
 
+def test_no_leader_is_found_where_nothing_listens_and_that_is_said_instead():
+    symptoms = Symptoms()
+    away = "127.0.0.1:19092/1: Connect to ipv4#127.0.0.1:19092 failed: Connection refused (after 0ms in state CONNECT)"
+    symptoms.hear_error(KafkaError(KafkaError._TRANSPORT, away))
+    none = KafkaError(KafkaError._NOENT, "Failed to query partition leaders: No leaders found")
+    doing = "reading where partitions begin and end"
+    assert "nothing listens there" in str(explain(none, cluster="A", doing=doing, symptoms=symptoms))
+    assert "none of the partitions has a leader" in str(explain(none, cluster="A", doing=doing))
+
+
 def test_what_a_cluster_says_is_bounded_and_printable():
     error = explain(
         KafkaError(KafkaError.POLICY_VIOLATION, "\x1b[31m" + "x" * 9000), cluster="A", doing="creating t"

@@ -1,0 +1,52 @@
+"""What is told of clusters that no flow touches: the lag monitor alone reads them. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mirrorwatch.numbers import ClusterNumbers
+from mirrorwatch.view import ClusterView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mirrorwatch.lag_collected import Standing
+
+    Collected = Mapping[str, Mapping[str, float]]
+
+NOT_YET = "the lag monitor has not read it yet"
+UNPROBED = "no flow touches this cluster"
+
+
+def lone_view(alias: str, client: Mapping[str, str], standing: Standing | None, now_at: float) -> ClusterView:
+    """Return what the page shows of one; without a `standing` nothing is known of it yet."""
+    state, since_at, sentence = standing or ("connecting", now_at, NOT_YET)
+    return ClusterView(
+        alias=alias,
+        bootstrap=client.get("bootstrap.servers", ""),
+        state=state,
+        since_at=since_at,
+        sentence=sentence,
+        control_last_ok_at=None,
+        flows_from=(),
+        flows_to=(),
+        control_sentence=UNPROBED,
+    )
+
+
+def lone_numbers(alias: str, collected: Collected, standing: Standing | None) -> ClusterNumbers:
+    """Return its numbers: nothing is sent to it, so there is nothing to count of that."""
+    return ClusterNumbers(
+        alias,
+        standing is not None and standing.state == "up",
+        collected.get("last_success_at", {}),
+        errors_of(collected),
+        control={},
+        throttled_s={},
+        strangers=0,
+    )
+
+
+def errors_of(collected: Collected) -> dict[str, int]:
+    """Return how often the lag monitor failed, by collector."""
+    return {name: int(count) for name, count in collected.get("errors", {}).items()}
