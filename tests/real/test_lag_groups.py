@@ -186,6 +186,30 @@ def test_only_what_was_committed_counts(asked, topic_name):
     member.close()
 
 
+def test_who_commits_past_the_end_all_the_time_is_not_called_well(asked, topic_name):
+    topic, group, over = topic_name("t"), topic_name("g"), threading.Event()
+    create_topic(asked.client, topic, partitions=PARTITIONS)
+    asked.write(topic, 100)
+
+    def commit():
+        member = Consumer({**asked.client, "group.id": group, "enable.auto.commit": False})
+        member.assign([TopicPartition(topic, 0)])
+        while not over.wait(0.2):
+            member.commit(offsets=[TopicPartition(topic, 0, 5_000)], asynchronous=False)
+        member.close()
+
+    committing = threading.Thread(target=commit, daemon=True)
+    committing.start()
+    try:
+        found = asked.becomes(group, "UNKNOWN")
+        assert "committed offset 5000, and the log ended at 100" in found["sentence"]
+        asked.write(topic, 5_000)
+        asked.becomes(group, "OK")
+    finally:
+        over.set()
+        committing.join(30)
+
+
 def test_groups_of_32_kb_and_of_odd_characters_are_told_everywhere(asked, topic_name):
     topic, brand = topic_name("t"), topic_name("g")
     longest = brand + "x" * (LONGEST_NAME_BYTES - len(brand))
