@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from checksum.run import Progressed
 
 
+# What the rest will take is told by so large a part of it, or by so long a time: the first slice takes Spark
+# seconds, however small it is.
+_LEAST_SHARE = 0.05
+_LEAST_S = 30.0
 MOST_BY_TASKS = 0.99  # of a slice: once all is read it is added up and written, and then only it counts
 
 
@@ -95,7 +99,7 @@ class Pace:
         if self.first is None or self.last is None:
             return None
         read, took_s = offsets - self.first.offsets, (now_ns - self.begun_ns) / 1e9
-        return None if read <= 0 else (self.last.of_offsets - offsets) * took_s / read
+        return _left_s(read, self.last.of_offsets - offsets, took_s)
 
 
 def progress_text(first: Progressed, progress: Progressed, took_s: float) -> str:
@@ -109,10 +113,17 @@ def progress_text(first: Progressed, progress: Progressed, took_s: float) -> str
         said += f", {bytes_text(progress.size_bytes)}"
     if took_s > 0:
         said += f", {read / took_s:,.0f} records/s"
-    left, done = progress.of_offsets - progress.offsets, progress.offsets - first.offsets
-    if left and done and took_s > 0:
-        said += f", about {duration_text(left * took_s / done)} left"
+    left = progress.of_offsets - progress.offsets
+    left_s = _left_s(progress.offsets - first.offsets, left, took_s)
+    if left and left_s:
+        said += f", about {duration_text(left_s)} left"
     return said
+
+
+def _left_s(done: float, left: float, took_s: float) -> float | None:
+    if done <= 0 or (done < _LEAST_SHARE * (done + left) and took_s < _LEAST_S):
+        return None
+    return left * took_s / done
 
 
 def share_read(offsets: float, of_offsets: int) -> str:

@@ -102,3 +102,14 @@ def test_a_slice_whose_tasks_are_done_is_not_done_before_it_counts():
     assert share_read(990, 1000) == "99 %"
     pace.at(At(1000), S)
     assert pace.look([]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("read", "took_s", "left"),
+    [(30, 7.0, ""), (50, 7.0, ", about 2 min 13 s left"), (30, 30.0, ", about 16 min 10 s left")],
+)
+def test_what_is_left_is_told_once_a_part_was_read_or_time_has_gone(read, took_s, left):
+    assert progress_text(At(0), At(read), took_s).partition(" records/s")[2] == left
+    pace = Pace(0)
+    pace.at(At(0), 0)
+    assert (pace.left_s(read, int(took_s * S)) is None) is (left == "")
