@@ -102,14 +102,17 @@ def equal_pairs(logs: Logs) -> tuple[Pair, ...]:
     return tuple(Pair(offset, offset) for offset in sorted({*spread, *last}))
 
 
-def ends(pairs: Sequence[Pair], *, repeats: bool = True) -> list[Pair]:
+def ends(pairs: Sequence[Pair], *, source_end: int, repeats: bool = True) -> list[Pair]:
     """Return those pairs that can be an end: before them the mirror had not copied what lies behind them.
 
-    `repeats` is false where what was copied twice is not seen, as the first copy's transaction was aborted.
+    What lies behind the source's log end no mirror has copied. `repeats` is false where what was copied twice
+    is not seen, as the first copy's transaction was aborted.
     """
     found: list[Pair] = []
     for pair, furthest in with_furthest(pairs, repeats=repeats):
-        if pair.upstream >= furthest and (not found or pair.upstream > found[-1].upstream):
+        if pair.upstream >= min(furthest, source_end - 1) and (
+            not found or pair.upstream > found[-1].upstream
+        ):
             found.append(pair)
     return found
 

@@ -75,6 +75,14 @@ def begun_late(offset_reset: str) -> str:
     )
 
 
+def ahead(furthest: int) -> str:
+    """Say why what was copied behind the end of the ranges is not compared yet."""
+    return (
+        "the target grew by more records than the source there, so the mirror may have been ahead, up to"
+        f" source offset {furthest}, and gone back: they are compared once it has come further"
+    )
+
+
 def no_end(anchored: Anchored, logs: Logs) -> str:
     """Say why what stands behind the end of the ranges is not compared yet."""
     if anchored is Anchored.EQUAL_OFFSETS:

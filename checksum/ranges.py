@@ -25,9 +25,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from checksum.anchors import Logs, Pair, Usable, beginnings, ends, jump_to
+from checksum.anchors import Logs, Pair, Usable, beginnings, ends, jump_to, with_furthest
 from checksum.cuts import looked_for
-from checksum.left_out import begun_late, gone, no_beginning, no_end, nothing_found, overtaken
+from checksum.left_out import ahead, begun_late, gone, no_beginning, no_end, nothing_found, overtaken
 from checksum.partition_pieces import runs_of, segments_of
 from checksum.plan_shape import Anchored, LeftOut, OffsetRange, PartitionPlan
 from fleet.flow import EARLIEST
@@ -103,7 +103,7 @@ def candidates(facts: PartitionFacts) -> Candidates:
     logs, since = facts.logs, _since(facts)
     last = tuple(
         pair
-        for pair in ends(facts.usable.pairs, repeats=not facts.exactly_once)
+        for pair in ends(facts.usable.pairs, source_end=logs.source_end, repeats=not facts.exactly_once)
         if logs.hold(pair) and pair.upstream >= since[0] and pair.downstream >= since[1]
     )
     return Candidates(last, _known_start(facts))
@@ -164,16 +164,17 @@ def partition_ranges(
     since = _tell_gone(left, facts, reached)
     start, end = found.start or _start(facts, anchors), _last(facts, found, anchors, quiet=quiet)
     if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
-        later = reached is not None and not found.ends  # the mirror wrote nothing since the last run
-        why = no_end(facts.anchored, logs) if later else _nothing(facts, found, anchors)
-        left.tell(since, logs.source_end, why, later=later)
+        if reached is not None and not found.ends:
+            _tell_behind(left, facts, found, (since, reached.target_until))
+        else:
+            left.tell(since, logs.source_end, _nothing(facts, found, anchors))
         return None, left.told()
     late = found.start is None and start[1] == 0
     why = (
         begun_late(facts.offset_reset) if late else no_beginning(facts.anchored, facts.usable, anchors, logs)
     )
     left.tell(since, start[0], why)
-    left.tell(end[0], logs.source_end, no_end(facts.anchored, logs), later=True)
+    _tell_behind(left, facts, found, end)
     if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
         return None, left.told()
     source, target = OffsetRange(start[0], end[0]), OffsetRange(start[1], end[1])
@@ -209,6 +210,22 @@ def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> 
         left.tell(passed, logs.source_start, overtaken(jump))
     left.tell(since, min(passed, logs.source_start), gone(logs))
     return max(since, logs.source_start)
+
+
+def _tell_behind(left: _Left, facts: PartitionFacts, found: Candidates, end: tuple[int, int]) -> None:
+    """Tell what stands behind the end: up to the newest pair it was copied, and behind that it may not be."""
+    refused = [
+        (pair.upstream, furthest)
+        for pair, furthest in with_furthest(facts.usable.pairs, repeats=not facts.exactly_once)
+        if facts.logs.hold(pair) and pair.upstream >= end[0] and pair.downstream >= end[1]
+        if pair not in found.ends
+    ]
+    copied = end[0]
+    if refused:
+        newest, furthest = max(refused)
+        copied = newest + 1
+        left.tell(end[0], copied, ahead(furthest))
+    left.tell(copied, facts.logs.source_end, no_end(facts.anchored, facts.logs), later=True)
 
 
 def _reached(facts: PartitionFacts) -> Verified | None:

@@ -234,6 +234,31 @@ def test_the_offset_of_a_record_that_went_into_another_partition_spoils_no_other
     assert only(lone)[1].source == OffsetRange(0, 150)
 
 
+def test_what_many_strangers_follow_is_compared_once_the_mirror_cannot_have_been_ahead():
+    mirrored = healthy(220)
+    for _ in range(10_000):
+        mirrored.intrude()
+    mirrored.write(300)
+    mirrored.copy()
+    mirrored.flush()
+    plan = Clusters({("orders", 0): mirrored}).plan()
+    _, partition = only(plan)
+    assert (partition.source, partition.target) == (OffsetRange(0, 520), OffsetRange(0, 10_520))
+    assert plan.left_out == ()
+    mirrored.write(10)  # perhaps they were copied among the 10,000
+    plan = Clusters({("orders", 0): mirrored}).plan()
+    assert only(plan)[1].source == OffsetRange(0, 220)
+    (copied, waiting) = plan.left_out
+    assert (copied.records, copied.later, waiting.records, waiting.later) == (300, False, 10, True)
+    assert copied.why.endswith(
+        "the mirror may have been ahead, up to source offset 10219, and gone back: they are compared once it has"
+        " come further"
+    )
+    ended = {("orders", 0): Verified(220, 220, "S1", "T1")}
+    plan = Clusters({("orders", 0): mirrored}).plan(verified=ended)
+    assert (plan.topics, plan.left_out) == ((), (copied, waiting))
+
+
 def test_without_syncs_cuts_are_found_by_time_as_well(monkeypatch):
     monkeypatch.setattr(cuts, "FAR", 100)
     mirrored = Mirrored()
