@@ -109,7 +109,8 @@ KAFKA_CLUSTER_UP = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.CLUSTER,
-    help="1 while the cluster answers the service, 0 while it is down or refuses.",
+    help="1 while the cluster answers the service, 0 while it is down or refuses, or was not reached yet. Of "
+    "one that no flow touches the lag monitor tells it: 0 too while that has told nothing of it for 10 s.",
     labels=(CLUSTER_LABEL,),
 )
 COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS = Series(

@@ -102,7 +102,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         f"{new_log_text(facts)}"
     ),
     Reason.BEYOND_END: lambda facts: (
-        f"The group stands at offset {facts.offset}, and the log ended at {facts.before} when it was read "
+        f"The group was at offset {facts.after}, and the log ended at {facts.before} when it was read "
         "afterwards: it lost its end, or the topic was made anew."
     ),
 }

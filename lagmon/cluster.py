@@ -113,7 +113,7 @@ class ClusterLag:
         self.listed = False  # whether it told of its topics once
         self.failing: Away | None = None  # while what it is asked at a look fails
         self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
-        self._absence = Absence()
+        self.absence = Absence()
         self._marked = TopicMarks()
         # Known by these names to who reads, tells and keeps them.
         self.ids, self.former_ids = self._marked.ids, self._marked.former_ids
@@ -154,7 +154,10 @@ class ClusterLag:
         `read_ms` is when all had been read, -1 where that is not known.
         """
         self.ends_read_ms = read_ms
-        self._note_answered(places[ends >= 0], at_ms)
+        answered = places[ends >= 0]
+        if len(answered):
+            self.absence.note_answer(at_ms)
+            self._note_known_before(answered)
         self.heads.note(places, ends, at_ms)
         self.heads.note_stable(places, stables)
         held = (stables >= 0) & (stables < ends)
@@ -164,9 +167,8 @@ class ClusterLag:
         measure_earlier(self.intake, self.heads, at_ms)
         self._note_growth(at_ms)
 
-    def _note_answered(self, places: NDArray[np.int32], at_ms: int) -> None:
+    def _note_known_before(self, places: NDArray[np.int32]) -> None:
         """Take note of what groups stood at before the ends of these places were read."""
-        self._absence.note_look(at_ms, answered=len(places) > 0, failed=self.away is not None)
         count = len(self.slots)
         answered = np.zeros(len(self.heads.end) + 1, np.bool_)  # with one for slots without a place
         answered[places] = True
@@ -199,7 +201,10 @@ class ClusterLag:
         self._growth.note(look, count=self.slots.group_numbers, now_ms=now_ms)
 
     def note_answer(self, now_ms: int, failure: str = "", *, refused: bool = False) -> None:
-        """Take note of whether the cluster told what it was asked, and if not (`failure`), why."""
+        """Take note that a look is over, and if the cluster did not tell all (`failure`), why."""
+        if refused:  # who refuses is there
+            self.absence.note_answer(now_ms)
+        self.absence.end_look()
         before = self.failing
         since_ms = before.since_ms if before is not None and before.refused == refused else now_ms
         self.failing = Away(since_ms, failure, refused) if failure else None
@@ -271,7 +276,7 @@ class ClusterLag:
             self.heads,
             self.readable,
             self._marked,
-            self._absence,
+            self.absence,
             at=at,
             commits_read_to_ms=self._commits.of_slots(self.slots, used),
             members=self._members()[np.maximum(self.slots.group[:count], 0)],

@@ -75,13 +75,17 @@ def leave_former_logs(
 ) -> None:
     """Forget what was committed to a topic before it was made anew, but for a newest commit.
 
-    It is of another log: beside it, the next commit would be a step back.
+    It is of another log: beside it, the next commit would be a step back, or of the same offset no move.
     """
     if not marks.remade_ms or not len(at):
         return
     remade_ms = by_place(marks.remade_ms, len(heads.end))[at]
-    seen_ms, trail = intake.seen_ms, intake.trail
-    rows = np.flatnonzero(used & (remade_ms >= 0) & (trail.settled[: len(at)] > 0))
+    seen_ms, trail, moved_ms = intake.seen_ms, intake.trail, intake.rings.moved_ms
+    anew = np.flatnonzero(used & (remade_ms >= 0))
+    moved_before = (moved_ms[anew] >= 0) & (moved_ms[anew] < remade_ms[anew])
+    same = anew[moved_before & (seen_ms[anew] >= remade_ms[anew])]
+    moved_ms[same] = seen_ms[same]
+    rows = anew[trail.settled[anew] > 0]
     times_ms = trail.committed_ms[rows, :-1]
     made_ms = seen_ms[rows, None] - (intake.rings.committed_ms[rows, -1:] - times_ms)  # by our clock
     former = (times_ms >= 0) & (made_ms < remade_ms[rows, None])

@@ -130,7 +130,7 @@ class Intake:
         # When it was made, by our clock: of what was there before us the broker's word has to do.
         made_ms = np.full(len(slots), read_ms, np.int64) if live else np.minimum(committed_ms, read_ms)
         self.trail.take(self.rings, slots, offset, committed_ms, lag, live=live)
-        self.rings.note_moves(slots, offset, made_ms)
+        self.rings.note_moves(slots, offset, committed_ms, read_ms=read_ms, live=live)
         self.rings.append(slots, offset, committed_ms, lag, live=live)
         self.seen_ms[slots] = made_ms
         self.taken.commits += len(slots)

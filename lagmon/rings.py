@@ -36,8 +36,8 @@ class Rings:
 
     `filled` is how many columns of a row hold a commit, `live` how many of its newest were read as they
     came: the lag of the others was taken against an end that is younger than they are. `moved_ms` is when the
-    newest offset was first committed, by our clock, and `known_before` what the newest was before the log's
-    end was looked at last.
+    newest offset was first committed, by our clock (by the broker's where nothing was read as it came), and
+    `known_before` what the newest was before the log's end was looked at last.
     """
 
     def __init__(self, length: int = LENGTH) -> None:
@@ -75,17 +75,25 @@ class Rings:
         self.filled[slots] = 0
         self.live[slots] = 0
 
-    def note_moves(self, slots: Slots, offset: Longs, made_ms: Longs) -> None:
+    def note_moves(
+        self, slots: Slots, offset: Longs, committed_ms: Longs, *, read_ms: int, live: bool
+    ) -> None:
         """Take note of when offsets moved, of commits that are about to be appended, each slot's together.
 
-        By our clock alone, and once: a commit of the same offset may be read long after it was made, and
-        counted back from it the group would seem to have come there the later.
+        By our clock, and once: a commit of the same offset may be read long after it was made, and counted
+        back from it the group would seem to have come there the later. Of what was there before us the broker
+        tells, and how far its clock is from ours the first commit that is read as it comes.
         """
         before = np.concatenate(([-1], offset[:-1]))
         begins = np.concatenate(([True], slots[1:] != slots[:-1])) if len(slots) else np.zeros(0, np.bool_)
         before = np.where(begins, self.offset[slots, -1], before)
         moves = offset != before
-        self.moved_ms[slots[moves]] = made_ms[moves]  # of several of a slot the last stays
+        if not live:
+            self.moved_ms[slots[moves]] = committed_ms[moves]  # of several of a slot the last stays
+            return
+        firsts = np.flatnonzero(self.live[slots] == 0)
+        self.moved_ms[slots[firsts]] += read_ms - committed_ms[firsts]
+        self.moved_ms[slots[moves]] = read_ms
 
     def note_look(self, rows: NDArray[np.integer]) -> None:
         """Take note that the ends of the logs of these slots were looked at.

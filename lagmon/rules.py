@@ -21,7 +21,8 @@ It may stand for `usual_gaps` of the median gap between its commits, and never f
 partitions, which it may read in turns, it may stand for `in_turns_ms`, and for twice as long as it stood
 between two commits of the window while there was something to read. It has stood up to where commits are
 read, and no longer: what it has committed since is not known. Where it had not stopped when the cluster went
-away, all counts from when that was back: meanwhile nobody could commit.
+away, it may stand for longer by that absence, when nobody could commit, and by `stopped_after_ms`; for its
+whole time after that at most.
 """
 
 from __future__ import annotations

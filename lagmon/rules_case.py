@@ -98,11 +98,13 @@ class Case:
     def counted_from(self, since_ms: int) -> int:
         """Return from when on a silence that began at an instant counts.
 
-        That is when the cluster was back, where less than is allowed had gone by when it went away.
+        Where less than is allowed had gone by when the cluster went away, that is later by the absence and by
+        the least that is allowed, to come back in; and at the latest when the cluster was back.
         """
         left_ms, back_ms = self.position.left_ms, self.position.back_ms
-        excused = since_ms < back_ms and left_ms - since_ms <= self.stopped_after_ms
-        return back_ms if excused else since_ms
+        if since_ms >= back_ms or left_ms - since_ms > self.stopped_after_ms:
+            return since_ms
+        return min(back_ms, since_ms + back_ms - left_ms + self.policy.stopped_after_ms)
 
     @property
     def usual_gap_ms(self) -> int:

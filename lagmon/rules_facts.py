@@ -29,7 +29,9 @@ def _others_moved_ms(case: Case) -> int:
 
 
 def _numbers_of_cluster_back(case: Case) -> tuple[int, int, int, int]:
-    return case.standing_since_ms, case.stopped_after_ms, case.position.back_ms, _others_moved_ms(case)
+    since_ms, back_ms = case.standing_since_ms, case.position.back_ms
+    limit_ms = case.counted_from(since_ms) + case.stopped_after_ms - back_ms
+    return since_ms, limit_ms, back_ms, _others_moved_ms(case)
 
 
 def _numbers_beyond_end(case: Case) -> tuple[int, int, int, int]:

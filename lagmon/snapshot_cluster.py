@@ -1,8 +1,8 @@
 """What one cluster's topics cannot give back, as frames: where logs ended when, and the ids of topics. Pure.
 
-The first frame tells whose it is; each further one a few thousand partitions, as they were at one instant.
-What is read back is believed only of the same cluster (by the id that it gives itself), and where logs ended
-only for as long as it can be of use.
+The first frame tells whose it is, and when it or we were away; each further one a few thousand partitions, as
+they were at one instant. What is read back is believed only of the same cluster (by the id that it gives
+itself), and where logs ended only for as long as it can be of use.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet.errors import MalformedError
+from lagmon.cluster_absence import STATE_NUMBERS
 from lagmon.head_history import HORIZON_MS
 from lagmon.heads import LAST_MS, MAX_AWAY
 from lagmon.heads_snapshot import MAX_ROWS, read_state, snapshot
@@ -49,6 +50,7 @@ class KeptCluster:
     cluster_id: str
     taken_ms: int
     away: tuple[tuple[int, int], ...]
+    absence: list[int] | None  # None: an earlier program kept none
     topics: tuple[_Topics, ...]
 
 
@@ -56,8 +58,16 @@ def frames_of(
     lag: ClusterLag, lock: AbstractContextManager[Any], *, cluster_id: str, now_ms: int
 ) -> Iterator[bytes]:
     """Yield the frames of a cluster; the lock is held only while some partitions are copied."""
+    with lock:
+        away, absence = list(lag.heads.away), lag.absence.state()
     yield seal(
-        {"kind": "cluster", "cluster_id": cluster_id, "taken_ms": now_ms, "away": list(lag.heads.away)}
+        {
+            "kind": "cluster",
+            "cluster_id": cluster_id,
+            "taken_ms": now_ms,
+            "away": away,
+            "absence": absence,
+        }
     )
     for names in _portions(lag.topics):
         with lock:
@@ -88,6 +98,7 @@ def read_cluster(payload: bytes) -> KeptCluster:
     if not isinstance(away, list) or len(away) > MAX_AWAY:
         raise MalformedError("What was kept over the restart tells wrongly when we were away.")
     spans = [numbers(one, count=2, least=0, most=LAST_MS) for one in away]
+    absence = head.get("absence")
     topics, rows = [], 0
     for document, body in frames:
         topics.append(_read_topics(document, body))
@@ -98,6 +109,7 @@ def read_cluster(payload: bytes) -> KeptCluster:
         text(head.get("cluster_id"), most=1000),
         instant(head.get("taken_ms")),
         tuple((span[0], span[1]) for span in spans),
+        None if absence is None else numbers(absence, count=STATE_NUMBERS, least=-1, most=LAST_MS),
         tuple(topics),
     )
 
@@ -129,6 +141,8 @@ def take_up(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int]
         lag.take_up_marks(places, remade, held if heads_too else [-1] * len(rows))
     if heads_too:
         lag.heads.away = list(kept.away)
+        if kept.absence is not None:
+            lag.absence.take_up(kept.absence)
     return found
 
 

@@ -157,8 +157,9 @@ def _judge_windows(
     # As of the newest instant up to which commits are known: since then it may have committed, unread.
     known_ms = np.minimum(found.now_ms, here.commits_read_to_ms if policy.until_read else found.now_ms)
     stands_long = known_ms - pace.standing_since_ms > pace.stopped_after_ms
-    stopped = known_ms - _counted_from(pace.standing_since_ms, here, pace) > pace.stopped_after_ms
-    silent_ms = found.now_ms - _counted_from(here.seen_ms, here, pace)
+    stops_ms = _counted_from(pace.standing_since_ms, here, pace, policy) + pace.stopped_after_ms
+    stopped = known_ms > stops_ms
+    silent_ms = found.now_ms - _counted_from(here.seen_ms, here, pace, policy)
     stalled = stopped & (silent_ms <= pace.stopped_after_ms) & (pace.same_since_standing >= 2)
     reason = np.full(len(filled), Reason.MOVING, np.int8)
     for holds, why in (
@@ -182,7 +183,7 @@ def _judge_windows(
         (Reason.NEGATIVE_OFFSET, (-1, -1, pace.lowest_offset, -1)),
         (Reason.TIME_ABSURD, (pace.absurd_ms, -1, -1, -1)),
         (Reason.REWOUND, (pace.back_ms, -1, pace.peak, pace.back_to)),
-        (Reason.CLUSTER_BACK, (since_ms, limit_ms, here.back_ms, after)),
+        (Reason.CLUSTER_BACK, (since_ms, stops_ms - here.back_ms, here.back_ms, after)),
         (Reason.HISTORY_SHORT, (since_ms, limit_ms, pace.committed_since_ms, after)),
         (Reason.GROWING, (growth.first_ms, -1, growth.first_lag, growth.last_lag)),
     )
@@ -240,10 +241,11 @@ class _Growth:
         return cls(grown, first_lag, first_ms, last_lag)
 
 
-def _counted_from(since_ms: Longs, here: Positions, pace: Pace) -> Longs:
+def _counted_from(since_ms: Longs, here: Positions, pace: Pace, policy: Policy) -> Longs:
     """Return from when on silences that began at these instants count, as the cluster may have been away."""
     excused = (since_ms < here.back_ms) & (here.left_ms - since_ms <= pace.stopped_after_ms)
-    return np.where(excused, here.back_ms, since_ms)
+    later_ms = since_ms + (here.back_ms - here.left_ms + policy.stopped_after_ms)
+    return np.where(excused, np.minimum(here.back_ms, later_ms), since_ms)
 
 
 def _rows_of(positions: Positions, rows: slice | Rows) -> Positions:

@@ -313,10 +313,10 @@ class ClusterWatch:
         stables = self._read_stables(positions, ends, everywhere=rarely)
         with self.lock:
             self.lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
+        self._looks += 1  # what fails from here on is asked again in its turn, and holds up nothing else
+        self._expect(asked, ends.tolist(), at_ms)
         self._look_at_starts(positions, places, asked, everywhere=rarely)
         self._look_at_ids(positions, at_ms, everywhere=rarely or back)
-        self._expect(asked, ends.tolist(), at_ms)
-        self._looks += 1
         self.looked_at = self._clock.wall_s()
         self.look_took_s = self.looked_at - began_at
         self.tails.look()

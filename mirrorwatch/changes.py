@@ -66,7 +66,7 @@ class Changes:
         told += [f"the cluster {alias} is added" for alias in self.added]
         told += [f"the cluster {alias} is left" for alias in self.left]
         lone = [alias for alias in self.closed if alias not in self.left]
-        told += [f"no flow touches {alias} any more: its groups alone are watched" for alias in lone]
+        told += [f"no flow touches {alias} any more: the lag monitor alone reads it" for alias in lone]
         told += [f"the clients of {alias} are made anew" for alias in self.asked_anew]
         told += [f"{key} has changed" for key in self.settings]
         return tuple(told) or ("nothing has changed",)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet.quantity import duration_text
 from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
+from mirrorwatch.config_lag_sources import flows_kept_at
 
 if TYPE_CHECKING:
     from fleet.flow import Flow
@@ -33,10 +34,13 @@ def print_configured(sheet: Sheet, config: Configuration) -> None:
         if cluster.alias in config.clients:
             _print_cluster(sheet, cluster.alias, config.clients[cluster.alias])
             if cluster.alias in config.lone:
-                sheet.fact("watched", "its consumer groups alone: no flow touches it")
+                sheet.fact("watched", _watched(config, cluster.alias))
         else:
-            sheet.say(f"{cluster.alias}: no flow touches it, so it is left alone", hang=4)
+            wrong = ", and the warnings tell what is wrong with it" if config.lag.on else ""
+            sheet.say(f"{cluster.alias}: no flow touches it{wrong}, so it is left alone", hang=4)
     sheet.heading(f"Flows ({len(config.topology.flows)})")
+    if not config.topology.flows:
+        sheet.say("None, so consumer groups alone are watched.")
     for flow in config.topology.flows:
         _print_flow(sheet, flow)
 
@@ -51,7 +55,17 @@ def print_warnings(sheet: Sheet, config: Configuration) -> None:
         sheet.say(told, hang=4)
 
 
+def _watched(config: Configuration, alias: str) -> str:
+    """Say what is read of a cluster that no flow touches."""
+    kept = flows_kept_at(config.lag_sources, alias)
+    if kept:
+        return f"its consumer groups, and the offsets of {', '.join(kept)}: no flow touches it"
+    return "its consumer groups alone: no flow touches it"
+
+
 def _print_version(sheet: Sheet, config: Configuration) -> None:
+    if not config.topology.flows:
+        return
     versions = sorted({flow.mirror_version or "" for flow in config.topology.flows})
     if versions and versions[0]:
         sheet.say(f"MirrorMaker's version: {', '.join(versions)}")

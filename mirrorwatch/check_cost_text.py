@@ -37,6 +37,9 @@ def print_canary(sheet: Sheet, config: Configuration, looks: Mapping[str, Cluste
     if canary.mode is CanaryMode.OFF:
         sheet.say("canary.mode is off: there are no probes and no control probes.")
         return
+    if not config.canary_flows:
+        sheet.say("There is no flow, so there are no probes and no control probes: nothing is written.")
+        return
     found = canary_costs(config, looks)
     interval_s = found[0].interval_s if found else canary.interval
     every = duration_text(interval_s)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 def print_mirrored(sheet: Sheet, topology: Topology, looks: Mapping[str, ClusterLook]) -> None:
     """Write for each flow what is mirrored, what is not, and why."""
+    if not topology.flows:
+        return
     topics = {alias: look.topics for alias, look in looks.items() if look.topics is not None}
     sheet.heading("Topics")
     for flow in topology.flows:

@@ -33,14 +33,7 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
         [(f" {row[0]}", *row[1:]) for row in rows],
         whole="topic",
     )
-    created = config.canary.mode is not CanaryMode.PRECREATED
-    making = " Create is needed only until the topics are there." if created else ""
-    sheet.say(
-        f"Read and Write bring Describe with them. No right on {_no_right(config)} is needed"
-        f" (brokers before 3.0 also want IdempotentWrite on the cluster of a source).{making} Without"
-        " DescribeConfigs all else works, but nothing tells what is wrong with a topic, nor ever the cause"
-        f" record_rejected.{_beating(config)}{_seeing(config)}"
-    )
+    sheet.say(f"{_granted(config, needed)}{_beating(config)}{_seeing(config)}")
     if wished_rights(config.canary_flows, config.canary):
         sheet.say(
             "Where it may also read mm2-configs.SOURCE.internal on a flow's target, run names a task of a"
@@ -48,13 +41,7 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
             " but that topic holds passwords of the mirror, so the right is worth a thought."
         )
     if config.lag.on:
-        sheet.say(
-            "Where the lag monitor may also describe the settings of topics, it tells how soon retention"
-            " overtakes a mirror, and copies that get another timestamp; where it may read them, it finds out"
-            " whether a log ends in records that nobody can read, which are no lag. Without Describe on a"
-            f" topic, groups and mirrors are not judged there.{_unread(config)} With"
-            " lag: {commits: off} there is no lag monitor, and none of its rights is needed."
-        )
+        sheet.say(_lag_monitor(config))
     if acls:
         _print_acls(sheet, config, needed, principal)
     else:
@@ -76,6 +63,42 @@ def _no_right(config: Configuration) -> str:
     return "the cluster" if by_admin else "a consumer group or on the cluster"
 
 
+def _granted(config: Configuration, needed: Iterable[Right]) -> str:
+    """Say what rights bring with them, and which of them are needed for what."""
+    operations = {operation for right in needed for operation in right.operations}
+    said = f"No right on {_no_right(config)} is needed"
+    if "Write" in operations:
+        said = f"Read and Write bring Describe with them. {said}"
+        said += " (brokers before 3.0 also want IdempotentWrite on the cluster of a source)"
+    elif "Read" in operations:
+        said = f"Read brings Describe with it. {said}"
+    said += "."
+    if "Create" in operations:
+        said += " Create is needed only until the topics are there."
+    if "DescribeConfigs" in operations:
+        said += (
+            " Without DescribeConfigs all else works, but nothing tells what is wrong with a topic, nor ever"
+            " the cause record_rejected."
+        )
+    return said
+
+
+def _lag_monitor(config: Configuration) -> str:
+    """Say what the lag monitor does with a right more, or less; of mirrors only where there are any."""
+    reading = "it finds out whether a log ends in records that nobody can read, which are no lag"
+    if not config.topology.flows:
+        return (
+            f"Where the lag monitor may also read topics, {reading}. Without Describe on a topic, groups are"
+            f" not judged there.{_unread(config)}"
+        )
+    return (
+        "Where the lag monitor may also describe the settings of topics, it tells how soon retention"
+        f" overtakes a mirror, and copies that get another timestamp; where it may read them, {reading}."
+        f" Without Describe on a topic, groups and mirrors are not judged there.{_unread(config)} With"
+        " lag: {commits: off} there is no lag monitor, and none of its rights is needed."
+    )
+
+
 def _unread(config: Configuration) -> str:
     if config.lag.commits is not CommitsFrom.TOPIC:
         return ""
@@ -95,7 +118,8 @@ def _seeing(config: Configuration) -> str:
 
 
 def _beating(config: Configuration) -> str:
-    if not any(flow.heartbeats_topic for flow in config.canary_flows):
+    beats = any(flow.heartbeats_topic for flow in config.canary_flows)
+    if not beats or config.canary.mode is CanaryMode.OFF:
         return ""
     return (
         " Without the heartbeats a mirror that runs and leaves the canary's topic out is taken for one that"

@@ -65,3 +65,8 @@ def sources_of_lag(
         if flow.on_connect and topic is None:
             warnings.append(where(("flows", flow.name, "offsets"), _UNKNOWN))
     return found, warnings
+
+
+def flows_kept_at(sources: Mapping[str, LagSource], kafka_cluster: str) -> tuple[str, ...]:
+    """Return the flows whose mirrors keep their offsets on this cluster, where the topic is known."""
+    return tuple(name for name, one in sources.items() if one.kafka_cluster == kafka_cluster and one.topic)

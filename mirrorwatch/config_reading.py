@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +15,16 @@ from mirrorwatch.config import LATER_KEYS, LATER_SECTIONS, FlowSection, RootSect
 from mirrorwatch.config_burrow_names import names_for_burrow
 from mirrorwatch.config_connect import ConnectAddress
 from mirrorwatch.config_connect_files import refuse_mirror
-from mirrorwatch.config_lag_sources import sources_of_lag, wrong_sources
+from mirrorwatch.config_lag_sources import flows_kept_at, sources_of_lag, wrong_sources
 from mirrorwatch.config_mirror import Mirror, MirrorFile, for_our_clients, is_remark
+from mirrorwatch.config_problems import as_problem, in_order, secrets_in, unread
 from mirrorwatch.config_sections import PLACEHOLDER, sections_of
 from mirrorwatch.config_text import is_properties, read_bytes, yaml_document
 from mirrorwatch.configuration import Configuration
 from mirrorwatch.flow_canaries import canary_flows
 from runtime.config_web import WebConfig, load_web_config
 from runtime.interpolation import interpolate
-from runtime.kafka.redaction import is_secret
 from runtime.kafka.translation import ClientSettings, translate
-from runtime.logs import as_value
 from runtime.store_address import secrets_of
 
 if TYPE_CHECKING:
@@ -34,9 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from canary.config import CanaryConfig
+    from mirrorwatch.configuration import LagSource
     from runtime.strict_yaml import Document
-
-_LINE = re.compile(r":(\d+)$")
 
 
 def read_configuration(
@@ -55,7 +52,7 @@ def read_configuration(
     document, unresolved = interpolate(document, environ=environ, directory=path.parent)
     root, problems = sections_of(document)
     if root is None:
-        raise ConfigurationError(_in_order([*unresolved, *problems], document.secrets, unresolved))
+        raise ConfigurationError(in_order([*unresolved, *problems], document.secrets, unresolved))
     reading = _Reading(path, _kept(root, running), document, environ)
     reading.unresolved = unresolved
     reading.problems += [*unresolved, *problems]
@@ -94,22 +91,23 @@ class _Reading:
             self.problems.append(self._problem(("connect",), sentence))
 
     def configuration(self) -> Configuration:
-        topology = self._topology()
-        clients = self._clients(topology)
+        topology, known = self._topology()
+        lag_sources, unknown = sources_of_lag(topology, self._root.flows, where=self._problem)
+        self._warn_of_names(topology, known, lag_sources)
+        clients = self._clients(topology, lag_sources)
         flows, problems, warnings = canary_flows(
             topology, self._root.canary, self._root.flows, where=self._problem
         )
         self.problems += problems
         self._warnings += warnings
         web_config = self._web_config()
-        lag_sources, unknown = sources_of_lag(topology, self._root.flows, where=self._problem)
         self._warnings += unknown
         burrow_names = self._burrow_names(topology, clients)
         self._warn_of_later_parts()
         secrets = self._secrets(topology, clients)
         if self.problems:
-            hidden = {*secrets, *(self._mirror.secrets if self._mirror is not None else ())}
-            raise ConfigurationError(_in_order(self.problems, hidden, self.unresolved))
+            hidden = secrets | self._mirrors_secrets
+            raise ConfigurationError(in_order(self.problems, hidden, self.unresolved))
         if self._unavailable is not None:  # what is wrong anyway goes before it
             raise self._unavailable
         return Configuration(
@@ -135,8 +133,11 @@ class _Reading:
 
     # --- clusters and flows
 
-    def _topology(self) -> Topology:
-        """Return clusters and flows of the mm2 file and of our own, without those that have problems."""
+    def _topology(self) -> tuple[Topology, frozenset[str]]:
+        """Return clusters and flows of the mm2 file and of our own, without those that have problems.
+
+        Beside them stand the names of the flows that the mm2 file has.
+        """
         found = self._from_mirror()
         self._check_topics()
         clusters, flows = found or ((), ())
@@ -144,8 +145,8 @@ class _Reading:
         self.problems += wrong_sources(self._root.flows, aliases, where=self._problem)
         usable = self._check_flows(aliases)
         if found is None:
-            return Topology((), ())
-        known = {flow.name for flow in flows}
+            return Topology((), ()), frozenset()
+        known = frozenset(flow.name for flow in flows)
         flows = tuple(self._refine(flow) for flow in flows)
         flows += tuple(self._made(name, self._root.flows[name]) for name in usable if name not in known)
         if not flows and not self.problems and not (clusters and self._root.lag.on):
@@ -155,9 +156,7 @@ class _Reading:
                 " and lag.commits is not off"
             )
             self.problems.append(self._problem(("flows",), sentence))
-        topology = Topology(clusters, flows)
-        self._warn_of_names(topology, known)
-        return topology
+        return Topology(clusters, flows), known
 
     def _from_mirror(self) -> tuple[tuple[Cluster, ...], tuple[Flow, ...]] | None:
         if self._mirror is None:
@@ -254,24 +253,34 @@ class _Reading:
 
     # --- clients
 
-    def _clients(self, topology: Topology) -> dict[str, ClientSettings]:
-        """Return the settings of our clients for each cluster that is read: by the lag monitor each is."""
+    def _clients(self, topology: Topology, lag_sources: Mapping[str, LagSource]) -> dict[str, ClientSettings]:
+        """Return the settings of our clients for each cluster that is read: by the lag monitor each is.
+
+        A cluster of the mm2 file that cannot be read is no problem where no flow needs it: the mirror itself
+        may not use it either.
+        """
         clients: dict[str, ClientSettings] = {}
-        touched = topology.touched
+        lag_on = self._root.lag.on
+        needed = topology.touched | {one.kafka_cluster for one in lag_sources.values() if lag_on}
         for cluster in topology.clusters:
             ours = self._clusters.get(cluster.alias, {})
-            used = self._root.lag.on or cluster.alias in touched
+            used = lag_on or cluster.alias in needed
             # What we do not use is looked at all the same where it is written for us.
             if (not used and not ours) or ours == PLACEHOLDER:
                 continue
             try:
                 settings = self._client(cluster, ours)
             except ConfigurationError as error:
-                self.problems += error.problems
+                if cluster.alias in needed or cluster.alias in self._clusters:
+                    self.problems += error.problems
+                else:
+                    hidden = secrets_in(cluster.client) | self._mirrors_secrets
+                    found = in_order(error.problems, hidden)
+                    self._warnings += [unread(cluster.alias, problem) for problem in found]
                 continue
             if used:
                 clients[cluster.alias] = settings
-                self._warnings += [_as_problem(note) for note in settings.notes]
+                self._warnings += [as_problem(note) for note in settings.notes]
         return clients
 
     def _burrow_names(self, topology: Topology, clients: Iterable[str]) -> dict[str, str]:
@@ -296,9 +305,9 @@ class _Reading:
     def _secrets(self, topology: Topology, clients: Mapping[str, ClientSettings]) -> frozenset[str]:
         found = set(self._document.secrets) if self._document is not None else set()
         for cluster in topology.clusters:
-            found |= {value for key, value in cluster.client.items() if is_secret(key) and value}
+            found |= secrets_in(cluster.client)
         for settings in clients.values():
-            found |= {value for key, value in settings.librdkafka.items() if is_secret(key) and value}
+            found |= secrets_in(settings.librdkafka)
         for token in (self._root.http.tokens.audit, self._root.http.tokens.operator):
             if token is not None:
                 found.add(token.get_secret_value())
@@ -306,6 +315,10 @@ class _Reading:
             found.add(self._root.connect.password.get_secret_value())
         found |= secrets_of(self._root.store.database_url(self._path.parent))
         return frozenset(found)
+
+    @property
+    def _mirrors_secrets(self) -> set[str]:
+        return self._mirror.secrets if self._mirror is not None else set()
 
     # --- words
 
@@ -324,11 +337,18 @@ class _Reading:
                     self.problems.append(told)
             return WebConfig()  # never served: a configuration with problems is refused
 
-    def _warn_of_names(self, topology: Topology, known: set[str]) -> None:
-        fate = "its groups alone are watched" if self._root.lag.on else "it is left alone"
+    def _warn_of_names(
+        self, topology: Topology, known: frozenset[str], lag_sources: Mapping[str, LagSource]
+    ) -> None:
         touched = topology.touched or self._clusters  # without any flow nothing else is wanted
         for alias in self._clusters:
             if alias not in touched:
+                kept = flows_kept_at(lag_sources, alias)
+                fate = "its groups alone are watched"
+                if not self._root.lag.on:
+                    fate = "it is left alone"
+                elif kept:
+                    fate = f"nothing but its groups and the offsets of {', '.join(kept)} is watched there"
                 sentence = f"no flow touches this cluster, so {fate}"
                 self._warnings.append(self._problem(("clusters", alias), sentence))
         if self._mirror is None:
@@ -363,38 +383,3 @@ class _Reading:
                 if line is not None:
                     return f"{self._path}:{line}"
         return str(self._path)
-
-
-def _as_problem(note: str) -> Problem:
-    """Take apart what a translation noted: file, key, sentence."""
-    parts = note.split(": ", 2)
-    return Problem(*parts) if len(parts) == 3 else Problem("", "", note)
-
-
-def _in_order(
-    problems: Iterable[Problem], secrets: Iterable[str], unresolved: Iterable[Problem]
-) -> list[Problem]:
-    """Return each problem once, by file and line, without secrets.
-
-    What a reference that could not be resolved led to is left out: the missing secret is the problem.
-    """
-    silent = {problem.key for problem in unresolved}
-    hidden = sorted((secret for secret in secrets if secret), key=len, reverse=True)
-    told = [problem for problem in problems if problem.key not in silent]
-    clean = [replace(problem, sentence=_without(problem.sentence, hidden)) for problem in told]
-    clean += unresolved  # they quote what stands in the file, and that is no secret
-
-    def place(problem: Problem) -> tuple[str, int]:
-        found = _LINE.search(problem.file)
-        return _LINE.sub("", problem.file), int(found[1]) if found else 1 << 30
-
-    return sorted(dict.fromkeys(clean), key=place)
-
-
-def _without(sentence: str, secrets: Iterable[str]) -> str:
-    """Hide secrets, in whatever case they are quoted: short ones if quoted alone, words as values."""
-    for secret in secrets:
-        alone = f"(?<=')({re.escape(secret)})(?=')"
-        pattern = as_value(secret).pattern if len(secret) >= 4 else alone
-        sentence = re.sub(pattern, "***", sentence, flags=re.IGNORECASE)
-    return sentence

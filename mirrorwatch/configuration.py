@@ -46,9 +46,9 @@ class Configuration:
     is watched, such as keys of its own clients that do not reach them. `mm2_path` is the mirror's file,
     None where there is none. `connectors` are those of a mirror on Connect, without what they hold, each as
     it was when this was read. `clients` are of every cluster that we read: those that a flow touches and,
-    while the lag monitor is on, all others. `lag_sources` has every flow by name, `burrow_names` every
-    cluster that we read by alias. `connect` is where a mirror on Connect is asked about. `web_config` is
-    what the file of http.web_config_file holds; without such a file it asks nobody.
+    while the lag monitor is on, all others that can be read. `lag_sources` has every flow by name,
+    `burrow_names` every cluster that we read by alias. `connect` is where a mirror on Connect is asked about.
+    `web_config` is what the file of http.web_config_file holds; without such a file it asks nobody.
     """
 
     path: Path
@@ -78,7 +78,7 @@ class Configuration:
 
     @property
     def lone(self) -> tuple[str, ...]:
-        """Return the clusters that no flow touches and that we read: their groups alone are watched."""
+        """Return the clusters that no flow touches and that we read: the lag monitor alone does."""
         used = self.topology.touched
         return tuple(alias for alias in self.clients if alias not in used)
 

@@ -103,10 +103,10 @@ def headline(
     `carried` says how many of them each flow carries to where nobody reads: `(613 carried by A->B)`;
     `searched` that they are those whose names contain something.
     """
-    if searched and not total:
-        return "No group's name contains this"
+    if not total and lacking:
+        return "The groups are not known yet"
     if not total:
-        return "The groups are not known yet" if lacking else "No group has an offset"
+        return "No group's name contains this" if searched else "No group has an offset"
     copies = ", ".join(f"{count:,} carried by {flow}" for flow, count in (carried or {}).items())
     aside = f" ({copies})" if copies else ""
     bad = [f"{count:,} {status}" for status, count in counts.items() if status != "OK"]

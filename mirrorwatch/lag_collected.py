@@ -1,7 +1,9 @@
 """When the lag monitor last read what of each cluster, how often not, and which are away. Pure.
 
-It is told by one process of the monitor after the other. A cluster that is away stays so until the process
-that said it says it no more, or a later one has looked.
+It is told by one process of the monitor after the other, by each of every cluster that it reads. A cluster
+that is away stays so until the process that said it says it no more, or a later one has looked. That one is
+up is believed for STALE_S after a process told what it had read there itself: what the one before had read
+says nothing of now.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     By = dict[str, float]  # collector
+
+STALE_S = 10.0  # it is asked each second
 
 
 class Unanswered(NamedTuple):
@@ -31,19 +35,34 @@ class Standing(NamedTuple):
     sentence: str
 
 
+class _Answering(NamedTuple):
+    """A cluster that was read: since when (epoch s), and when a process told so last (monotonic)."""
+
+    since_at: float
+    told_ns: int
+
+    def old(self, now_ns: int) -> bool:
+        """Tell whether that is believed no more."""
+        return now_ns - self.told_ns > STALE_S * 1e9
+
+
 class CollectedCounts:
-    """Adds up what processes of the lag monitor tell one after the other."""
+    """Adds up what processes of the lag monitor tell one after the other.
+
+    `tried` are the clusters that it reached, or failed at, at least once; `_ns` are monotonic.
+    """
 
     def __init__(self) -> None:
+        self.tried: set[str] = set()
         self._incarnation = -1
         self._success: dict[str, By] = {}  # by cluster, epoch s
         self._failed: dict[str, By] = {}  # by the process that tells now
         self._failed_before: dict[str, By] = {}  # by those that are gone
         self._away: dict[str, tuple[Unanswered, int]] = {}  # by cluster, and which process said so
         self._refused: dict[str, Unanswered] = {}  # by cluster, as the process that tells now says it
-        self._answers_since: dict[str, float] = {}  # by cluster, epoch s
+        self._answering: dict[str, _Answering] = {}  # by cluster
 
-    def take(self, told: Mapping[str, Any], *, incarnation: int) -> None:
+    def take(self, told: Mapping[str, Any], *, incarnation: int, now_ns: int) -> None:
         """Take in what a process tells: `last_success_at` and `errors` by cluster and collector, `away`."""
         if incarnation != self._incarnation:
             self._failed_before = {alias: self._errors(alias) for alias in self._failed}
@@ -56,41 +75,55 @@ class CollectedCounts:
             alias: Unanswered(one["since_ms"] / 1000, one["why"])
             for alias, one in told.get("refused", {}).items()
         }
-        for alias, instants in self._success.items():
-            if alias in self._away or alias in self._refused:
-                self._answers_since.pop(alias, None)
-            elif instants:
-                self._answers_since.setdefault(alias, max(instants.values()))
+        read = told.get("last_success_at", {})
+        self._take_answering(read, now_ns)
+        failed = {alias for alias, counts in self._failed.items() if any(counts.values())}
+        tried = self.tried | failed | self._answering.keys() | self._away.keys() | self._refused.keys()
+        self.tried = tried & read.keys()
 
     def _take_away(self, told: Mapping[str, Any], incarnation: int) -> None:
         away = {
             alias: Unanswered(one["since_ms"] / 1000, one["why"])
             for alias, one in told.get("away", {}).items()
         }
+        read = told.get("last_success_at", {})
         for alias, (before, said_by) in list(self._away.items()):
-            looked = told.get("last_success_at", {}).get(alias) or self._failed.get(alias, {}).get(
-                "positions"
-            )
+            looked = read.get(alias) or self._failed.get(alias, {}).get("positions")
             if alias in away:
                 away[alias] = away[alias]._replace(since_at=min(before.since_at, away[alias].since_at))
-            elif said_by == incarnation or looked:
+            elif said_by == incarnation or looked or alias not in read:
                 del self._away[alias]
         self._away |= {alias: (one, incarnation) for alias, one in away.items()}
+
+    def _take_answering(self, read: Mapping[str, By], now_ns: int) -> None:
+        """Take in which clusters answer, by what the process that tells has `read` of each."""
+        former, self._answering = self._answering, {}
+        for alias, instants in read.items():
+            if alias in self._away or alias in self._refused:
+                continue
+            before = former.get(alias)
+            if before is not None and before.old(now_ns):
+                before = None
+            if instants:
+                since_at = before.since_at if before is not None else max(instants.values())
+                self._answering[alias] = _Answering(since_at, now_ns)
+            elif before is not None:
+                self._answering[alias] = before
 
     def unanswered(self, alias: str) -> Unanswered | None:
         """Return since when a cluster does not answer the lag monitor, and why; None while it does."""
         one = self._away.get(alias)
         return None if one is None else one[0]
 
-    def standing(self, alias: str) -> Standing | None:
-        """Return how a cluster is by what it answers; None where that is not known yet."""
+    def standing(self, alias: str, *, now_ns: int) -> Standing | None:
+        """Return how a cluster is by what it answers; None where that is not known, not yet or no more."""
         away, refused = self.unanswered(alias), self._refused.get(alias)
         if away is not None:
             return Standing("down", *away)
         if refused is not None:
             return Standing("refused", *refused)
-        since_at = self._answers_since.get(alias)
-        return None if since_at is None else Standing("up", since_at, "")
+        one = self._answering.get(alias)
+        return None if one is None or one.old(now_ns) else Standing("up", one.since_at, "")
 
     def document(self, alias: str) -> dict[str, By]:
         """Return what is known of one cluster; errors are 0 from the start."""

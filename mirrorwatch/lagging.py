@@ -26,7 +26,7 @@ from runtime.supervision import Phase, State, supervise
 from runtime.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from canary.report import Reporter
     from fleet.evidence import LagEvidence
@@ -71,6 +71,7 @@ class Lagging:
         self._book = LagBook(self._watched)
         self._canary_topic = config.canary.topic
         self._collected = CollectedCounts()
+        self._has_failed = False
         self._on_offsets = on_offsets
         self._changed = asyncio.Event()
         self._connect: ConnectLook | None = None
@@ -169,8 +170,12 @@ class Lagging:
         return self._collected.unanswered(alias) if self.on else None
 
     def standing(self, alias: str) -> Standing | None:
-        """Return how a cluster is by what it answers; None where that is not known yet."""
-        return self._collected.standing(alias) if self.on else None
+        """Return how a cluster is by what it answers; None where that is not known, not yet or no more."""
+        return self._collected.standing(alias, now_ns=self._clock.monotonic_ns()) if self.on else None
+
+    def untried(self, aliases: Iterable[str]) -> set[str]:
+        """Return which of these clusters it neither reached nor failed at; none once it failed itself."""
+        return set() if self._has_failed else set(aliases) - self._collected.tried
 
     def lag_s(self) -> dict[str, float]:
         """Return how far behind (s) the worst partition of each flow is, of those of which it is known."""
@@ -217,7 +222,8 @@ class Lagging:
         by = self._told
         head, body = await self.ask("flows", canary_topic=self._canary_topic)
         incarnation = self._worker.starts
-        self._collected.take(head.get("collected", {}), incarnation=incarnation)
+        now_ns = self._clock.monotonic_ns()
+        self._collected.take(head.get("collected", {}), incarnation=incarnation, now_ns=now_ns)
         for document in json.loads(body)["flows"]:
             if by is None or not by.same(document["flow"], self._orders):
                 continue  # the process that answers works by orders that hold no more
@@ -264,6 +270,7 @@ class Lagging:
             state = replace(state, sentence=told)  # heard by whoever asks while there is no process
         self._worker.state = state
         if state.phase in (Phase.DOWN, Phase.REFUSED):
+            self._has_failed = True
             self._reporter.problem(WHAT, state.sentence)
         elif state.phase is Phase.RUNNING and not state.failures:
             self._reporter.settled(WHAT)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     Collected = Mapping[str, Mapping[str, float]]
 
-NOT_YET = "the lag monitor has not read it yet"
+UNTOLD = "the lag monitor, which alone reads it, tells nothing of it at present"
 UNPROBED = "no flow touches this cluster"
 
 
 def lone_view(alias: str, client: Mapping[str, str], standing: Standing | None, now_at: float) -> ClusterView:
-    """Return what the page shows of one; without a `standing` nothing is known of it yet."""
-    state, since_at, sentence = standing or ("connecting", now_at, NOT_YET)
+    """Return what the page shows of one; without a `standing` nothing is known of it, not yet or no more."""
+    state, since_at, sentence = standing or ("connecting", now_at, UNTOLD)
     return ClusterView(
         alias=alias,
         bootstrap=client.get("bootstrap.servers", ""),

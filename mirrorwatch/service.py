@@ -13,7 +13,6 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from canary.bookkeeper import Bookkeeper
-from canary.config import CanaryMode
 from canary.leases import incarnations
 from canary.prober import Prober
 from checksum import report_page
@@ -223,7 +222,7 @@ class Service:
             replica=self._config.store.replica,
             incarnation=self._bookkeeper.incarnation,
             now_at=self._clock.wall_s(),
-            probing=self._config.canary.mode is not CanaryMode.OFF,
+            probing=any(not flow.off for flow in self._config.canary_flows),
         )
         if warning is not None:
             self._log.warning(warning, store=self._store.where)
@@ -341,9 +340,7 @@ class Service:
         page = Page()
         app.add_routes(
             [
-                *upkeep_routes(
-                    self.numbers, lambda: set(self._config.touched) - self._keeper.tried, self._lagging
-                ),
+                *upkeep_routes(self.numbers, self._untried, self._lagging),
                 *routes_while_on(self._lagging, page=page, clock=self._clock),
                 *counts_routes(self._checksums, clock=self._clock),
                 *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
@@ -357,6 +354,11 @@ class Service:
             ]
         )
         return app
+
+    def _untried(self) -> set[str]:
+        """Return the clusters that were neither reached yet nor failed at, by whoever reads each."""
+        config = self._config
+        return (set(config.touched) - self._keeper.tried) | self._lagging.untried(config.lone)
 
     def view(self) -> ServiceView:
         """Return what the page shows."""

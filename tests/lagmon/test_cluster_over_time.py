@@ -25,16 +25,16 @@ class Life:
         self.lag.begin_commits(1)
         self.places = np.array(self.lag.places.of("t"), np.int32)
 
-    def commit(self, offset, at_s, *, made_s=None):
-        """Read a commit as it comes, or one that was made before."""
+    def commit(self, offset, at_s, *, made_s=None, live=True):
+        """Read a commit as it comes, or one that was made before, by the broker's clock."""
         value = encode_commit_value(offset, ms(at_s if made_s is None else made_s))
-        self.lag.intake.take([KEY], [value], read_ms=ms(at_s), live=True)
+        self.lag.intake.take([KEY], [value], read_ms=ms(at_s), live=live)
 
-    def look(self, end, at_s):
-        """Read where the log ends, -1 for no answer, and all commits up to then."""
+    def look(self, end, at_s, *, failure=""):
+        """Read where the log ends, -1 for no answer, and all commits up to then; what is asked next may fail."""
         ends = np.array([end], np.int64)
         self.lag.note_looked(self.places, ends, ends, ms(at_s))
-        self.lag.note_answer(ms(at_s))
+        self.lag.note_answer(ms(at_s), failure)
         if end >= 0:
             self.lag.heads.note_starts(self.places, np.zeros(1, np.int64))
             self.lag.note_read(0, ms(at_s))
@@ -109,9 +109,9 @@ def test_who_keeps_up_with_a_fast_log_is_never_beyond_its_end(seed):
         assert life.reason(at_s + 5) is not Reason.BEYOND_END
 
 
-def outage(life, *, left_s, back_s):
+def outage(life, *, left_s, back_s, every_s=15):
     """Have looks fail from one instant to another."""
-    for at_s in range(left_s + 10, back_s, 15):
+    for at_s in range(left_s + 10, back_s, every_s):
         life.lag.note_answer(ms(at_s), "No broker of A answers.")
 
 
@@ -170,6 +170,79 @@ def test_a_stall_is_as_long_after_its_cluster_was_away_as_it_was_before():
         life.look(6000, second + 1)
         row = life.row(second + 1)
         assert (row["reason"], row["since_ms"]) == ("stalled", since_ms)
+
+
+def test_a_group_that_ended_stops_also_where_its_cluster_flaps():
+    """It answers for 50 s, and for 31 s not: the group commits for half a minute, and then nothing more."""
+    life, told = Life(), []
+    for begun_s in range(0, 3600, 81):
+        for second in range(begun_s, begun_s + 60, 10):
+            life.look(200, second)
+            if second < 30:
+                life.commit(100 + second, second + 1)
+            told.append((second, life.reason(second + 2)))
+        outage(life, left_s=begun_s + 50, back_s=begun_s + 81, every_s=10)
+    assert {reason for second, reason in told if 100 < second < 400} == {Reason.CLUSTER_BACK}
+    assert {reason for second, reason in told if second > 660} == {Reason.STOPPED}
+
+
+def test_a_group_stops_where_only_what_is_asked_after_the_ends_has_no_answer():
+    life, told = Life(), []
+    for second in range(0, 600, 32):
+        life.look(200 if second else 0, second, failure="Reading the ids of topics had no answer.")
+        if second < 60:
+            life.commit(100 + second, second + 1)
+        told.append((second, life.reason(second + 2)))
+    assert {reason for second, reason in told if second > 60} == {Reason.PAUSING, Reason.STOPPED}
+    assert {reason for second, reason in told if second > 130} == {Reason.STOPPED}
+
+
+def test_a_cluster_that_refuses_us_is_not_away():
+    life = Life()
+    for second in range(0, 60, 10):
+        life.look(200, second)
+        life.commit(100 + second, second + 1)
+    for second in range(60, 300, 10):
+        life.lag.note_answer(ms(second), "The right is missing.", refused=True)
+    life.look(200, 300)
+    assert life.reason(301) is Reason.STOPPED
+
+
+def test_the_same_offset_in_a_topic_that_was_made_anew_is_another():
+    life = Life()
+    life.lag.note_id("t", "one", ms(0))
+    for second in range(0, 100, 10):
+        life.look(100, second)
+        life.commit(min(100, 20 + second), second + 1)
+    life.lag.note_id("t", "two", ms(100))
+    for second in range(101, 700, 10):
+        life.look(500, second)
+    assert life.reason(700) is Reason.RECREATED
+    life.commit(100, 701)
+    life.look(500, 702)
+    assert life.reason(703) is Reason.ONE_COMMIT
+    life.commit(100, 730)
+    life.look(500, 731)
+    assert (life.row(732)["reason"], life.row(732)["since_ms"]) == ("pausing", ms(701))
+    life.look(500, 790)
+    assert (life.row(791)["reason"], life.row(791)["since_ms"]) == ("stopped", ms(701))
+
+
+@pytest.mark.parametrize("ahead_s", [-600, 0, 500])
+def test_a_group_that_pauses_after_a_restart_is_no_stall_whatever_the_brokers_clock(ahead_s):
+    life = Life()
+    for second in range(0, 400, 10):
+        life.look(100 if second < 20 else 1000, second)  # there is something to read for long
+    for offset, made_s in ((90, 385), (95, 390), (100, 395)):
+        life.commit(offset, 400, made_s=made_s + ahead_s, live=False)
+    for second in range(405, 455, 5):
+        life.commit(100, second, made_s=second + ahead_s)
+        life.look(1000, second + 1)
+        assert life.row(second + 2)["status"] == "OK"
+        assert life.row(second + 2)["since_ms"] == ms(395)
+    life.commit(100, 455, made_s=455 + ahead_s)
+    life.look(1000, 457)
+    assert life.reason(458) is Reason.STALLED
 
 
 def test_a_group_whose_topic_was_made_anew_is_told_since_when_and_what_the_new_one_holds():

@@ -35,6 +35,11 @@ def standing(offset, first_ago, *, again=()):
     return window(*before, (offset, first_ago, 5), *[(offset, ago, 5) for ago in again])
 
 
+def hourly(last_ago):
+    """Return a group that moved every hour up to then."""
+    return window(*[(100 - 10 * back, last_ago + 3600 * back, 5) for back in range(9, -1, -1)])
+
+
 CASES = {
     "nothing was committed": (NOTHING, BEHIND, Reason.NO_COMMIT),
     "no head": (STEADY, replace(BEHIND, head=-1), Reason.NO_HEAD),
@@ -297,6 +302,18 @@ CASES = {
     "had stopped when the cluster went away": (
         standing(100, 240.001),
         position(110, seen_ago=240.001, passed_ago=240.001, left_ms=NOW - 3 * MIN, back_ms=NOW - MIN),
+        Reason.STOPPED,
+    ),
+    "paces for longer, and its cluster was away for a moment": (
+        hourly(10_890),
+        position(200, seen_ago=10_890, passed_ago=10_890, left_ms=NOW - 630 * S, back_ms=NOW - 600 * S),
+        Reason.CLUSTER_BACK,
+    ),
+    "paces for longer, and has stood for that and the moment and a minute": (
+        hourly(10_890.001),
+        position(
+            200, seen_ago=10_890.001, passed_ago=10_890.001, left_ms=NOW - 630 * S, back_ms=NOW - 600 * S
+        ),
         Reason.STOPPED,
     ),
     "had something to read only since the cluster was away": (

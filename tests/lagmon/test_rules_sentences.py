@@ -62,6 +62,10 @@ SENTENCES = {
         "10 records to read at offset 100, where the group has stood for 4 min, with the last commit at "
         "2026-09-21 14:09:20 UTC: at its pace up to 1 min is usual."
     ),
+    "paces for longer, and its cluster was away for a moment": (
+        "100 records to read at offset 100, where the group has stood for 3 h 1 min, but the cluster did not "
+        "answer until 2026-09-21 14:03:20 UTC: from then on it may take up to 10 min to move."
+    ),
     "the log starts behind it": (
         "1 record before offset 191 was deleted before the group got there: the log now starts there, and the "
         "group stands at 190. Left to read: 9."

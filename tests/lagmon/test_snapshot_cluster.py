@@ -303,6 +303,56 @@ def test_when_we_were_away_is_known_over_several_restarts():
     assert lag.heads.away == spans[-8:]
 
 
+def without_answer(world, lag, *, looks):
+    for _ in range(looks):
+        world.now += 20 * S
+        lag.note_answer(world.now, "No broker of X answers.")
+
+
+def answered(world, lag, *, live=True):
+    world.now += LOOK
+    world.look(lag)
+    lag.note_answer(world.now)
+    world.read(lag, since=len(world.commits) if live else 0, live=live)
+
+
+@pytest.mark.parametrize("looks", [(10, 0), (1, 9), (0, 10)], ids=["before", "both", "after"])
+def test_a_group_has_its_time_to_come_back_also_where_we_began_anew_while_its_cluster_was_away(looks):
+    world, lag, _ = begun([((5, 0, 0), ("reads some", *["nothing"] * 5))] * 4)
+    without_answer(world, lag, looks=looks[0])
+    again = restarted(world, lag)
+    without_answer(world, again, looks=looks[1])
+    answered(world, again, live=False)
+    assert told(again, world.now)["g0", "t", 0][0] is Reason.CLUSTER_BACK
+    third = restarted(world, again)  # and also if we begin anew once more
+    answered(world, third, live=False)
+    assert told(third, world.now)["g0", "t", 0][0] is Reason.CLUSTER_BACK
+    for _ in range(6):
+        answered(world, third)
+    assert told(third, world.now)["g0", "t", 0][0] is Reason.STOPPED
+
+
+def test_a_cluster_that_was_not_away_while_we_were_gives_nobody_time():
+    world, lag, _ = begun([((5, 0, 0), ("reads some", *["nothing"] * 5))] * 4)
+    again = restarted(world, lag)
+    world.now += 200 * S
+    answered(world, again, live=False)
+    assert told(again, world.now)["g0", "t", 0][0] is Reason.STOPPED
+
+
+def test_what_an_earlier_program_kept_tells_of_no_absence():
+    world, lag, _ = begun([((5, 0, 0), ("reads some", *["nothing"] * 5))] * 4)
+    without_answer(world, lag, looks=10)
+    frames = [*frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=world.now)]
+    [(head, _)] = unseal(frames[0])
+    del head["absence"]
+    again = world.watcher()
+    take_up(again, read_cluster(seal(head) + b"".join(frames[1:])), partitions=TOPICS, now_ms=world.now)
+    again.note_topics(TOPICS)
+    answered(world, again, live=False)
+    assert told(again, world.now)["g0", "t", 0][0] is Reason.STOPPED
+
+
 def many(count):
     lag = ClusterLag(wanted=lambda *_: True)
     lag.note_topics({f"topic{number}": 3 for number in range(count)})
@@ -323,7 +373,7 @@ def test_many_partitions_are_copied_a_few_thousand_at_a_time():
             return None
 
     payload = b"".join(frames_of(lag, Watched(), cluster_id="X", now_ms=NOW))
-    assert len(held) == 4
+    assert len(held) == 5  # the first time to see when it was away
     found = read_cluster(payload)
     assert max(sum(part.counts) for part in found.topics) <= PLACES_AT_ONCE
     again = ClusterLag(wanted=lambda *_: True)
@@ -346,7 +396,13 @@ def test_topics_that_appear_and_go_while_it_is_taken_do_no_harm():
         assert again.heads.end[again.places.of(topic)].tolist() == [3 * number + one for one in range(3)]
 
 
-HEAD = {"kind": "cluster", "cluster_id": "X", "taken_ms": NOW, "away": []}
+HEAD = {
+    "kind": "cluster",
+    "cluster_id": "X",
+    "taken_ms": NOW,
+    "away": [],
+    "absence": [NOW, NOW + 40 * S, 0, NOW + 50 * S, 0],
+}
 NO_TOPICS = {"names": [], "counts": [], "ids": [], "remade": [], "held": []}
 
 
@@ -358,6 +414,8 @@ NO_TOPICS = {"names": [], "counts": [], "ids": [], "remade": [], "held": []}
         ([(HEAD | {"taken_ms": 10**15}, b"")], "has no number"),
         ([(HEAD | {"away": [[1]]}, b"")], "has no list"),
         ([(HEAD | {"away": [[1, 2]] * 9}, b"")], "tells wrongly when we were away"),
+        ([(HEAD | {"absence": [NOW] * 4}, b"")], "has no list"),
+        ([(HEAD | {"absence": [-2] * 5}, b"")], "has no number"),
         ([(HEAD, b""), (NO_TOPICS | {"ids": ["a"]}, b"")], "has topics without names or ids"),
         ([(HEAD, b""), (NO_TOPICS | {"names": ["a"], "ids": [""], "counts": [10**7]}, b"")], "has no number"),
         (

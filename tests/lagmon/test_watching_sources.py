@@ -280,6 +280,63 @@ async def test_since_when_a_cluster_does_not_answer_is_known_until_it_does():
     assert (looked.lag.away, looked.watch.failed_looks) == (None, 4)
 
 
+async def beside(looked, **fails):
+    """Look, with some questions that have no answer; return why it failed, if it did."""
+    looked.clock.advance(10)
+
+    def answers(name, answer):
+        def ask(*asked):
+            if fails.get(name) and [] not in asked:  # of no topics it asks nobody
+                looked.clock.advance(12)
+                raise UnavailableError(f"cluster A: {name} had no answer")
+            return answer(*asked)
+
+        return ask
+
+    told = SimpleNamespace(
+        topics=answers("topics", lambda: dict(looked.topics)),
+        read=answers("ends", looked.read),
+        ids=answers("ids", looked.ids),
+        cluster_id="c",
+    )
+    try:
+        await looked.watch._look_beside(told)
+    except UnavailableError as error:
+        return str(error)
+    return ""
+
+
+async def test_a_cluster_was_away_where_looks_in_a_row_had_no_answer_from_the_ends():
+    looked = Looked()
+    await beside(looked)
+    left_ms = looked.now_ms
+    for fails in ({"ends": True}, {"topics": True}, {}):
+        await beside(looked, **fails)
+    assert (looked.lag.absence.left_ms, looked.lag.absence.back_ms) == (left_ms, looked.now_ms)
+    looked = Looked()
+    looked.commit("g", 90)
+    for fails in ({}, {"topics": True}, {}, {"ids": True}, {"ids": True}, {"ids": True}, {}):
+        looked.watch._looks = 0  # at each look it asks for all
+        assert bool(await beside(looked, **fails)) == bool(fails)
+    assert (looked.lag.absence.left_ms, looked.lag.absence.back_ms) == (-1, -1)
+
+
+async def test_a_question_without_an_answer_is_asked_again_in_its_turn_and_holds_up_no_other():
+    looked = Looked()
+    reader, client = begun(looked, {0: 0}, {0: 50})
+    client.at = {0: 50}
+    looked.look()
+    looked.commit("g", 90)
+    looked.look()
+    assert looked.lag.ids == {"t": "first"}
+    failed = []
+    for _ in range(13):
+        failed.append(bool(await beside(looked, ids=True)))
+        reader._take()
+        assert looked.lag.read_to_ms >= looked.now_ms - 12_000  # when the ends were read
+    assert failed == [False] * 4 + [True] + [False] * 5 + [True] + [False] * 2
+
+
 def test_a_list_that_lacks_a_topic_once_takes_no_offsets_with_it():
     """A broker that has just begun may tell of no topic at all; a group that stopped would never be back."""
     looked = Looked()

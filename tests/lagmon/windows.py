@@ -148,4 +148,18 @@ _sane_positions = st.builds(
     left_ms=_past,
     back_ms=_past | st.just(-1),
 )
-any_positions = st.one_of(_wild_positions, _sane_positions, _sane_positions, _sane_positions)
+_after_absences = st.builds(
+    Position,
+    head=st.just(60),
+    end=st.just(60),
+    head_at_ms=st.just(NOW - S),
+    start=st.just(0),
+    passed_ms=st.just(NOW - 10 * MIN),
+    passed_exact=st.just(True),
+    seen_ms=st.sampled_from([NOW - 3 * MIN, NOW - 5 * MIN]),
+    commits_read_to_ms=st.just(NOW),
+    members=st.sampled_from([-1, 0, 3]),
+    left_ms=st.sampled_from([NOW - 2 * MIN, NOW - 3 * MIN, NOW - 4 * MIN]),
+    back_ms=st.sampled_from([NOW - S, NOW - MIN, NOW - 2 * MIN + S]),
+)
+any_positions = st.one_of(_wild_positions, _after_absences, _sane_positions, _sane_positions, _sane_positions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirrorwatch.config_reading import _without
+from mirrorwatch.config_problems import _without
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,18 @@ def test_the_first_line_counts_what_is_not_well(counts, total, lacking, said):
 
 
 @pytest.mark.parametrize(
+    ("total", "lacking", "said"),
+    [
+        (0, {}, "No group's name contains this"),
+        (0, {"A": {}}, "The groups are not known yet"),
+        (1, {"A": {}}, "1 group: 1 STOP"),
+    ],
+)
+def test_a_search_finds_nothing_only_where_all_groups_are_known(total, lacking, said):
+    assert headline({"STOP": 1} if total else {}, total, lacking, searched=True) == said
+
+
+@pytest.mark.parametrize(
     ("counts", "total", "carried", "said"),
     [
         ({"STOP": 3, "OK": 997}, 1000, {"A->B": 613}, "1,000 groups (613 carried by A->B): 3 STOP"),

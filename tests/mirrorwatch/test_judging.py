@@ -17,6 +17,7 @@ from mirrorwatch.judging import Judging
 from mirrorwatch.lag_collected import Unanswered
 from mirrorwatch.lagging import Lagging
 from mirrorwatch.viewing import recovery_point_age_s
+from runtime.supervision import Phase, State
 from tests.fleet.checksums import audited, found
 from tests.fleet.offsets import SAYS, deleted, lag
 from tests.fleet.test_judgement import ALL_STAND, NOW, cluster, flow
@@ -158,6 +159,7 @@ class PlayedWorker:
         self.starts = 1
         self.answers = []
         self.asked = []
+        self.collected = {}
         self.stopping = None
 
     async def ask(self, question, **details):
@@ -167,7 +169,7 @@ class PlayedWorker:
             self.stopping.set()
         if isinstance(answer, Exception):
             raise answer
-        return {"status": 200}, json.dumps(answer).encode()
+        return {"status": 200, "collected": self.collected}, json.dumps(answer).encode()
 
 
 @pytest.fixture
@@ -254,3 +256,27 @@ async def test_between_two_flows_of_an_answer_others_have_their_turn(monitor, an
     waiting.cancel()
     assert [Verdict.HEALTHY, Verdict.UNKNOWN] in turns
     assert monitor.lagging.evidence("B->A").verdict is Verdict.HEALTHY
+
+
+READ = {"last_success_at": {"A": {"positions": 900.0}, "B": {}}, "errors": {}, "away": {}, "refused": {}}
+
+
+async def test_a_cluster_that_it_alone_reads_is_up_while_it_answers(monitor):
+    gone = UnavailableError("the lag monitor does not answer: it is gone")
+    monitor.worker.collected = READ
+    await monitor.follow({"flows": []})
+    assert monitor.lagging.standing("A") == ("up", 900.0, "")
+    assert monitor.lagging.standing("B") is None
+    await monitor.follow(*[gone] * 12)
+    assert monitor.lagging.standing("A") is None
+
+
+async def test_clusters_are_tried_once_it_told_of_them_or_failed_itself(monitor):
+    monitor.worker.collected = READ
+    assert monitor.lagging.untried(("A", "B")) == {"A", "B"}
+    await monitor.follow({"flows": []})
+    assert monitor.lagging.untried(("A", "B")) == {"B"}
+    monitor.lagging._tell(State("the lag monitor", Phase.RUNNING))
+    assert monitor.lagging.untried(("A", "B")) == {"B"}
+    monitor.lagging._tell(State("the lag monitor", Phase.DOWN, "it ended by itself", failures=1))
+    assert monitor.lagging.untried(("A", "B")) == set()

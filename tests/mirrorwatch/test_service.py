@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
+
+import pytest
 
 from fleet.evidence import FindingKind
 from fleet.judgement import follow
@@ -12,6 +15,7 @@ from mirrorwatch.service import Service
 from runtime.supervision import Phase, State
 from tests.fleet.test_judgement import ALL_STAND, NOW, finding, flow, moving
 from tests.mirrorwatch.test_changes import configuration
+from tests.mirrorwatch.test_namesakes import row
 
 BACK_S = -3600.0
 
@@ -53,3 +57,50 @@ async def test_a_cause_is_held_no_longer_after_a_clock_that_was_set_back(tmp_pat
     coming = flow(moving(0, late_age_s=0.2), *ALL_STAND[1:])
     verdict = follow(service._judging.verdicts["A->B"], coming, now_at=NOW + BACK_S + 60)
     assert verdict.cause is Cause.UNEXPLAINED
+
+
+LONE = "clusters: {A: {bootstrap.servers: 'a:1'}, B: {bootstrap.servers: 'b:1'}}\nstore: {replica: here}\n"
+FLOW = LONE + "flows: {A->B: {topics: '.*'}}\n"
+
+
+def written(folder, text):
+    path = folder / "mirrorwatch.yaml"
+    path.write_text(text, encoding="utf-8")
+    return Service(read_configuration(path, environ={}))
+
+
+@pytest.mark.parametrize(
+    ("text", "harm"),
+    [
+        (FLOW, "every flow that both watch is probed twice"),
+        (FLOW.replace(".*", "orders"), "what one keeps"),  # the canary's topic is not mirrored
+        (FLOW + "canary: {mode: 'off'}\n", "what one keeps"),
+        (LONE, "what one keeps"),
+    ],
+)
+async def test_a_namesake_is_said_to_probe_twice_only_where_there_are_probes(
+    tmp_path, monkeypatch, text, harm
+):
+    service, said = written(tmp_path, text), []
+
+    async def read(_what):
+        return [row(replica="here", begun_at=service._clock.wall_s(), renewed_at=service._clock.wall_s())]
+
+    monkeypatch.setattr(service, "_store", SimpleNamespace(read=read, where="a file"))
+    monkeypatch.setattr(service, "_log", SimpleNamespace(warning=lambda sentence, **_: said.append(sentence)))
+    await service._warn_of_namesakes()
+    assert [harm in sentence for sentence in said] == [True]
+
+
+async def test_it_is_not_ready_before_a_cluster_without_a_flow_was_tried(tmp_path):
+    service = written(tmp_path, LONE)
+    assert service._untried() == {"A", "B"}
+    told = {"last_success_at": {"A": {}, "B": {"positions": 1.0}}, "errors": {"A": {"positions": 1.0}}}
+    service._lagging._collected.take(told, incarnation=1, now_ns=0)
+    assert service._untried() == set()
+
+
+async def test_clusters_of_flows_are_tried_by_the_canary(tmp_path):
+    service = written(tmp_path, FLOW + "lag: {commits: 'off'}\n")
+    service._keeper.tried.add("A")
+    assert service._untried() == {"B"}

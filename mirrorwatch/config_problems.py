@@ -1,0 +1,62 @@
+"""Problems of a configuration as they are told: each once, in order, without secrets. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fleet.errors import Problem
+from runtime.kafka.redaction import is_secret
+from runtime.logs import as_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_LINE = re.compile(r":(\d+)$")
+
+
+def in_order(
+    problems: Iterable[Problem], secrets: Iterable[str], unresolved: Iterable[Problem] = ()
+) -> list[Problem]:
+    """Return each problem once, by file and line, without secrets.
+
+    What a reference that could not be resolved led to is left out: the missing secret is the problem.
+    """
+    silent = {problem.key for problem in unresolved}
+    hidden = sorted((secret for secret in secrets if secret), key=len, reverse=True)
+    told = [problem for problem in problems if problem.key not in silent]
+    clean = [replace(problem, sentence=_without(problem.sentence, hidden)) for problem in told]
+    clean += unresolved  # they quote what stands in the file, and that is no secret
+
+    def place(problem: Problem) -> tuple[str, int]:
+        found = _LINE.search(problem.file)
+        return _LINE.sub("", problem.file), int(found[1]) if found else 1 << 30
+
+    return sorted(dict.fromkeys(clean), key=place)
+
+
+def as_problem(note: str) -> Problem:
+    """Take apart what a translation noted: file, key, sentence."""
+    parts = note.split(": ", 2)
+    return Problem(*parts) if len(parts) == 3 else Problem("", "", note)
+
+
+def unread(alias: str, problem: Problem) -> Problem:
+    """Return the warning that a problem comes to at a cluster of which nothing but groups would be read."""
+    fate = f"until then the groups of {alias}, which no flow touches, are not watched"
+    return replace(problem, sentence=f"{problem.sentence.rstrip('.')}; {fate}")
+
+
+def secrets_in(properties: Mapping[str, str]) -> set[str]:
+    """Return the passwords and keys among the properties of a client."""
+    return {value for key, value in properties.items() if is_secret(key) and value}
+
+
+def _without(sentence: str, secrets: Iterable[str]) -> str:
+    """Hide secrets, in whatever case they are quoted: short ones if quoted alone, words as values."""
+    for secret in secrets:
+        alone = f"(?<=')({re.escape(secret)})(?=')"
+        pattern = as_value(secret).pattern if len(secret) >= 4 else alone
+        sentence = re.sub(pattern, "***", sentence, flags=re.IGNORECASE)
+    return sentence
