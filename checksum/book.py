@@ -3,8 +3,8 @@
 A run writes what it found once, at its end and in one transaction: whatever ends it before, the next one
 begins where the last finished one ended. A run that is on gives a sign of life (`beat`); one that gives none
 for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place. What was
-written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it. A run of
-which only a service did not hear is `owed` to it.
+written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it. Where a
+service is to be told as well, it is `owed` that until it has `heard`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from checksum import book_rows
-from checksum.book_documents import packed, row_of, unpacked
+from checksum.book_documents import packed_run, unpacked
 from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
 from checksum.finding_words import time_text
 from fleet.errors import MalformedError, UnavailableError
 from runtime.process_identity import is_gone, this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from checksum.book_entries import Place
+    from checksum.book_entries import PackedRun, Place
     from runtime.store import Store
 
 __all__ = ["ChecksumBook", "Counted", "OpenRun", "RunRow", "VerifiedTo"]
@@ -83,24 +83,25 @@ class ChecksumBook:
         document: Mapping[str, Any],
         verified: Mapping[Place, VerifiedTo],
         counts: Iterable[Counted],
+        owed: bool = False,
     ) -> None:
         """Write all that a run comes to, at once: its document, how far is verified, what was counted.
 
-        Raises UnavailableError, and writes nothing, where the store fails or another run took its place, and
-        MalformedError for a document that no run makes.
+        `owed`: a service is to be told of it. Raises UnavailableError, and writes nothing, where the store
+        fails or another run took its place, and MalformedError for a document that no run makes.
         """
-        row = replace(row_of(document), status=status)
-        content = await asyncio.to_thread(packed, document)
+        whole = await asyncio.to_thread(packed_run, document)
+        row = replace(whole.row, status=status)
         newest = sorted(counts, key=lambda one: one.bucket_at_ms)[-MOST_COUNTED:]
         done = await self._store.write(
             partial(
                 book_rows.finish,
-                row=row,
-                content=content,
+                run=replace(whole, row=row),
                 open_as=run,
                 counts=newest,
                 verified=verified,
                 now_ms=now_ms,
+                owed=owed,
             )
         )
         if not done:
@@ -109,20 +110,24 @@ class ChecksumBook:
                 " not kept"
             )
 
-    async def take(self, document: Mapping[str, Any], *, now_ms: int) -> bool:
-        """Take a run that ended elsewhere; False where it is known. MalformedError where it is no run's.
+    async def take(self, run: PackedRun, *, now_ms: int) -> bool:
+        """Take a run that ended elsewhere; False where it is known.
 
         What it verified stays where it ran: only what it found is taken.
         """
-        row = row_of(document)
+        row = run.row
         # A clock that is ahead elsewhere must not make a run the newest for good.
         row = replace(row, begun_ms=min(row.begun_ms, now_ms), ended_ms=min(row.ended_ms, now_ms))
-        content = await asyncio.to_thread(packed, document)
-        return await self._store.write(partial(book_rows.write_run, row=row, content=content))
+        return await self._store.write(partial(book_rows.take, run=replace(run, row=row), now_ms=now_ms))
 
-    async def runs(self, flow: str, *, limit: int) -> list[RunRow]:
-        """Return finished runs of a flow, newest first, without their documents; none that merely counted."""
-        return await self._store.read(partial(book_rows.runs_of, flow=flow, limit=limit))
+    async def runs(self, flow: str, *, limit: int, taken_since_ms: int | None = None) -> list[RunRow]:
+        """Return finished runs of a flow, newest first, without their documents; none that merely counted.
+
+        Beside the newest come those that were taken since then, however old they are.
+        """
+        return await self._store.read(
+            partial(book_rows.runs_of, flow=flow, limit=limit, taken_since_ms=taken_since_ms)
+        )
 
     async def untold(self, flow: str) -> list[RunRow]:
         """Return the oldest runs of a flow that nobody has been told of, with their documents, oldest first.
@@ -132,20 +137,25 @@ class ChecksumBook:
         None where it cannot be read.
         """
         found = await self._store.read(partial(book_rows.untold_of, flow=flow))
-        return await self._rows([run for run, process in found if is_gone(process) is not False])
+        runs = [run for run, process in found if is_gone(process) is not False][:MOST_UNTOLD]
+        rows = [await self.run_to_tell(run) for run in runs]
+        return [row for row in rows if row is not None]
 
-    async def tell(self, runs: Iterable[str], *, unheard: Collection[str] = ()) -> None:
-        """Note that these runs were told, but `unheard` to a service: that is owed them."""
-        told = sorted({*runs, *unheard})
-        await self._store.write(partial(book_rows.tell, runs=told, unheard=sorted(unheard)))
+    async def tell(self, runs: Iterable[str]) -> None:
+        """Note that these runs were told; a service is owed them still, where it was."""
+        await self._store.write(partial(book_rows.tell, runs=sorted(set(runs))))
 
-    async def owed(self, flow: str) -> list[RunRow]:
-        """Return the oldest runs of a flow that a service is owed, as `untold` does."""
-        return await self._rows(await self._store.read(partial(book_rows.owed_of, flow=flow)))
+    async def owe(self, runs: Iterable[str]) -> None:
+        """Note that a service is to be told of these runs."""
+        await self._store.write(partial(book_rows.owe, runs=sorted(set(runs))))
 
-    async def heard(self, run: str) -> None:
-        """Note that a service has heard of a run."""
-        await self._store.write(partial(book_rows.heard, runs=[run]))
+    async def owed(self, flow: str) -> list[str]:
+        """Return the oldest runs of a flow that a service is owed and that are not `untold`, oldest first."""
+        return await self._store.read(partial(book_rows.owed_of, flow=flow))
+
+    async def heard(self, runs: Iterable[str]) -> None:
+        """Note that a service is owed these runs no more."""
+        await self._store.write(partial(book_rows.heard, runs=sorted(set(runs))))
 
     async def run(self, run: str) -> RunRow | None:
         """Return a finished run with its document; None where there is none of this id."""
@@ -154,11 +164,8 @@ class ChecksumBook:
             return None
         return replace(found[0], document=await asyncio.to_thread(unpacked, found[1]))
 
-    async def _rows(self, runs: Sequence[str]) -> list[RunRow]:
-        rows = [await self._untold(run) for run in runs[:MOST_UNTOLD]]
-        return [row for row in rows if row is not None]
-
-    async def _untold(self, run: str) -> RunRow | None:
+    async def run_to_tell(self, run: str) -> RunRow | None:
+        """Return a finished run as `run` does, without its document where that cannot be read."""
         try:
             return await self.run(run)
         except MalformedError:

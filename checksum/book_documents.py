@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from checksum.book_entries import RunRow
+from checksum.book_entries import PackedRun, RunRow
 from fleet.errors import MalformedError
 
 MOST_BYTES = 64_000_000
@@ -21,6 +21,11 @@ _LONG = ("partitions", "counts")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST = {"run": 64, "flow": 300, "plan": 64, "who": 300}
 _MOST = 1 << 62
+
+
+def packed_run(document: Mapping[str, Any]) -> PackedRun:
+    """Return a run as the store holds it; MalformedError, in words, where the document is no run's."""
+    return PackedRun(row_of(document), packed(document))
 
 
 def packed(document: Mapping[str, Any]) -> bytes:

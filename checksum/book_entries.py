@@ -58,7 +58,10 @@ class OpenRun:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A finished run; `document` is what `result_document` made of it, None where it was not asked for."""
+    """A finished run; `document` is what `result_document` made of it, None where it was not asked for.
+
+    `taken_ms` is when a service was told of it, None for one that ended on this store.
+    """
 
     run: str
     flow: str
@@ -73,3 +76,12 @@ class RunRow:
     source_records: int
     target_records: int
     document: dict[str, Any] | None = None
+    taken_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRun:
+    """A finished run as it is written: what its row says, and its packed document."""
+
+    row: RunRow
+    content: bytes

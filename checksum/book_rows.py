@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
-from checksum.book_tables import COUNTS, OPEN, OWED, RUNS, UNTOLD, VERIFIED
+from checksum.book_entries import Counted, OpenRun, PackedRun, RunRow, VerifiedTo
+from checksum.book_tables import COUNTS, OPEN, OWED, RUNS, TAKEN, UNTOLD, VERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _FORGOTTEN_AT_ONCE = 200  # runs: a document may have some megabytes
 _UNTOLD_AT_ONCE = 100
+_TAKEN_AT_ONCE = 100
 _PLAIN = ("run", "flow", "plan", "who", "begun_ms", "ended_ms", "status", "counts_only", "coverage")
 _SUMS = ("findings", "source_records", "target_records")
 
@@ -35,24 +37,28 @@ def begin(connection: sa.Connection, run: OpenRun, is_on: Callable[[OpenRun], bo
 
 def finish(
     connection: sa.Connection,
-    row: RunRow,
-    content: bytes,
+    run: PackedRun,
     *,
     open_as: str,
     counts: Sequence[Counted],
     verified: Mapping[Place, VerifiedTo],
     now_ms: int,
+    owed: bool,
 ) -> bool:
     """Write all that a run comes to; False, with nothing written, where another run took its place.
 
     Until `tell` it counts as untold, but for a mere count: that moves no mark, and the next one counts anew.
+    Where it is `owed` to a service it is until `heard`.
     """
+    row = run.row
     process = connection.execute(sa.select(OPEN.c.process).where(OPEN.c.run == open_as)).scalar()
     if not close_open(connection, open_as):
         return False
-    write_run(connection, row, content)
+    write_run(connection, run)
     if not row.counts_only:
         connection.execute(sa.insert(UNTOLD).values(run=row.run, flow=row.flow, process=process))
+    if owed:
+        owe(connection, [row.run])
     _write_counts(connection, row.flow, counts, now_ms=now_ms)
     _write_verified(connection, row.flow, verified)
     return True
@@ -76,13 +82,23 @@ def close_open(connection: sa.Connection, run: str) -> bool:
     return connection.execute(sa.delete(OPEN).where(OPEN.c.run == run)).rowcount == 1
 
 
-def write_run(connection: sa.Connection, row: RunRow, content: bytes) -> bool:
+def write_run(connection: sa.Connection, run: PackedRun) -> bool:
     """Write a finished run with its packed document; False where it is written already."""
+    row = run.row
     known = sa.select(sa.literal(1)).where(RUNS.c.run == row.run)
     if connection.execute(known).first() is not None:
         return False
     values = {name: getattr(row, name) for name in (*_PLAIN, *_SUMS)}
-    connection.execute(sa.insert(RUNS).values(**values, document=content))
+    connection.execute(sa.insert(RUNS).values(**values, document=run.content))
+    return True
+
+
+def take(connection: sa.Connection, run: PackedRun, *, now_ms: int) -> bool:
+    """Write a run that ended elsewhere, and when it was told; False where it is written already."""
+    if not write_run(connection, run):
+        return False
+    if not run.row.counts_only:
+        connection.execute(sa.insert(TAKEN).values(run=run.row.run, flow=run.row.flow, taken_ms=now_ms))
     return True
 
 
@@ -94,18 +110,24 @@ def untold_of(connection: sa.Connection, flow: str) -> list[tuple[str, str]]:
     return [(run, process) for run, process in connection.execute(found)]
 
 
-def tell(connection: sa.Connection, runs: Sequence[str], *, unheard: Sequence[str] = ()) -> None:
-    """Note that these runs were told, but `unheard`, those of them that are kept, to a service."""
+def tell(connection: sa.Connection, runs: Sequence[str]) -> None:
+    """Note that these runs were told, but for what a service is owed."""
     connection.execute(sa.delete(UNTOLD).where(UNTOLD.c.run.in_(runs)))
-    heard(connection, unheard)
-    kept = sa.select(RUNS.c.run, RUNS.c.flow).where(RUNS.c.run.in_(unheard))
+
+
+def owe(connection: sa.Connection, runs: Sequence[str]) -> None:
+    """Note that a service is to be told of these runs, those of them that are kept."""
+    kept = sa.select(RUNS.c.run, RUNS.c.flow).where(
+        RUNS.c.run.in_(runs), RUNS.c.run.not_in(sa.select(OWED.c.run))
+    )
     connection.execute(sa.insert(OWED).from_select(["run", "flow"], kept))
 
 
 def owed_of(connection: sa.Connection, flow: str) -> list[str]:
-    """Return a flow's runs that a service is owed, oldest first."""
+    """Return a flow's runs that a service is owed, oldest first; not the untold, which are told with it."""
     both = OWED.join(RUNS, RUNS.c.run == OWED.c.run)
-    wanted = sa.select(OWED.c.run).select_from(both).where(OWED.c.flow == flow)
+    told = OWED.c.run.not_in(sa.select(UNTOLD.c.run))
+    wanted = sa.select(OWED.c.run).select_from(both).where(OWED.c.flow == flow, told)
     found = wanted.order_by(RUNS.c.ended_ms, RUNS.c.run).limit(_UNTOLD_AT_ONCE)
     return list(connection.execute(found).scalars())
 
@@ -115,11 +137,23 @@ def heard(connection: sa.Connection, runs: Sequence[str]) -> None:
     connection.execute(sa.delete(OWED).where(OWED.c.run.in_(runs)))
 
 
-def runs_of(connection: sa.Connection, flow: str, *, limit: int) -> list[RunRow]:
-    """Return finished runs of a flow without their documents, newest first; none that merely counted."""
-    wanted = sa.select(*_columns()).where(RUNS.c.flow == flow, RUNS.c.counts_only.is_(False))
-    found = wanted.order_by(RUNS.c.ended_ms.desc(), RUNS.c.run.desc()).limit(limit)
-    return [RunRow(*row) for row in connection.execute(found)]
+def runs_of(
+    connection: sa.Connection, flow: str, *, limit: int, taken_since_ms: int | None = None
+) -> list[RunRow]:
+    """Return finished runs of a flow without their documents, newest first; none that merely counted.
+
+    Beside the newest come those that a service was told of since then, however old they are.
+    """
+    newest_first = (RUNS.c.ended_ms.desc(), RUNS.c.run.desc())
+    whole = sa.select(RUNS.c.run).where(RUNS.c.flow == flow, RUNS.c.counts_only.is_(False))
+    wanted: sa.ColumnElement[bool] = RUNS.c.run.in_(whole.order_by(*newest_first).limit(limit))
+    if taken_since_ms is not None:
+        taken = sa.select(TAKEN.c.run).where(TAKEN.c.flow == flow, TAKEN.c.taken_ms >= taken_since_ms)
+        late = taken.order_by(TAKEN.c.taken_ms.desc(), TAKEN.c.run).limit(_TAKEN_AT_ONCE)
+        wanted = sa.or_(wanted, RUNS.c.run.in_(late))
+    both = RUNS.outerjoin(TAKEN, TAKEN.c.run == RUNS.c.run)
+    found = sa.select(*_columns(), TAKEN.c.taken_ms).select_from(both).where(wanted).order_by(*newest_first)
+    return [replace(RunRow(*row[:-1]), taken_ms=row[-1]) for row in connection.execute(found)]
 
 
 def run_of(connection: sa.Connection, run: str) -> tuple[RunRow, bytes] | None:
@@ -156,9 +190,8 @@ def forget_some(connection: sa.Connection, before_ms: int) -> bool:
     old = sa.select(RUNS.c.run).where(RUNS.c.ended_ms < before_ms).limit(_FORGOTTEN_AT_ONCE)
     runs: Sequence[str] = list(connection.execute(old).scalars())
     if runs:
-        connection.execute(sa.delete(RUNS).where(RUNS.c.run.in_(runs)))
-        tell(connection, runs)
-        heard(connection, runs)
+        for table in (RUNS, UNTOLD, OWED, TAKEN):
+            connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
     oldest = sa.select(sa.func.min(COUNTS.c.written_ms)).where(COUNTS.c.written_ms < before_ms)
     written_ms = connection.execute(oldest).scalar()
     if written_ms is not None:

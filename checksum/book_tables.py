@@ -2,8 +2,8 @@
 
 A run that is on has a row in `checksum_open`, one for each flow, and no other trace: what it found comes into
 the other tables in one transaction at its end. From then until its command has told it, it stands in
-`checksum_untold`: of a command that is killed in between, the next one tells. Told, but to a service that
-could not be reached, it stands in `checksum_owed` until one is.
+`checksum_untold`: of a command that is killed in between, the next one tells. What a service is to be told of
+stands in `checksum_owed` as well, until it was. A run that ended elsewhere stands in `checksum_taken`.
 """
 
 from __future__ import annotations
@@ -84,9 +84,18 @@ OWED = sa.Table(
     sa.Column("run", sa.String(64), primary_key=True),
     sa.Column("flow", sa.String(300), nullable=False),
 )
+TAKEN = sa.Table(
+    "checksum_taken",
+    _METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("flow", sa.String(300), nullable=False),
+    sa.Column("taken_ms", sa.BigInteger, nullable=False),  # when a service on this store was told
+    sa.Index("checksum_taken_by_flow", "flow", "taken_ms"),
+)
 
 MIGRATIONS = (
     Migration("checksum", 1, "checksum runs, verified up to, counts", create(OPEN, RUNS, VERIFIED, COUNTS)),
     Migration("checksum", 2, "checksum runs that nobody has been told of", create(UNTOLD)),
     Migration("checksum", 3, "checksum runs that a service could not be told of", create(OWED)),
+    Migration("checksum", 4, "when checksum runs that ended elsewhere were told", create(TAKEN)),
 )

@@ -86,7 +86,7 @@ def _java() -> str:
     """Return where Java is, with its version where its folder tells that."""
     home = os.environ.get("JAVA_HOME")
     place = f"{home}/bin/java" if home else shutil.which("java") or "no place"
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):  # the latter of links that lead round in a ring, on Python 3.11
         release = (Path(place).resolve().parent.parent / "release").read_text("utf-8", errors="replace")
         return f"{place}{java_version(release)}"
     return place
@@ -116,14 +116,21 @@ def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | Non
             session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
     except (Py4JError, PySparkException, ValueError) as error:
         raise launch_failure(f"{_said(log, 0)}\n{error}", java=_java(), packages=packages) from error
-    session.sparkContext.setLogLevel("WARN")
-    # With each plan of a reading Spark warns that others may join the group that we name: ours nobody joins.
-    log4j = gateway.jvm.org.apache.logging.log4j
-    log4j.core.config.Configurator.setLevel(_WARNS_OF_GROUPS, log4j.Level.ERROR)
-    # PySpark's server for counters prints a traceback where Java ends first, of which what we ask tells.
-    server = session.sparkContext._accumulatorServer  # noqa: SLF001 - nothing public quietens it
-    setattr(server, "handle_error", lambda _request, _address: None)  # noqa: B010 - it is a method
+    _quieten(gateway.jvm, session.sparkContext)
     return session
+
+
+def _quieten(jvm: Any, context: SparkContext) -> None:
+    """Have Spark log what matters to us; behind another logging than its own it may say more."""
+    with suppress(Py4JError):
+        context.setLogLevel("WARN")
+    # With each plan of a reading Spark warns that others may join the group that we name: ours nobody joins.
+    with suppress(Py4JError, TypeError):  # to Py4J a class that is not there is a package
+        log4j = jvm.org.apache.logging.log4j
+        log4j.core.config.Configurator.setLevel(_WARNS_OF_GROUPS, log4j.Level.ERROR)
+    # PySpark's server for counters prints a traceback where Java ends first, of which what we ask tells.
+    server = context._accumulatorServer  # noqa: SLF001 - nothing public quietens it
+    setattr(server, "handle_error", lambda _request, _address: None)  # noqa: B010 - it is a method
 
 
 @contextmanager

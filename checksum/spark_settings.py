@@ -6,6 +6,7 @@ name of its own jars), so that they are never written twice and cannot drift apa
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,7 +72,9 @@ def check_spark_home(environ: Mapping[str, str]) -> None:
     A driver of spark-submit has its Java already.
     """
     home = environ.get("SPARK_HOME")
-    if home is None or "PYSPARK_GATEWAY_PORT" in environ or Path(home, "bin", "spark-submit").is_file():
+    if home is None or "PYSPARK_GATEWAY_PORT" in environ:
+        return
+    if os.path.isfile(Path(home, "bin", "spark-submit")):  # noqa: PTH113 - Path's own raises of a long name
         return
     raise UnavailableError(
         f"SPARK_HOME is '{home[:_SHOWN]}', and there is no Spark: unset it, or name the folder of Spark, in"

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException
 
+from deploy.drill_audit_traces import TRACES
+from deploy.drill_bringing_back import bring_back
 from deploy.drill_listening import ACT_S, LOOK_S, DrillError, begin_act, expect_done
 from deploy.drill_result import Result
 from deploy.drill_runs import second_mirror
@@ -49,7 +51,7 @@ class AuditBench(Several):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pair = Pair(folder / "pair")
-        self._settings: Mapping[str, str] = {}
+        self._settings: Mapping[str, str] | None = {}  # of the mirror; None where they are not known to hold
 
     def bring_up(self) -> None:
         """Start the stack."""
@@ -60,29 +62,31 @@ class AuditBench(Several):
         """End all of it at once."""
         self.pair.kill()
 
-    def run(self, audits: list[Audit], keep: Callable[[Audit, Result], None]) -> list[str]:
-        """Run drills in order; return those that could not be made to happen."""
-        failed = []
+    def run(
+        self, audits: list[Audit], keep: Callable[[Audit, Result], None], fail: Callable[[str], None]
+    ) -> None:
+        """Run drills in order; `fail` is told of those that could not be run."""
         for audit in audits:
             try:
                 self._set(audit.settings)
                 keep(audit, self._audit(audit))
-            except (DrillError, TimeoutError) as error:
-                failed.append(audit.label)
+            except (DrillError, TimeoutError, KafkaException) as error:
+                fail(audit.label)
                 print(f"FAILED {audit.label}: {error}", flush=True)
+                bring_back(self.pair, audit, audit.topic)
             assert self.pair.mirror is not None
             self.pair.mirror.switch.off()
-        return failed
 
     def _set(self, settings: Mapping[str, str]) -> None:
         mirror = self.pair.mirror
         assert mirror is not None
         if settings != self._settings:
-            self._settings = settings
+            self._settings = None
             write_properties(mirror.properties_file, mirror.settings | dict(settings))
             mirror.restart()
             mirror.wait_ready()
             self.pair.write_stack_file()
+            self._settings = settings
 
     def _audit(self, audit: Audit) -> Result:
         result = Result(audit.label, day=f"{datetime.now(UTC):%Y-%m-%d}")
@@ -92,6 +96,7 @@ class AuditBench(Several):
             service.start()
             try:
                 wait_until(lambda: _FLOW in service.flows(), deadline_s=_READY_S, what="The service's answer")
+                self._look(audit, result)
                 began = time.monotonic()
                 self._act(audit, "begin")
                 self._attend(audit.lasts_s)
@@ -103,6 +108,7 @@ class AuditBench(Several):
                 raise
         try:
             self._wait_copied(audit)
+            self._look(audit, result)
             ordered = time.monotonic()
             run = _checksum(service, audit, folder / "result.json")
             result.took_s = round(time.monotonic() - ordered, 1)
@@ -111,9 +117,15 @@ class AuditBench(Several):
             result.said.append((round(time.monotonic() - began, 1), *told))
             result.sentence = flow["parts"]["checksum"]
             result.books = dict(run["records"])
+            result.status, result.coverage = run["status"], run["coverage"]
         finally:
             service.kill()
         return result
+
+    def _look(self, audit: Audit, result: Result) -> None:
+        """Note what the fault is to change, as it is now."""
+        if audit.changes:
+            result.changed.append(TRACES[audit.changes](self.pair, audit.topic))
 
     def _document(self) -> dict[str, object]:
         assert self.pair.mirror is not None
@@ -164,7 +176,7 @@ class AuditBench(Several):
         while time.monotonic() < until:
             self._attend(LOOK_S)
             now = self._copies(audit)
-            if now != seen:
+            if now != seen or now < 0:
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > _STILL_S:
                 return
@@ -196,7 +208,10 @@ def _checksum(service: Service, audit: Audit, file: Path) -> dict[str, Any]:
         *(sys.executable, "-m", "mirrorwatch", "checksum", "run", str(service.config), "--flow", "A:B"),
         *("--topic", audit.topic, "--master", "local[2]", "--json", str(file)),
     ]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_RUN_S, check=False)
+    try:
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_RUN_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise DrillError(f"the checksum did not end within {_RUN_S:g} s") from None
     runs = json.loads(file.read_text())["runs"] if file.exists() else []
     if len(runs) != 1 or "run" not in runs[0]:
         raise DrillError(

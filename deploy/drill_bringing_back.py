@@ -11,10 +11,11 @@ from deploy.local.stage import Stage
 
 if TYPE_CHECKING:
     from deploy.drill import Drill
+    from deploy.drill_list_audits import Audit
     from deploy.local.pair import Pair
 
 
-def bring_back(pair: Pair, drill: Drill, topic: str) -> None:
+def bring_back(pair: Pair, drill: Drill | Audit, topic: str) -> None:
     """Undo whatever a drill may have left: processes, the topic's settings and quotas, the mirror's own.
 
     The fault's own end knows its topics and quotas; whether it succeeds does not matter, since all else is
@@ -46,7 +47,7 @@ def _run_again(pair: Pair) -> None:
     pair.write_stack_file()
 
 
-def _end(pair: Pair, drill: Drill, topic: str) -> None:
+def _end(pair: Pair, drill: Drill | Audit, topic: str) -> None:
     act = begin_act(pair.folder, drill.name, topic, "end")
     latest = time.monotonic() + ACT_S
     while act.poll() is None and time.monotonic() < latest:

@@ -91,9 +91,13 @@ def _once(config: Path, told: Path, result: Result) -> None:
         *("--master", "local[2]", "--json", str(told)),
     ]
     began = time.monotonic()
-    ended = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=_DEADLINE_S, check=False
-    )
+    try:
+        ended = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=_DEADLINE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        result.said.append((_DEADLINE_S, "did not end", None))
+        return
     took_s = round(time.monotonic() - began, 1)
     runs: list[dict[str, Any]] = json.loads(told.read_text())["runs"] if told.exists() else []
     result.books["records"] += _sum(runs, "source_records")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from deploy.drill_audit_traces import GIVEN_UP, MIRROR, PARTITIONS, STAMPED, TARGET, TOPIC_ID
 from deploy.drill_settings import OWN_SETTINGS
 from fleet.vocabulary import Cause, Verdict
 
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 class Audit:
     """A fault of the register and what a checksum is to say of it; `verdict` None: no alarm.
 
-    `found` is what it has to count of records by its own verdicts, or the fault did not reach them.
+    `found` is what it has to count of records by its own verdicts, or the fault did not reach them; `changes`
+    is what shows that instead, where no record does (`drill_audit_traces`).
     """
 
     name: str
     verdict: Verdict | None
     cause: Cause | None = None
     found: str = ""
+    changes: str = ""
+    accepted: frozenset[str] = frozenset()  # what it may count beside `found` and matches
     lasts_s: float = 4.0  # from when the fault is there to when it is mended
     settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
 
@@ -44,8 +48,11 @@ def _lost(name: str, cause: Cause, settings: Mapping[str, str] | None = None) ->
     return Audit(name=name, verdict=Verdict.LOSING, cause=cause, found="lost", settings=settings or {})
 
 
-def _altered(name: str, cause: Cause = Cause.TRANSFORMED) -> Audit:
-    return Audit(name=name, verdict=Verdict.ALTERED, cause=cause, found="altered")
+def _altered(name: str, cause: Cause = Cause.TRANSFORMED, accepted: frozenset[str] = frozenset()) -> Audit:
+    return Audit(name=name, verdict=Verdict.ALTERED, cause=cause, found="altered", accepted=accepted)
+
+
+_TWICE = frozenset({"duplicated"})  # a mirror that starts again copies the newest once more
 
 
 AUDITS: tuple[Audit, ...] = (
@@ -61,19 +68,17 @@ AUDITS: tuple[Audit, ...] = (
         {"A->B.errors.tolerance": "all", **OWN_SETTINGS},
     ),
     # --- change
-    *map(
-        _altered,
-        ("alter-some", "drop-keys", "drop-values", "drop-headers", "convert-headers"),
-    ),
+    *map(_altered, ("alter-some", "drop-keys", "drop-values", "drop-headers")),
+    _altered("convert-headers", accepted=_TWICE),
     _altered("retime-some", Cause.RETIMED),
-    Audit(name="strangers-at-target", verdict=Verdict.ALTERED, found="extra"),
+    Audit(name="strangers-at-target", verdict=Verdict.ALTERED, cause=Cause.UNEXPLAINED, found="extra"),
     # --- what is no loss, no change and no lasting repetition
-    Audit(name="restart-mirror", verdict=None),
-    Audit(name="kill-mirror", verdict=None),
-    Audit(name="kill-target", verdict=None),
+    Audit(name="restart-mirror", verdict=None, changes=MIRROR, accepted=_TWICE),
+    Audit(name="kill-mirror", verdict=None, changes=MIRROR, accepted=_TWICE),
+    Audit(name="kill-target", verdict=None, changes=TARGET, accepted=_TWICE),
     Audit(name="second-mirror", verdict=None, found="duplicated", lasts_s=20.0),
-    Audit(name="transactions", verdict=None),
-    Audit(name="recreate-source-topic", verdict=None),
-    Audit(name="add-partitions", verdict=None),
-    Audit(name="stamp-anew", verdict=None),
+    Audit(name="transactions", verdict=None, changes=GIVEN_UP),
+    Audit(name="recreate-source-topic", verdict=None, changes=TOPIC_ID),
+    Audit(name="add-partitions", verdict=None, changes=PARTITIONS),
+    Audit(name="stamp-anew", verdict=None, changes=STAMPED),
 )

@@ -25,6 +25,9 @@ class Result:
     books: dict[str, int] = field(default_factory=dict)  # what was added to them
     day: str = ""
     took_s: float | None = None  # of a checksum: how long its command ran
+    status: int | None = None  # of a checksum, as `coverage` is; lines of before have neither
+    coverage: float | None = None
+    changed: list[int | str] = field(default_factory=list)  # what shows the fault: before it and after it
 
     def hit(self, drill: Drill) -> tuple[float, str, str | None] | None:
         """Return the first saying that is as expected, none of those that came too late to count."""

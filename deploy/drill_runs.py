@@ -90,14 +90,15 @@ class Bench(Several):
         self.pair.kill()
         self._proxy.kill()
 
-    def run(self, drills: list[Drill], keep: Callable[[Drill, Result], None]) -> list[str]:
-        """Run drills of the same settings in order; return those that could not be made to happen."""
+    def run(
+        self, drills: list[Drill], keep: Callable[[Drill, Result], None], fail: Callable[[str], None]
+    ) -> None:
+        """Run drills of the same settings in order; `fail` is told of those that could not be run."""
         # A mirror that looks for topics rarely takes up what is there when it starts, and no more.
         for drill in drills:
             if _REFRESH in drill.settings or (drill.by_offsets and drill.own):
                 topics.create_topic(self.pair.a.client_properties(), f"canary-{drill.label}", partitions=2)
         self._set(drills[0].settings)
-        failed = []
         for number, drill in enumerate(drills):
             for soon in drills[number : number + AHEAD]:
                 self._service(soon)  # what one takes to begin, the others take as well
@@ -109,14 +110,13 @@ class Bench(Several):
                 if result.wrong(drill):
                     self._show_logs()
             except DrillError as error:
-                failed.append(drill.label)
+                fail(drill.label)
                 print(f"FAILED {drill.label}: {error}", flush=True)
                 bring_back(self.pair, drill, self._topic(drill))
             if drill.alone:
                 self._end_service(drill.label)
         for label in list(self._services):
             self._end_service(label)
-        return failed
 
     def _show_logs(self) -> None:
         """Print the mirror's last errors and what companions said last, for the person who has to look."""

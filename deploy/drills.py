@@ -9,7 +9,7 @@ and at last ten checksums in a row of a mirror that is well (`checksums`). Exit 
 cause was not the expected one.
 
 `--results` keeps a line for each drill and replaces the lines of those that ran before, so that they can be
-run in portions and written down together.
+run in portions and written down together; of a drill that could not be run no line stays.
 """
 
 from __future__ import annotations
@@ -68,11 +68,20 @@ class Ledger:
         """Take what came of the checksums in a row."""
         self._take(result, drill_checksum.wrong(result), f"{result.books}")
 
+    def fail(self, label: str) -> None:
+        """Take that a drill could not be made to happen: what came of it before tells of it no more."""
+        self.failed.append(label)
+        self.results.pop(label, None)
+        self._write()
+
     def _take(self, result: Result, wrong: str, said: str) -> None:
         self.results[result.label] = result
         self.failed += [result.label] if wrong else []
         print(f"{f'BAD ({wrong})' if wrong else 'ok '} {result.label}: {said}", flush=True)
         print(f"    {result.sentence}", flush=True)
+        self._write()
+
+    def _write(self) -> None:
         if self._file is not None:
             lines = [as_line(one) + "\n" for one in self.results.values()]
             self._file.write_text("".join(lines), encoding="utf-8")
@@ -107,12 +116,11 @@ def _run(folder: Path, labels: Container[str], ledger: Ledger) -> None:
     if drills:
         with Bench(folder) as bench:
             for group in groups(drills):
-                ledger.failed += bench.run(group, ledger.drill)
+                bench.run(group, ledger.drill, ledger.fail)
     if audits:
         with AuditBench(_made(folder / "audits")) as audit_bench:
-            ledger.failed += audit_bench.run(
-                sorted(audits, key=lambda one: sorted(one.settings)), ledger.audit
-            )
+            in_order = sorted(audits, key=lambda one: sorted(one.settings))
+            audit_bench.run(in_order, ledger.audit, ledger.fail)
     if drill_checksum.LABEL in labels:
         tell = partial(print, flush=True)
         ledger.checksums(drill_checksum.checksums(_made(folder / drill_checksum.LABEL), tell))

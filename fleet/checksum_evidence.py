@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 class ChecksumFound:
     """What one run found that makes a flow have one verdict: losing, altered or repeating.
 
-    `cause` is that of most of the records whose cause is known. `at` is when the run ended. `by_topic` has
-    how many records there are in those topics where they are most, and `more_topics` counts the others.
+    `cause` is that of most of the records whose cause is known. `at` is when the run ended, and
+    `known_at` when it was told here, None where it ended here. `by_topic` has how many records there are in
+    those topics where they are most, and `more_topics` counts the others.
     """
 
     verdict: Verdict
@@ -25,6 +26,7 @@ class ChecksumFound:
     rows: tuple[Evidence, ...]  # one at least
     more_topics: int = 0
     least: bool = False  # there may be more: not everything was told apart, or listed
+    known_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

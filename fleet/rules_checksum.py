@@ -1,10 +1,11 @@
 """The rules about what audits have found: records lost, altered or repeated, of any topic.
 
-A finding holds for HOLD_FOUND_S after the run that found it has ended. What is lost at three in the morning
-is there for whoever comes at nine, and for the night after; a verdict that never ended would hide the next
-one, and page for ever about what nobody can mend. A later run over newer records takes nothing back, however
-clean it is: what was lost stays lost. Only a later run by the same plan does, over the same records, and what
-hands in the evidence has left that out.
+A finding holds for HOLD_FOUND_S after the run that found it has ended, or was told, where it ended elsewhere
+and nobody may have heard of it for days. What is lost at three in the morning is there for whoever comes at
+nine, and for the night after; a verdict that never ended would hide the next one, and page for ever about
+what nobody can mend. A later run over newer records takes nothing back, however clean it is: what was lost
+stays lost. Only a later run by the same plan does, over the same records, and what hands in the evidence has
+left that out.
 
 An audit says what became of records, and nothing about how the flow is right now.
 """
@@ -68,7 +69,11 @@ def coverage_text(coverage: float) -> str:
 
 
 def _holding(checksum: ChecksumEvidence, now_at: float) -> list[ChecksumFound]:
-    return [one for one in checksum.found if now_at - one.at <= HOLD_FOUND_S]
+    return [one for one in checksum.found if now_at - _known_at(one) <= HOLD_FOUND_S]
+
+
+def _known_at(found: ChecksumFound) -> float:
+    return found.at if found.known_at is None else found.known_at
 
 
 def _sentence(flow: FlowEvidence, held: Sequence[ChecksumFound], now_at: float) -> str:
@@ -86,7 +91,7 @@ def _sentence(flow: FlowEvidence, held: Sequence[ChecksumFound], now_at: float) 
     several = "Another one" if len(earlier) == 1 else f"{len(earlier)} others"
     least = "at least " if any(found.least for found in earlier) else ""
     count = count_text(sum(found.records for found in earlier), "such record")
-    return f"{told} {several} of the last {duration_text(HOLD_FOUND_S)} found {least}{count}."
+    return f"{told} {several}, known for at most {duration_text(HOLD_FOUND_S)}, found {least}{count}."
 
 
 def _records(found: ChecksumFound) -> str:

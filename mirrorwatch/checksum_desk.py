@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
     from mirrorwatch.checksum_progress import Shows
+    from mirrorwatch.checksum_telling import Unheard
     from mirrorwatch.configuration import Configuration
     from runtime.clock import Clock
 
     Outlet = Callable[["Desk", dict[str, Any]], int]
-    Service = Callable[[Mapping[str, Any]], str]
+    Service = Callable[[Mapping[str, Any]], Unheard | None]
 
 FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 LEAST_MEMORY_MIB = 512  # Spark refuses less than 450 MiB of Java's heap, which is a little less than this
-_WORST_FIRST = (BAD_CONFIGURATION, FINDING, UNAVAILABLE, INCOMPLETE)
+_WORST_FIRST = (BAD_CONFIGURATION, FINDING, INCOMPLETE, UNAVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class Desk:
     """What a command works with; `pause` waits between two looks.
 
     `shows` shows how far a reading is, None: in lines. `outlets` take what a run found once it is written,
-    and give the exit status that follows from how that went. `service` is told of one run, and says why it
-    could not be; None: none is to be told.
+    and give the exit status that follows from how that went. `service` is told of one run, and returns
+    why it did not hear of it; None: none is to be told.
     """
 
     config: Configuration
@@ -166,7 +167,7 @@ def wrong(option: str, sentence: str) -> ConfigurationError:
 
 
 def worst(statuses: Iterable[int]) -> int:
-    """Return the exit status of several parts: 2 before 1 before 4, which is worth another try, before 3."""
+    """Return the exit status of several parts: 2 goes before all, 1 before 3, 3 before 4."""
     found = set(statuses)
     return next((status for status in _WORST_FIRST if status in found), FINE)
 

@@ -2,7 +2,8 @@
 
 Where one of several flows cannot be worked on, or is refused, the others are worked on. What was found is in
 the store before it is printed; where the store does not take it, it is printed all the same, and the last
-line says so. What a command has written and did not come to tell, the next one tells (`checksum_late`).
+line says so. What a command has written and did not come to tell, the next one tells (`checksum_late`),
+before anything that may fail.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from checksum.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksum_desk import check_writable, lacking, worst
 from mirrorwatch.checksum_late import tell_late, tell_owed
-from mirrorwatch.checksum_outlets import hand_over
+from mirrorwatch.checksum_outlets import Telling, hand_over
 from mirrorwatch.checksum_plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksum_state import state_for
 from mirrorwatch.words import closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from mirrorwatch.checksum_desk import Chosen, Desk
@@ -57,8 +58,7 @@ def every_flow(
         if state.why_none:
             desk.sheet.say(f"{state.why_none}: nothing is kept, and each run compares all anew.", indent=0)
         told = [] if counts_only else tell_late(desk, state.untold(chosen.flows))
-        if told:  # at once: this run may end as theirs did
-            _hand_over(desk, json_file, told)
+        first = _tell_earlier(desk, chosen, state, told, json_file=json_file)
         planned = _planned(desk, chosen, state, counts_only=counts_only, late=bool(told))
         alone = len(planned) == 1 and not told
         planned = [_within_bounds(desk, one, alone=alone) for one in planned]
@@ -68,16 +68,36 @@ def every_flow(
             if "not_kept" in document:
                 end = "What was found stands above, and the next run finds it once more."
                 desk.sheet.say(f"{document['flow']}: {closed(document['not_kept'])} {end}")
-        status, unheard = _hand_over(desk, json_file, told)
-        state.tell((document["run"] for document in told if "run" in document), unheard=unheard)
-        if not unheard and not tell_owed(desk, state, chosen.flows):
-            status = lacking(status)
-    return status
+        status, last = _hand_over(desk, told, json_file=json_file, done=first.done)
+        state.tell(_runs_of(told))
+        state.heard(last.done)
+        if first.away and not last.away:  # it is there now
+            last = last.joined(tell_owed(desk, state, chosen.flows))
+    return lacking(status) if first.refused or last.refused or last.away else status
 
 
-def _hand_over(desk: Desk, json_file: Path | None, told: list[dict[str, Any]]) -> tuple[int, frozenset[str]]:
+def _tell_earlier(
+    desk: Desk, chosen: Chosen, state: State, told: list[dict[str, Any]], *, json_file: Path | None
+) -> Telling:
+    """Tell what earlier commands left to tell, at once: this one may end as theirs did."""
+    late = Telling()
+    if told:
+        state.owe(_runs_of(told))
+        _, late = _hand_over(desk, told, json_file=json_file)
+        state.heard(late.done)
+    return late if late.away else late.joined(tell_owed(desk, state, chosen.flows))
+
+
+def _hand_over(
+    desk: Desk, told: list[dict[str, Any]], *, json_file: Path | None, done: Collection[str] = ()
+) -> tuple[int, Telling]:
     status = worst(document["status"] for document in told)
-    return hand_over(desk, json_file, {"version": VERSION, "status": status, "runs": list(told)}, status)
+    document = {"version": VERSION, "status": status, "runs": list(told)}
+    return hand_over(desk, json_file, document, status, done=done)
+
+
+def _runs_of(told: list[dict[str, Any]]) -> list[str]:
+    return [document["run"] for document in told if "run" in document]
 
 
 def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, late: bool) -> list[Planned]:

@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, UnavailableError
+from fleet.rules_checksum import HOLD_FOUND_S
 from mirrorwatch.checksum_series import MOST_SERIES, ChecksumSeries
 from mirrorwatch.checksum_standing import gist_of, standing_of
 from mirrorwatch.checksum_told import read_run
@@ -19,15 +20,17 @@ if TYPE_CHECKING:
 
     from canary.report import Reporter
     from checksum.book import ChecksumBook, Counted, RunRow
+    from checksum.book_entries import PackedRun
     from fleet.checksum_evidence import ChecksumEvidence
     from fleet.flow import Flow
+    from mirrorwatch.checksum_series import FlowTopics
     from mirrorwatch.checksum_standing import FlowStanding, RunGist
     from mirrorwatch.checksum_told import ToldRun
     from runtime.clock import WaitingClock
 
 LOOK_S = 30.0
 FORGET_S = 3600.0
-KEPT_RUNS = 30  # of a flow: a month of nights
+KEPT_RUNS = 30  # of a flow: a month of nights; and those that were told so late that they hold still
 WHERE, WHERE_RUNS, WHERE_SERIES = "store: checksums", "the checksum: runs", "the checksum: /metrics"
 
 
@@ -51,6 +54,8 @@ class ChecksumFollowing:
         self._reporter = reporter
         self._gists: dict[str, dict[str, RunGist]] = {}  # by flow and run
         self._unreadable: dict[str, str] = {}  # why, by run
+        self._unsettled: set[str] = set()  # flows of which runs were taken that nothing tells of yet
+        self._unwritten = False  # whether a flow stands otherwise than the series tell
         self._turn = asyncio.Lock()
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
         self.standings: dict[str, FlowStanding] = {}
@@ -62,7 +67,9 @@ class ChecksumFollowing:
         for name, flow in before.items():
             if self._flows.get(name) != flow:
                 self._gists.pop(name, None)
-                self._tell(name, None)
+                self._stand(name, None)
+        if self._unwritten:
+            self._tell(ChecksumSeries(self._topics()))
 
     def knows(self, flow: str) -> bool:
         """Tell whether there is such a flow."""
@@ -95,6 +102,7 @@ class ChecksumFollowing:
                 self._reporter.problem(WHERE, str(error))
                 return
             self._unreadable = unreadable
+            await self._write()
         self._reporter.settled(WHERE)
         if unreadable:
             run, why = next(iter(unreadable.items()))
@@ -104,17 +112,35 @@ class ChecksumFollowing:
         else:
             self._reporter.settled(WHERE_RUNS)
 
-    async def take(self, told: ToldRun, document: Mapping[str, Any]) -> bool:
-        """Keep a run that ended elsewhere; False where it was known. Raises UnavailableError."""
+    async def take(self, told: ToldRun, packed: PackedRun) -> bool:
+        """Keep a run that ended elsewhere; False where it was known. Raises UnavailableError.
+
+        Standings and series tell of it once it is `settle`d.
+        """
         async with self._turn:
-            now_at = self._clock.wall_s()
-            is_new = await self._book.take(document, now_ms=int(now_at * 1000))
-            known = self._gists.setdefault(told.flow, {})
-            if told.run not in known and is_new and not told.counts_only:
-                once = self._exactly_once(told.flow)
-                known[told.run] = gist_of(told, ended_at=min(told.ended_at, now_at), exactly_once=once)
-                self._settle(told.flow)
+            now_ms = int(self._clock.wall_s() * 1000)
+            is_new = await self._book.take(packed, now_ms=now_ms)
+            flow, now_at = self._flows.get(told.flow), now_ms / 1000
+            if flow is None or not is_new or told.counts_only:
+                return is_new
+            gist = await asyncio.to_thread(
+                gist_of,
+                told,
+                ended_at=min(told.ended_at, now_at),
+                told_at=now_at,
+                exactly_once=flow.exactly_once,
+            )
+            if self._flows.get(told.flow) == flow:  # else the next look reads it anew
+                self._gists.setdefault(told.flow, {})[told.run] = gist
+                self._unsettled.add(told.flow)
             return is_new
+
+    async def settle(self) -> None:
+        """Have standings and series tell of what was taken: once for all runs of a file."""
+        async with self._turn:
+            for flow in tuple(self._unsettled):
+                await self._settle(flow)
+            await self._write()
 
     async def document(self, run: str) -> dict[str, Any] | None:
         """Return the whole document of a run; None where there is none. Raises UnavailableError."""
@@ -132,7 +158,9 @@ class ChecksumFollowing:
 
     async def _look_at(self, flow: str) -> dict[str, str]:
         """Take in a flow's newest runs, and return those that cannot be read, with why."""
-        rows = await self._book.runs(flow, limit=KEPT_RUNS)
+        rows = await self._book.runs(
+            flow, limit=KEPT_RUNS, taken_since_ms=int(self._holding_since_at() * 1000)
+        )
         before = self._gists.get(flow, {})
         unreadable = {row.run: self._unreadable[row.run] for row in rows if row.run in self._unreadable}
         kept: dict[str, RunGist] = {}
@@ -144,9 +172,9 @@ class ChecksumFollowing:
                     kept[row.run] = await self._read(row)
                 except MalformedError as error:
                     unreadable[row.run] = str(error)
-        if kept.keys() != before.keys() and flow in self._flows:
+        if (kept.keys() != before.keys() or flow in self._unsettled) and flow in self._flows:
             self._gists[flow] = kept
-            self._settle(flow)
+            await self._settle(flow)
         return unreadable
 
     async def _read(self, row: RunRow) -> RunGist:
@@ -154,28 +182,59 @@ class ChecksumFollowing:
         found = await self._book.run(row.run)
         document = None if found is None else found.document
         once = self._exactly_once(row.flow)
-        # Ten thousand findings take a tenth of a second, and the canary waits for the event loop.
+        told_at = None if row.taken_ms is None else row.taken_ms / 1000
         return await asyncio.to_thread(
-            lambda: gist_of(read_run(document), ended_at=row.ended_ms / 1000, exactly_once=once)
+            lambda: gist_of(
+                read_run(document), ended_at=row.ended_ms / 1000, told_at=told_at, exactly_once=once
+            )
         )
 
-    def _settle(self, flow: str) -> None:
-        newest = sorted(self._gists[flow].values(), key=lambda one: (one.ended_at, one.run))[-KEPT_RUNS:]
-        self._gists[flow] = {one.run: one for one in newest}
-        self._tell(flow, standing_of(newest))
+    async def _settle(self, flow: str) -> None:
+        """Have a flow stand as its runs are known; in a thread, as the canary waits for the event loop."""
+        gists = self._gists.get(flow, {})
+        kept = self._kept(gists)
+        standing = await asyncio.to_thread(standing_of, kept)
+        if self._gists.get(flow) is gists:  # else it is followed otherwise since
+            self._gists[flow] = {one.run: one for one in kept}
+            self._stand(flow, standing)
+        self._unsettled.discard(flow)
 
-    def _tell(self, flow: str, standing: FlowStanding | None) -> None:
-        if standing is not None:
-            self.standings[flow] = standing
-        elif self.standings.pop(flow, None) is None:
+    async def _write(self) -> None:
+        """Have the series tell how flows stand, where one stands otherwise."""
+        while self._unwritten:
+            self._unwritten = False
+            series = await asyncio.to_thread(ChecksumSeries, self._topics())
+            if not self._unwritten:  # else a flow went meanwhile
+                self._tell(series)
+
+    def _kept(self, gists: Mapping[str, RunGist]) -> list[RunGist]:
+        """Return the newest runs, and those that were told late, as the book does."""
+        since_at = self._holding_since_at()
+        runs = sorted(gists.values(), key=lambda one: (one.ended_at, one.run), reverse=True)
+        late = [one for one in runs[KEPT_RUNS:] if one.told_at is not None and one.told_at >= since_at]
+        return runs[:KEPT_RUNS] + late
+
+    def _holding_since_at(self) -> float:
+        return self._clock.wall_s() - HOLD_FOUND_S
+
+    def _stand(self, flow: str, standing: FlowStanding | None) -> None:
+        if standing is None and flow not in self.standings:
             return
+        self._unwritten = True
+        if standing is None:
+            del self.standings[flow]
+        else:
+            self.standings[flow] = standing
+
+    def _topics(self) -> list[FlowTopics]:
         told = {name: self._flows[name] for name in self.standings if name in self._flows}
-        self.series = ChecksumSeries(
-            [((name, one.source, one.target), self.standings[name].topics) for name, one in told.items()]
-        )
-        if self.series.left_out:
+        return [((name, one.source, one.target), self.standings[name].topics) for name, one in told.items()]
+
+    def _tell(self, series: ChecksumSeries) -> None:
+        self.series = series
+        if series.left_out:
             sentence = (
-                f"/metrics leaves out the checksums of {self.series.left_out:,} topics, as it tells at most"
+                f"/metrics leaves out the checksums of {series.left_out:,} topics, as it tells at most"
                 f" {MOST_SERIES:,} series of one name"
             )
             self._reporter.problem(WHERE_SERIES, sentence)

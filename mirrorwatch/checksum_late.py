@@ -2,7 +2,7 @@
 
 What a run found is in the store before it is told, and what it verified is not read again. Whatever ended its
 command in between, the next one prints the finding, hands it to its own outlets, and takes the status over.
-Where all was told but a service, the next command that tells one tells it of that run too, and no more.
+What a service did not hear of, the next command that tells one tells it too, before it asks any cluster.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from checksum.finding_words import time_text
 from mirrorwatch.check_sheet import FIRST
 from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE
+from mirrorwatch.checksum_outlets import NEVER, Telling
+from mirrorwatch.checksum_telling import Unheard
 from mirrorwatch.words import closed, counted
 
 if TYPE_CHECKING:
@@ -30,20 +32,25 @@ def tell_late(desk: Desk, untold: Sequence[RunRow]) -> list[dict[str, Any]]:
     return [_told(desk, one) for one in untold]
 
 
-def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> bool:
-    """Tell the service of earlier runs that it could not be told of; False where that fails again."""
-    if desk.service is None:
-        return True
-    for one in state.owed(flows):
+def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
+    """Tell the service of earlier runs that it did not hear of, one by one, until it cannot be told.
+
+    Those that it refuses for good keep it from none of the others.
+    """
+    refused = False
+    for one in state.owed(flows) if desk.service is not None else ():
         about = f"{one.flow}: the run that ended {time_text(one.ended_ms)}"
-        why = "" if one.document is None else desk.service(one.document | {"status": one.status})
-        if why:
-            desk.sheet.say(f"{about}: {closed(why)} It is told by the next run that has --tell.", indent=0)
-            return False
-        state.heard(one.run)
-        if one.document is not None:
-            desk.sheet.say(f"{about} was told to the service now; then it could not be.", indent=0)
-    return True
+        unheard = _tell_one(desk, one)
+        if unheard is None:
+            desk.sheet.say(f"{about} was told to the service now; then it was not.", indent=0)
+        elif unheard.for_good:
+            desk.sheet.say(f"{about}: {closed(unheard.why)} {NEVER}", indent=0)
+            refused = True
+        else:
+            desk.sheet.say(f"{about}: {closed(unheard.why)} A run with --tell tells it later.", indent=0)
+            return Telling(refused=refused, away=True)
+        state.heard([one.run])
+    return Telling(refused=refused)
 
 
 def tell_again(desk: Desk, one: RunRow) -> None:
@@ -62,6 +69,12 @@ def found_text(one: RunRow) -> str:
         return "nothing new"
     missing = ", but not all that was asked for could be verified" if one.status == INCOMPLETE else ""
     return f"no difference in {counted(one.source_records, 'record')}{missing}"
+
+
+def _tell_one(desk: Desk, one: RunRow) -> Unheard | None:
+    if one.document is None or desk.service is None:
+        return Unheard(f"what it found ({one.run}) was not told, and cannot be read any more", for_good=True)
+    return desk.service(one.document | {"status": one.status})
 
 
 def _told(desk: Desk, one: RunRow) -> dict[str, Any]:

@@ -30,7 +30,8 @@ _SHOW_CURSOR = b"\x1b[?25h"
 def leaving_soon(scratch: Path, *, say: Callable[[], object], grace_s: float = GRACE_S) -> Iterator[None]:
     """Have the process end so long after the first Ctrl-C at the latest, without the folder `scratch`.
 
-    `say` is called at once, on a thread of its own, to tell that the command was interrupted.
+    `say` is called at once, on a thread of its own, to tell that the command was interrupted. Where it does
+    not end, since nobody reads what it writes, nothing that is printed later would: the process ends too.
     """
     if threading.current_thread() is not threading.main_thread():  # signals are none of another's
         yield
@@ -59,15 +60,23 @@ def _wait(
 ) -> None:
     while numbers := heard.recv(64):
         if signal.SIGINT in numbers:
-            with suppress(OSError):  # whoever read along may be gone too
-                say()
-            if not over.wait(grace_s):
+            saying = threading.Thread(target=_say, args=(say,), name="leaving-word", daemon=True)
+            saying.start()
+            in_time = over.wait(grace_s)
+            saying.join(grace_s if in_time else 0)
+            if not in_time or saying.is_alive():
                 _leave(scratch)
             return
 
 
+def _say(say: Callable[[], object]) -> None:
+    with suppress(Exception):  # whoever read along may be gone too
+        say()
+
+
 def _leave(scratch: Path) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
-    if sys.stdout.isatty():
-        os.write(sys.stdout.fileno(), _SHOW_CURSOR)
+    with suppress(Exception):  # stdout may be closed
+        if sys.stdout.isatty():
+            os.write(sys.stdout.fileno(), _SHOW_CURSOR)
     os._exit(INTERRUPTED)

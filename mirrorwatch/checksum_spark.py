@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -83,7 +84,7 @@ class Spark:
         """
         master, here = self._settings.master, str(Path.cwd())
         place = local_folder(folder, master=master, here=here, environ=os.environ)
-        return place is None or any(Path(place, part).is_dir() for part in ("cells", "slices"))
+        return place is None or any(_may_be_folder(Path(place, part)) for part in ("cells", "slices"))
 
     def stages(self) -> list[StageTasks]:
         """Return the stages that Spark is at, none where it is not started or cannot say."""
@@ -155,6 +156,16 @@ def spark_for(
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _may_be_folder(path: Path) -> bool:
+    """Tell whether there may be such a folder: where we may not look, somebody else has to tell."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):  # no file system takes such a name
+        return False
 
 
 def _properties(desk: Desk) -> dict[str, dict[str, str]]:

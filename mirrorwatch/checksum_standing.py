@@ -54,7 +54,10 @@ class TopicStanding:
 
 @dataclass(frozen=True, slots=True)
 class RunGist:
-    """What is kept in memory of a run; `not_told_apart` counts blocks of offsets that differ."""
+    """What is kept in memory of a run; `not_told_apart` counts blocks of offsets that differ.
+
+    `told_at` is when a service was told of one that ended elsewhere.
+    """
 
     run: str
     plan: str
@@ -70,6 +73,7 @@ class RunGist:
     not_told_apart: int
     found: tuple[ChecksumFound, ...]
     topics: Mapping[str, TopicStanding]
+    told_at: float | None = None
 
     @property
     def untold_records(self) -> int:
@@ -98,8 +102,8 @@ class FlowStanding:
         return tuple(run for run in self.runs if run.found)
 
 
-def gist_of(told: ToldRun, *, ended_at: float, exactly_once: bool) -> RunGist:
-    """Return what is kept of a run that ended at `ended_at` by a clock that is believed."""
+def gist_of(told: ToldRun, *, ended_at: float, exactly_once: bool, told_at: float | None = None) -> RunGist:
+    """Return what is kept of a run that ended and was told at these instants, by a clock that is believed."""
     return RunGist(
         run=told.run,
         plan=told.plan,
@@ -113,8 +117,11 @@ def gist_of(told: ToldRun, *, ended_at: float, exactly_once: bool) -> RunGist:
         findings=told.findings_count,
         expected=told.expected_count,
         not_told_apart=told.blocks_count,
-        found=_found(told, ended_at, exactly_once=exactly_once),
+        found=tuple(
+            replace(one, known_at=told_at) for one in _found(told, ended_at, exactly_once=exactly_once)
+        ),
         topics=_topics(told, ended_at),
+        told_at=told_at,
     )
 
 

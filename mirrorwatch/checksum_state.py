@@ -119,31 +119,43 @@ class State:
         self._late = {one.run for one in found}
         return found
 
-    def tell(self, runs: Iterable[str], *, unheard: Collection[str] = ()) -> None:
-        """Note that these runs were told, and those that were `untold`; `unheard` a service is still owed.
+    def tell(self, runs: Iterable[str]) -> None:
+        """Note that these runs were told, and those that were `untold`.
 
         Where this fails they are told once more, which is better than never.
         """
-        store, told = self._store, sorted({*runs, *self._late})
+        store, told = self._store, {*runs, *self._late}
         if store is not None and told:
-            _quietly(lambda: self.ask(ChecksumBook(store).tell(told, unheard=unheard)))
+            _quietly(lambda: self.ask(ChecksumBook(store).tell(told)))
 
-    def owed(self, flows: Iterable[Flow]) -> list[RunRow]:
-        """Return the runs of these flows of which a service could not be told, a few of each.
-
-        None where the store fails: all that this command found stands already, and they wait for the next.
-        """
-        found: list[RunRow] = []
-        if self._store is not None:
-            book = ChecksumBook(self._store)
-            _quietly(lambda: found.extend(one for flow in flows for one in self.ask(book.owed(flow.name))))
-        return found
-
-    def heard(self, run: str) -> None:
-        """Note that a service was told of a run that it was owed; where this fails it is told once more."""
+    def owe(self, runs: Collection[str]) -> None:
+        """Note that the service, where one is told, is owed these runs of earlier commands."""
         store = self._store
-        if store is not None:
-            _quietly(lambda: self.ask(ChecksumBook(store).heard(run)))
+        if store is not None and runs and self.tells_service:
+            _quietly(lambda: self.ask(ChecksumBook(store).owe(runs)))
+
+    def owed(self, flows: Iterable[Flow]) -> Iterator[RunRow]:
+        """Give the runs of these flows that a service is owed, each read once it is its turn.
+
+        None where the store fails: they wait for the next command.
+        """
+        if self._store is None:
+            return
+        book = ChecksumBook(self._store)
+        try:
+            for flow in flows:
+                for run in self.ask(book.owed(flow.name)):
+                    found = self.ask(book.run_to_tell(run))
+                    if found is not None:
+                        yield found
+        except UnavailableError:
+            return
+
+    def heard(self, runs: Collection[str]) -> None:
+        """Note that a service is owed these runs no more; where this fails it is told once more."""
+        store = self._store
+        if store is not None and runs:
+            _quietly(lambda: self.ask(ChecksumBook(store).heard(runs)))
 
     def ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Have the store do something, and wait for it."""
@@ -152,6 +164,11 @@ class State:
     def now_ms(self) -> int:
         """Return the time now, in epoch ms."""
         return int(self._desk.clock.wall_s() * 1000)
+
+    @property
+    def tells_service(self) -> bool:
+        """Tell whether a service is to be told of what this command finds."""
+        return self._desk.service is not None
 
     @property
     def keeps_ms(self) -> int:
@@ -231,6 +248,7 @@ class Run:
                     document=document,
                     verified=verified,
                     counts=counts,
+                    owed=state.tells_service,
                 )
             )
         except MirrorwatchError as error:

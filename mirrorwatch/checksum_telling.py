@@ -1,7 +1,8 @@
 """Tell a running service what a run of the checksum came to: `checksum run --tell URL`.
 
 The run is told once; a service that knows it counts nothing twice. So what did not get through is told again,
-a few times, and what a service refuses is not.
+a few times, and what a service refuses is not. Of what it refuses some is about one run (it is none to this
+service, of a flow that it has not, too large), and no more is to be had by telling that run again.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
+from fleet.errors import ConfigurationError, MalformedError, MirrorwatchError, Problem, UnavailableError
 from mirrorwatch.checksum_told import MOST_BYTES
 from mirrorwatch.words import plain
 from runtime.http_client import post
@@ -40,6 +42,18 @@ _CUTS = (
 )
 
 
+class NotTakenError(MirrorwatchError):
+    """A service refuses one run, and would do so each time; it may take another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unheard:
+    """Why a service did not hear of a run; `for_good`: it never will of this one, as it is."""
+
+    why: str
+    for_good: bool = False
+
+
 def check_telling(url: str, environ: Mapping[str, str]) -> None:
     """Raise ConfigurationError where nobody could be told so, before hours of work."""
     _address(url)
@@ -55,8 +69,8 @@ async def tell(
 ) -> None:
     """Tell the service at `url` of a run, with the token of the environment.
 
-    Raises ConfigurationError where address or token are none, and UnavailableError, with a sentence, where
-    the service cannot be reached or does not take it.
+    Raises ConfigurationError where address or token are none, NotTakenError where the service refuses this
+    run, and UnavailableError, with a sentence, where it cannot be reached or refuses all.
     """
     address, token = _address(url), _token(environ)
     body = fitting(document)
@@ -73,9 +87,11 @@ async def tell(
         else:
             if answer.status in (HTTPStatus.OK, HTTPStatus.CREATED):
                 return
+            if _is_for_good(answer):
+                raise NotTakenError(_refusal(address, answer, len(body)))
             lasting = answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
             if pause_s is None or (lasting and answer.status != HTTPStatus.TOO_MANY_REQUESTS):
-                raise UnavailableError(_refusal(address, answer))
+                raise UnavailableError(_refusal(address, answer, len(body)))
         await pause(pause_s)
 
 
@@ -125,7 +141,14 @@ def _wrong(sentence: str) -> ConfigurationError:
     return ConfigurationError([Problem("the command line", "--tell", sentence)])
 
 
-def _refusal(address: str, answer: Answer) -> str:
+def _is_for_good(answer: Answer) -> bool:
+    """Tell whether a refusal is about the run: by a sentence of ours, not by a proxy's; or for its size."""
+    if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND):
+        return bool(_said(answer.body))
+    return answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+def _refusal(address: str, answer: Answer, size: int) -> str:
     said = _said(answer.body)
     match answer.status:
         case HTTPStatus.UNAUTHORIZED:
@@ -134,6 +157,11 @@ def _refusal(address: str, answer: Answer) -> str:
             what = f"refuses: {said}"
         case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED if not said:
             what = "is no address of mirrorwatch, or of one that takes no checksums"
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE if not said:
+            what = (
+                f"takes no document of {size:,} bytes: have what stands before mirrorwatch let"
+                f" {MOST_BYTES // 2**20} MiB through"
+            )
         case status if answer.location:
             what = f"leads to {plain(answer.location)[:_SHOWN]} (HTTP {status}): give that address"
         case status:

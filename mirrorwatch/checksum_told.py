@@ -115,12 +115,16 @@ class Told:
 
 
 class NoRunError(MalformedError):
-    """A document that no run makes; `problems` has a sentence for each thing that is wrong with it."""
+    """A document that no run makes; `problems` has a sentence for each thing that is wrong with it.
 
-    def __init__(self, problems: list[str]) -> None:
-        shown, more = problems[:MOST_PROBLEMS], len(problems) - MOST_PROBLEMS
-        super().__init__("; ".join(shown[:3]))
-        self.problems = [*shown, f"and {more} more"] if more > 0 else shown
+    `shown` are those that are told, and `more` is how many are not.
+    """
+
+    def __init__(self, problems: list[str], *, more: int = 0) -> None:
+        self.shown = problems[:MOST_PROBLEMS]
+        self.more = more + len(problems) - len(self.shown)
+        super().__init__("; ".join(self.shown[:3]))
+        self.problems = [*self.shown, f"and {self.more} more"] if self.more else self.shown
 
 
 def read_run(document: object) -> ToldRun:
@@ -145,15 +149,16 @@ def read_run(document: object) -> ToldRun:
 def read_told(document: object) -> list[Told]:
     """Return what a run's document says, or each of the runs in a file of `--json`.
 
-    Flows of such a file that were not compared have nothing to tell. Raises NoRunError with everything that
-    is wrong with any run, where there is none, and where there are more than are taken at once.
+    Flows of such a file that were not compared have nothing to tell. Raises NoRunError with what is wrong
+    with its runs, up to the one with which there are MOST_PROBLEMS, where there is none, and where there are
+    more than are taken at once.
     """
     if not isinstance(document, dict) or "run" in document or not isinstance(document.get("runs"), list):
         return [Told("", document, read_run(document))]
     runs = document["runs"]
     if len(runs) > MOST_RUNS:
         raise NoRunError([f"the file holds {len(runs)} runs, and {MOST_RUNS} are taken at once"])
-    found, problems = [], []
+    found, problems, more = [], [], 0
     for number, one in enumerate(runs):
         if isinstance(one, dict) and "failure" in one and "run" not in one:
             continue
@@ -161,11 +166,14 @@ def read_told(document: object) -> list[Told]:
         try:
             found.append(Told(place, one, read_run(one)))
         except NoRunError as error:
-            problems += [f"{place}{problem}" for problem in error.problems]
+            problems += [f"{place}{problem}" for problem in error.shown]
+            more += error.more
+        if len(problems) >= MOST_PROBLEMS:
+            break
     if not found and not problems:
         problems = ["the file holds no run that ended: nothing was compared"]
     if problems:
-        raise NoRunError(problems)
+        raise NoRunError(problems, more=more)
     return found
 
 

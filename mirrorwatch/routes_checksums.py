@@ -1,7 +1,8 @@
 """What the service takes and tells of checksums: POST of runs, each run as JSON, and its page.
 
 Only who has `http.tokens.audit` may tell of a run, alone or in the file that `--json` writes. A document is
-looked at as a whole before anything of it is kept, and everything that is wrong with it is said at once.
+looked at as a whole, and packed, before anything of it is kept, and everything that is wrong with it is said
+at once.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import hdrs, web
 
+from checksum.book_documents import packed_run
 from fleet.errors import MalformedError, UnavailableError
 from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_told
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
@@ -27,7 +30,8 @@ from runtime.http_users import require_token
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mirrorwatch.checksum_told import Told, ToldRun
+    from checksum.book_entries import PackedRun
+    from mirrorwatch.checksum_told import ToldRun
     from runtime.clock import Clock
     from runtime.config import HttpConfig
 
@@ -43,8 +47,12 @@ class Runs(Protocol):
         """Tell whether there is such a flow."""
         ...
 
-    async def take(self, told: ToldRun, document: Mapping[str, Any]) -> bool:
+    async def take(self, told: ToldRun, packed: PackedRun) -> bool:
         """Keep a run; False where it was known. Raises UnavailableError."""
+        ...
+
+    async def settle(self) -> None:
+        """Have all else tell of the runs that were taken."""
         ...
 
     async def document(self, run: str) -> dict[str, Any] | None:
@@ -66,6 +74,15 @@ def checksum_routes(
         web.get(f"/api/v1/checksums/{{run:{RUN_ID}}}", desk.show_document),
         web.get(f"/checksums/{{run:{RUN_ID}}}", desk.show_page),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A run as it is read and as it is kept; `place` is where it stands in a file, "" where it is alone."""
+
+    place: str
+    run: ToldRun
+    packed: PackedRun
 
 
 class _Desk:
@@ -104,21 +121,24 @@ class _Desk:
             sentence = f"{unknown.place}there is no flow '{unknown.run.flow}' here"
             return json_answer({"error": sentence}, status=404)
         answers: list[dict[str, Any]] = []
+        failure: UnavailableError | None = None
         for one in told:
             try:
                 answers.append(await self._keep(one, by=request.remote))
             except UnavailableError as error:
-                kept = f"{len(answers)} of {len(told)} runs were kept" if answers else "nothing was kept"
-                return json_answer({"error": f"{kept}: {error}"}, status=503)
-            except MalformedError as error:
-                return _no_run(f"{one.place}{error}", [f"{one.place}{error}"])
+                failure = error
+                break
+        await self._runs.settle()
+        if failure is not None:
+            kept = f"{len(answers)} of {len(told)} runs were kept" if answers else "nothing was kept"
+            return json_answer({"error": f"{kept}: {failure}"}, status=503)
         status = HTTPStatus.CREATED if any(one["new"] for one in answers) else HTTPStatus.OK
         return json_answer({"runs": answers} if told[0].place else answers[0], status=status)
 
-    async def _keep(self, told: Told, *, by: str | None) -> dict[str, Any]:
-        """Keep a run and return the answer; raises UnavailableError and MalformedError."""
+    async def _keep(self, told: _Read, *, by: str | None) -> dict[str, Any]:
+        """Keep a run and return the answer; raises UnavailableError."""
         run, flow = told.run.run, told.run.flow
-        new = await self._runs.take(told.run, told.document)
+        new = await self._runs.take(told.run, told.packed)
         page = f"/checksums/{run}"
         if new:
             self._log.info("a run of the checksum was told", flow=flow, run=run, by=by)
@@ -178,20 +198,31 @@ async def _body(request: web.Request) -> bytes:
         raise web.HTTPRequestEntityTooLarge(
             MOST_BYTES,
             size,
-            text=f"A run's document has at most {MOST_BYTES // 2**20} MiB: send fewer findings.",
+            text=(
+                f"At most {MOST_BYTES // 2**20} MiB are taken at once: tell the runs of a file one by one, or"
+                " by --tell, which leaves the ends of long lists out."
+            ),
         )
     return bytes(body)
 
 
-def _read(body: bytes) -> list[Told]:
-    """Return the documents and what they say; raises NoRunError where it is no run's and no file of runs."""
+def _read(body: bytes) -> list[_Read]:
+    """Return the runs that a document holds; raises NoRunError where it is no run's and no file of runs."""
     try:
         # By a function of ours for each object: one call for all would hold up every thread meanwhile.
         document = json.loads(body, object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         told = error.args[0] if isinstance(error, _TwiceError) else "it is no JSON"
         raise NoRunError([str(told)]) from error
-    return read_told(document)
+    found, problems = [], []
+    for one in read_told(document):
+        try:
+            found.append(_Read(one.place, one.run, packed_run(one.document)))
+        except MalformedError as error:
+            problems.append(f"{one.place}{error}")
+    if problems:
+        raise NoRunError(problems)
+    return found
 
 
 class _TwiceError(ValueError):

@@ -2,9 +2,9 @@
 
 One consumer by assignment, never a group; nothing is committed. It blocks, and belongs on a thread. Offsets
 are asked over the same consumer, so that an end is the one up to which it can read: with `committed`, the
-last stable offset. How long nothing may come is bounded: then UnavailableError is raised, since half an
-answer would look like records that are not there. A broker's quota makes answers slow, and none of them
-missing.
+last stable offset. How long nothing may come of a partition is bounded, whatever comes of others: then
+UnavailableError is raised, since half an answer would look like records that are not there. A broker's quota
+makes answers slow, and none of them missing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
     from runtime.kafka.translation import ClientSettings
 
-LONGEST_S = 60.0  # until the next of the records that are asked for
+LONGEST_S = 60.0  # until the next of the records that are asked for of a partition
 PLACES_AT_ONCE = 200  # partitions that are assigned together: each may bring a fetch before it is paused
 _OFFSETS_AT_ONCE = 250
 _OFFSETS_S = 20.0
@@ -133,14 +133,15 @@ class Picker:
 
     def _pick(self, wanted: Mapping[Place, tuple[int, int]], longest_s: float) -> dict[Place, Picked]:
         found = {place: Picked() for place in wanted}
-        left = {place for place, (_, count) in wanted.items() if count > 0}
         until_ns = self._in_ns(longest_s)
+        left = {place: until_ns for place, (_, count) in wanted.items() if count > 0}  # until when of each
         self._consumer.assign([TopicPartition(*place, wanted[place][0]) for place in left])
         # What was paused before stays so over an assignment, and would answer no more.
         self._consumer.resume([TopicPartition(*place) for place in left])
         while left:
-            if self._clock.monotonic_ns() > until_ns:
-                topic, number = min(left)
+            first = min(left, key=lambda place: (left[place], place))
+            if self._clock.monotonic_ns() > left[first]:
+                topic, number = first
                 raise UnavailableError(
                     f"cluster {self._cluster}: reading partition {number} of {topic}, one of {len(left)}, had"
                     f" no answer within {longest_s:g} s; see whether its leader is up"
@@ -151,9 +152,9 @@ class Picker:
                 if place not in left:
                     continue
                 if message.error() is None:
-                    until_ns = self._in_ns(longest_s)
+                    left[place] = self._in_ns(longest_s)
                 if self._take(message, found[place], wanted[place][1]):
-                    left.discard(place)
+                    del left[place]
                     answered.append(TopicPartition(*place))
             if answered:
                 self._consumer.pause(answered)

@@ -12,6 +12,7 @@ import pytest
 
 from checksum import book_rows
 from checksum.book import LEASE_S, ChecksumBook, Counted, VerifiedTo
+from checksum.book_documents import packed_run
 from checksum.book_tables import MIGRATIONS
 from fleet.errors import MalformedError, UnavailableError
 from runtime.process_identity import this_process
@@ -55,7 +56,7 @@ async def opened(store, flow="A->B"):
     return await store.read(partial(book_rows.open_runs, flow=flow))
 
 
-async def finished(book, run, *, counts=(), verified=None, **details):
+async def finished(book, run, *, counts=(), verified=None, owed=False, **details):
     told = document(run, **details)
     ended_ms = BEGUN_MS + 60_000
     await book.finish(
@@ -65,6 +66,7 @@ async def finished(book, run, *, counts=(), verified=None, **details):
         document=told,
         verified={} if verified is None else verified,
         counts=counts,
+        owed=owed,
     )
 
 
@@ -173,27 +175,29 @@ async def test_a_run_that_fails_at_its_end_leaves_its_open_row_alone(book, store
 async def test_the_newest_runs_of_a_flow_come_first(book):
     for number, flow in enumerate(["A->B", "A->B", "B->A", "A->B"]):
         ended_ms = BEGUN_MS + 1000 * (number + 1)
-        assert await book.take(document(f"r{number}", flow=flow, ended_ms=ended_ms), now_ms=ended_ms)
+        assert await book.take(
+            packed_run(document(f"r{number}", flow=flow, ended_ms=ended_ms)), now_ms=ended_ms
+        )
     assert [one.run for one in await book.runs("A->B", limit=2)] == ["r3", "r1"]
 
 
 async def test_what_is_told_twice_is_taken_once(book):
-    assert await book.take(document("r1"), now_ms=BEGUN_MS + 60_000)
-    assert not await book.take(document("r1", status=1), now_ms=BEGUN_MS + 60_000)
+    assert await book.take(packed_run(document("r1")), now_ms=BEGUN_MS + 60_000)
+    assert not await book.take(packed_run(document("r1", status=1)), now_ms=BEGUN_MS + 60_000)
     assert [one.status for one in await book.runs("A->B", limit=9)] == [0]
 
 
 async def test_a_clock_that_is_ahead_elsewhere_makes_no_run_the_newest_for_good(book):
     ahead = document("ahead", begun_ms=BEGUN_MS + 10**9, ended_ms=BEGUN_MS + 2 * 10**9)
-    assert await book.take(ahead, now_ms=BEGUN_MS)
-    assert await book.take(document("later", ended_ms=BEGUN_MS + 1), now_ms=BEGUN_MS + 1)
+    assert await book.take(packed_run(ahead), now_ms=BEGUN_MS)
+    assert await book.take(packed_run(document("later", ended_ms=BEGUN_MS + 1)), now_ms=BEGUN_MS + 1)
     assert [one.run for one in await book.runs("A->B", limit=1)] == ["later"]
 
 
 async def test_old_runs_and_counts_go_and_what_is_verified_stays(book):
     run = await begun(book)
     await finished(book, run, verified={("t", 0): MARK}, counts=[Counted("t", 0, 0, 1, 1)])
-    await book.take(document("new", ended_ms=BEGUN_MS + 60_001), now_ms=BEGUN_MS + 60_001)
+    await book.take(packed_run(document("new", ended_ms=BEGUN_MS + 60_001)), now_ms=BEGUN_MS + 60_001)
     await book.forget(BEGUN_MS + 60_000)
     assert len(await book.runs("A->B", limit=9)) == 2
     await book.forget(BEGUN_MS + 60_001)
@@ -227,7 +231,7 @@ async def test_old_runs_and_counts_go_and_what_is_verified_stays(book):
 )
 async def test_what_no_run_tells_is_refused_with_a_sentence(book, changed, sentence):
     with pytest.raises(MalformedError) as refused:
-        await book.take(document() | changed, now_ms=BEGUN_MS)
+        await book.take(packed_run(document() | changed), now_ms=BEGUN_MS)
     assert str(refused.value) == sentence
     assert await book.runs("A->B", limit=9) == []
 
@@ -256,7 +260,7 @@ async def test_what_a_running_process_has_to_tell_is_its_own_and_of_one_elsewher
 async def test_untold_are_neither_counts_nor_runs_of_others_nor_what_is_forgotten(book):
     counting = await book.begin("A->B", who="w", now_ms=BEGUN_MS, counts_only=True, process=ELSEWHERE)
     await finished(book, counting, counts_only=True)
-    await book.take(document("told"), now_ms=BEGUN_MS + 60_000)
+    await book.take(packed_run(document("told")), now_ms=BEGUN_MS + 60_000)
     assert await book.untold("A->B") == []
     old = await begun(book)
     await finished(book, old)
@@ -270,16 +274,48 @@ async def test_what_a_service_did_not_hear_is_owed_until_it_has(book):
     for second in range(3):
         runs.append(await begun(book))
         await finished(book, runs[-1], ended_at=f"2026-09-21T15:00:0{second}.000Z")
-    await book.tell(runs, unheard={*runs[:2], "kept nowhere"})
+    await book.owe([*runs[:2], "kept nowhere"])
+    await book.owe(runs[:2])
+    assert await book.owed("A->B") == []  # whoever tells them tells the service too
+    await book.tell(runs)
     assert await book.untold("A->B") == []
-    owed = await book.owed("A->B")
-    assert [(one.run, one.document["run"]) for one in owed] == [(run, run) for run in runs[:2]]
-    assert await book.owed("B->A") == []
-    await book.tell(runs, unheard=runs[:2])  # told once more, and not heard again
-    await book.heard(runs[0])
-    assert [one.run for one in await book.owed("A->B")] == runs[1:2]
+    assert (await book.owed("A->B"), await book.owed("B->A")) == (runs[:2], [])
+    assert [(await book.run_to_tell(run)).document["run"] for run in runs[:2]] == runs[:2]
+    await book.heard(runs[:1])
+    assert await book.owed("A->B") == runs[1:2]
     await book.forget(1 << 60)
     assert await book.owed("A->B") == []
+
+
+@pytest.mark.parametrize("counts_only", [False, True])
+async def test_what_a_service_is_to_be_told_of_is_owed_from_the_end_of_the_run_on(book, counts_only):
+    run = await book.begin("A->B", who="w", now_ms=BEGUN_MS, counts_only=counts_only, process=ELSEWHERE)
+    await finished(book, run, owed=True, counts_only=counts_only)
+    await book.tell([run])  # by a command that tells no service
+    assert await book.owed("A->B") == [run]
+    await book.heard([run])
+    assert await book.owed("A->B") == []
+
+
+async def test_runs_that_were_told_late_stand_beside_the_newest_with_when_they_were(book):
+    for day in range(1, 5):
+        ended_at = f"2026-09-2{day}T15:00:00.000Z"
+        taken_ms = (1 << 50) + (100 if day == 1 else 0)  # the oldest was told last
+        await book.take(packed_run(document(f"r{day}", ended_at=ended_at)), now_ms=taken_ms)
+    here = await begun(book)
+    await finished(book, here, ended_at="2026-09-25T15:00:00.000Z")
+    late = await book.runs("A->B", limit=2, taken_since_ms=(1 << 50) + 100)
+    assert [(one.run, one.taken_ms) for one in late] == [
+        (here, None),
+        ("r4", 1 << 50),
+        ("r1", (1 << 50) + 100),
+    ]
+    assert [one.run for one in await book.runs("A->B", limit=2)] == [here, "r4"]
+    assert not await book.take(packed_run(document("r1")), now_ms=1 << 51)  # told again it is no later
+    assert (await book.runs("A->B", limit=9))[-1].taken_ms == (1 << 50) + 100
+    await book.forget(1 << 60)
+    assert await book.runs("A->B", limit=2, taken_since_ms=0) == []
+    assert await book.take(packed_run(document("r1")), now_ms=1 << 51)  # nothing of it was left
 
 
 async def test_what_nobody_made_is_not_made_where_it_is_only_looked_at(address):
@@ -304,9 +340,9 @@ async def test_the_oldest_untold_come_first_and_no_more_than_are_told_at_once(bo
 
 
 async def test_runs_are_not_crowded_out_by_those_that_merely_counted(book):
-    await book.take(document("whole"), now_ms=1 << 50)
+    await book.take(packed_run(document("whole")), now_ms=1 << 50)
     for number in range(5):
         counted = document(f"count{number}", counts_only=True, ended_at="2026-09-22T15:00:00.000Z")
-        await book.take(counted, now_ms=1 << 50)
+        await book.take(packed_run(counted), now_ms=1 << 50)
     assert [one.run for one in await book.runs("A->B", limit=1)] == ["whole"]
     assert await book.run("count4") is not None

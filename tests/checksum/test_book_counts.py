@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checksum import book_rows
 from checksum.book_counts import counts_of_cells
-from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
+from checksum.book_entries import Counted, OpenRun, PackedRun, RunRow, VerifiedTo
 from checksum.book_tables import MIGRATIONS
 from checksum.cell_rows import CellRow, Side
 from checksum.plan_shape import OffsetRange, PartitionPlan, Plan, TopicPlan
@@ -67,7 +67,13 @@ def finish(connection, number, counts, verified):
     row = RunRow(run.run, "A->B", "p", "", number, number, 0, False, 1.0, 0, 0, 0)
     assert book_rows.begin(connection, run, lambda _other: False) is None
     assert book_rows.finish(
-        connection, row, b"", open_as=run.run, counts=counts, verified=verified, now_ms=number
+        connection,
+        PackedRun(row, b""),
+        open_as=run.run,
+        counts=counts,
+        verified=verified,
+        now_ms=number,
+        owed=False,
     )
 
 

@@ -84,6 +84,14 @@ def test_there_are_never_more_unverifiable_records_than_records():
     assert (found.partitions[0].offsets, found.coverage) == (1000, 0)
 
 
+def test_a_lost_tombstone_is_a_finding_and_none_of_the_records_that_are_left():
+    audit = audited({"t": [partition(numbers=range(3))]})
+    found = concluded(audit, replace(audit.known, findings=(finding(tombstone=True),)))
+    (one,) = found.partitions
+    assert (one.source_records, one.records[V.MATCH], one.records[V.LOST]) == (3, 3, 1)
+    assert found.status == FINDING
+
+
 @pytest.mark.parametrize(("exactly_once", "status"), [(False, INCOMPLETE), (True, FINDING)])
 def test_a_surplus_that_was_not_read_may_be_second_copies(exactly_once, status):
     audit = audited({"t": [partition(after={30: [content(30), content(31)]})]}, cells=1, bucket_ms=10)

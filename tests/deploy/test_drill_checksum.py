@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
-from deploy.drill_checksum import LABEL, TIMES, section, wrong
+from deploy.drill_checksum import LABEL, TIMES, _once, section, wrong
 from deploy.drill_page import page
 from deploy.drill_result import Result, as_line, from_line
 
@@ -29,6 +31,16 @@ FINE = ["nothing found"] * TIMES
 def test_what_is_right(result, told):
     assert wrong(result) == told
     assert ("**no**" in section(result)) is bool(told)
+
+
+def test_one_that_hangs_is_told_and_the_others_go_on(tmp_path, monkeypatch):
+    def hang(command, **how):
+        raise subprocess.TimeoutExpired(command, how["timeout"])
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    result = ended(*FINE[1:])
+    _once(tmp_path / "mirrorwatch.yaml", tmp_path / "told.json", result)
+    assert wrong(result) == "did not end"
 
 
 def test_the_page_has_them_where_they_were_run():

@@ -56,8 +56,8 @@ ROWS = (
         seen(found(ago_s=25 * HOUR_S, topics=(("orders", 4),)), found(topics=(("orders", 2),))),
         LOSING,
         Cause.UNEXPLAINED,
-        f"By a checksum that ended 1 h ago, 2 records of orders are not on B. The first: {CLAUSE}. Another one of"
-        " the last 1 d 2 h found 4 such records.",
+        f"By a checksum that ended 1 h ago, 2 records of orders are not on B. The first: {CLAUSE}. Another"
+        " one, known for at most 1 d 2 h, found 4 such records.",
     ),
     Row(
         "altered, misrouted, out of order or from nowhere",
@@ -125,6 +125,16 @@ def test_a_finding_holds_for_a_day_and_a_little_and_then_no_more(ago_s, verdict)
     evidence = seen(found(ago_s=ago_s))
     assert judge(evidence, now_at=NOW).verdict is verdict
     assert is_quiet(evidence.checksum, NOW) is (verdict is Verdict.HEALTHY)
+
+
+@pytest.mark.parametrize(
+    ("known_s", "verdict"), [(HOLD_FOUND_S, LOSING), (HOLD_FOUND_S + 1, Verdict.HEALTHY)]
+)
+def test_a_finding_that_was_told_days_after_it_was_made_holds_from_then_on(known_s, verdict):
+    told = judge(seen(found(ago_s=72 * HOUR_S, known_at=NOW - known_s)), now_at=NOW)
+    assert told.verdict is verdict
+    if verdict is LOSING:
+        assert told.sentence == f"By a checksum that ended 3 d ago: {CLAUSE}."
 
 
 def test_a_loss_of_three_in_the_morning_is_there_at_nine_and_until_the_next_nights_run_has_ended():

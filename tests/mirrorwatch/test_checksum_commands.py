@@ -276,7 +276,16 @@ def test_whether_a_digest_may_be_in_a_folder_is_known_of_this_machine_s(tmp_path
     stage = Stage(tmp_path, {("orders", 0): mirrored()}, monkeypatch)
     for part in ("begun/cells", "whole/slices", "other/x"):
         (tmp_path / part).mkdir(parents=True)
+    ring = tmp_path / "ring"
+    ring.symlink_to(ring)
     with checksum_spark.spark_for(stage.desk, master="local", driver_memory="1g", folder=None) as spark:
-        held = [one for one in ("begun", f"file:{tmp_path}/whole", "other", "none") if spark.may_hold(one)]
-        assert held == ["begun", f"file:{tmp_path}/whole"]
+        asked = ("begun", f"file:{tmp_path}/whole", "other", "none", "x" * 500, "a\0b", "ring", "begun/x/y")
+        assert [one for one in asked if spark.may_hold(one)] == ["begun", f"file:{tmp_path}/whole"]
         assert spark.may_hold("hdfs://there/none")  # only Spark can tell
+
+        def refuse(*_args, **_others):
+            raise PermissionError
+
+        with monkeypatch.context() as closed:
+            closed.setattr(Path, "stat", refuse)
+            assert spark.may_hold("locked")  # its own rights may be others

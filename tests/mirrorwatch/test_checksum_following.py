@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from types import SimpleNamespace
 
 import pytest
 
 from checksum.book import ChecksumBook, Counted
+from checksum.book_documents import packed_run
 from fleet.errors import UnavailableError
 from fleet.flow import Flow
+from fleet.rules_checksum import HOLD_FOUND_S, is_quiet
 from fleet.vocabulary import Verdict
 from mirrorwatch import checksum_following
 from mirrorwatch.checksum_following import (
@@ -50,10 +53,12 @@ class Scene:
     async def keep(self, *documents):
         """Write runs as another process on the same store does."""
         for document in documents:
-            await self.book.take(document, now_ms=int(self.clock.wall_s() * 1000))
+            await self.book.take(packed_run(document), now_ms=int(self.clock.wall_s() * 1000))
 
-    async def tell(self, document):
-        return await self.following.take(read_run(document), document)
+    async def tell(self, *documents):
+        new = [await self.following.take(read_run(one), packed_run(one)) for one in documents]
+        await self.following.settle()
+        return any(new)
 
     def runs(self, flow="A->B"):
         return [one.run for one in self.following.standings[flow].runs]
@@ -123,12 +128,109 @@ async def test_no_more_runs_are_kept_than_the_newest_and_others_are_not_read(sce
     scene.clock.began_wall_s += 1000
     documents = [run(f"r{number:02}", ended_at=ENDED_AT + number) for number in range(KEPT_RUNS + 5)]
     await scene.keep(*documents[:-1])
+    scene.clock.began_wall_s += HOLD_FOUND_S + 1
     await scene.following.look()
     await scene.tell(documents[-1])
     told = scene.runs()
     assert (told[0], len(told)) == (f"r{KEPT_RUNS + 4:02}", KEPT_RUNS)
     await scene.following.look()
     assert scene.runs() == told
+
+
+DAYS_LATE = 3 * 86_400.0
+
+
+async def test_a_finding_that_was_told_days_later_holds_from_then_on_over_restarts_too(scene):
+    scene.clock.began_wall_s += DAYS_LATE
+    await scene.tell(run("night", ended_at=ENDED_AT + DAYS_LATE), run("late", findings=[finding()]))
+    assert scene.runs() == ["night", "late"]
+    for following in (scene.following, scene.made()):
+        await following.look()
+        checksum = following.evidence("A->B")
+        assert [one.at for one in checksum.found] == [ENDED_AT]
+        told_at = NOW_AT + DAYS_LATE
+        assert not is_quiet(checksum, told_at + HOLD_FOUND_S)
+        assert is_quiet(checksum, told_at + HOLD_FOUND_S + 1)
+
+
+async def test_told_again_it_holds_no_longer(scene):
+    await scene.tell(run("r1", findings=[finding()]))
+    before = scene.following.evidence("A->B")
+    scene.clock.began_wall_s += DAYS_LATE
+    assert await scene.tell(run("r1", findings=[finding()])) is False
+    await scene.following.look()
+    assert scene.following.evidence("A->B") == before
+
+
+@pytest.mark.parametrize("late_last", [True, False])
+async def test_a_later_run_by_the_same_plan_clears_it_in_whatever_order_they_are_told(scene, late_last):
+    scene.clock.began_wall_s += DAYS_LATE
+    lossy, clean = (
+        run("r1", findings=[finding()], planned_at=ENDED_AT),
+        run("r2", ended_at=ENDED_AT + 9, planned_at=ENDED_AT),
+    )
+    assert lossy["plan"] == clean["plan"]
+    for document in (clean, lossy) if late_last else (lossy, clean):
+        await scene.tell(document)
+    assert scene.following.evidence("A->B").found == ()
+
+
+async def test_a_finding_that_is_told_late_holds_behind_however_many_newer_runs(scene):
+    scene.clock.began_wall_s += DAYS_LATE
+    later = [run(f"r{number:02}", ended_at=ENDED_AT + 1 + number) for number in range(KEPT_RUNS + 5)]
+    await scene.keep(*later)
+    scene.clock.began_wall_s += DAYS_LATE
+    await scene.tell(run("late", findings=[finding()]))
+    assert scene.runs()[-1] == "late"
+    scene.following = scene.made()
+    await scene.following.look()
+    assert (scene.runs()[-1], len(scene.runs())) == ("late", KEPT_RUNS + 1)
+    scene.clock.began_wall_s += HOLD_FOUND_S + 1
+    await scene.following.look()
+    assert len(scene.runs()) == KEPT_RUNS
+
+
+async def test_runs_of_a_file_are_settled_once_and_made_ready_beside_the_event_loop(scene, monkeypatch):
+    threads = {"gist_of": [], "standing_of": [], "ChecksumSeries": []}
+    for name, came in threads.items():
+        made = getattr(checksum_following, name)
+        monkeypatch.setattr(
+            checksum_following,
+            name,
+            lambda *args, came=came, made=made, **more: came.append(get_ident()) or made(*args, **more),
+        )
+    await scene.tell(*(run(f"r{number}", ended_at=ENDED_AT + number) for number in range(5)))
+    assert scene.runs() == ["r4", "r3", "r2", "r1", "r0"]
+    assert {name: len(came) for name, came in threads.items()} == {
+        "gist_of": 5,
+        "standing_of": 1,
+        "ChecksumSeries": 1,
+    }
+    assert get_ident() not in {one for came in threads.values() for one in came}
+
+
+async def test_a_flow_that_changes_while_it_is_settled_is_read_anew(scene, monkeypatch):
+    await scene.tell(run("r1"), run("other", flow="B->A"))
+    standing_of, changed = checksum_following.standing_of, [Flow("A", "B", exactly_once=True), FLOWS[1]]
+
+    def changing(runs):
+        scene.following.use(changed)
+        return standing_of(runs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checksum_following, "standing_of", changing)
+        await scene.tell(run("r2", ended_at=ENDED_AT + 1))
+    assert list(scene.following.standings) == ["B->A"]
+    await scene.following.look()
+    assert scene.runs() == ["r2", "r1"]
+
+
+async def test_what_was_taken_and_not_settled_the_next_look_settles(scene):
+    document = run("r1")
+    await scene.following.take(read_run(document), packed_run(document))
+    assert scene.following.standings == {}
+    await scene.following.look()
+    assert scene.runs() == ["r1"]
 
 
 async def test_a_pass_over_counts_proves_nothing(scene):

@@ -11,6 +11,7 @@ from checksum.book_entries import RunRow
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_counts import count_all
 from mirrorwatch.checksum_late import found_text
+from mirrorwatch.checksum_telling import Unheard
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_kept import LOST_AT, documents, kept_stage, killed_at, lossy, run
 from tests.mirrorwatch.checksum_stage import CONFIG
@@ -163,6 +164,36 @@ def test_of_a_run_whose_differences_were_not_told_apart_the_next_one_says_so(sta
     again = stage()
     assert run(again) == 0
     assert "found differences that are not told apart; each is told once." in again.said
+
+
+@pytest.mark.parametrize("step", ["service", "written"])
+def test_the_service_hears_of_it_also_where_the_next_run_tells_none(stage, tmp_path, step):
+    killed_at(tmp_path, step)
+    heard = []
+
+    def telling():
+        found = stage()
+        object.__setattr__(found.desk, "service", heard.append)
+        return found
+
+    if step == "service":
+        assert run(stage()) == 1
+    assert run(telling()) == (0 if step == "service" else 1)
+    assert [one["status"] for one in heard] == [1, 0]
+    assert run(telling()) == 0
+    assert len(heard) == 3
+
+
+def test_a_service_that_is_away_then_is_owed_what_a_command_without_one_found(stage, tmp_path):
+    killed_at(tmp_path, "written")
+    found = stage()
+    object.__setattr__(found.desk, "service", lambda _document: Unheard("nobody is there"))
+    assert run(found) == 1
+    heard = []
+    found = stage()
+    object.__setattr__(found.desk, "service", heard.append)
+    assert run(found) == 0
+    assert [one["status"] for one in heard] == [1, 0, 0]
 
 
 def test_another_flow_s_run_does_not_tell_it(stage, tmp_path):

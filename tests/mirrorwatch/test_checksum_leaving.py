@@ -29,7 +29,7 @@ PROGRAM = """
 import asyncio, pathlib, sys, time
 from mirrorwatch.checksum_leaving import leaving_soon
 scratch = pathlib.Path(sys.argv[1])
-with leaving_soon(scratch, say=lambda: print("interrupted", flush=True), grace_s=1.0):
+with leaving_soon(scratch, say=lambda: print('interrupted', flush=True), grace_s=1.0):
     print("ready", flush=True)
 {}
 """
@@ -61,6 +61,32 @@ def test_it_ends_soon_after_ctrl_c(where, tmp_path):
     assert took_s < 10
     if not by_itself:
         assert took_s >= 0.9
+
+
+HELD_UP = {
+    "nobody reads what it writes": ("print('x' * 1_000_000, flush=True)", "time.sleep(60)"),
+    "nobody reads, and all else ends by itself": ("print('x' * 1_000_000, flush=True)", "raise"),
+    "there is nothing to write to": ("sys.stdout.close() or print('interrupted')", "time.sleep(60)"),
+}
+
+
+@pytest.mark.parametrize("why", HELD_UP)
+def test_it_ends_soon_where_nothing_can_be_said(why, tmp_path):
+    say, then = HELD_UP[why]
+    body = f"    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        {then}"
+    text = PROGRAM.format(body).replace("print('interrupted', flush=True)", say)
+    assert say in text
+    program = subprocess.Popen(
+        [sys.executable, "-c", text, tmp_path / "scratch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert program.stdout.readline() == b"ready\n"
+        time.sleep(0.2)
+        program.send_signal(signal.SIGINT)
+        assert program.wait(timeout=15) == 130
+    finally:
+        program.kill()
+        program.communicate()
 
 
 def test_without_ctrl_c_nothing_happens(tmp_path):

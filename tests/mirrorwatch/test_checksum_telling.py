@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer, unused_port
 
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch import checksum_telling
-from mirrorwatch.checksum_telling import AGAIN_AFTER_S, TOKEN, check_telling, fitting, tell
+from mirrorwatch.checksum_telling import AGAIN_AFTER_S, TOKEN, NotTakenError, check_telling, fitting, tell
 from mirrorwatch.checksum_told import read_run
 from tests.mirrorwatch.told_runs import block, finding, left, partition, run
 
@@ -65,30 +65,55 @@ async def test_a_service_behind_a_path_and_a_bare_host_are_found():
 
 
 @pytest.mark.parametrize(
-    ("answer", "sentence"),
+    ("answer", "sentence", "error"),
     [
-        ((401, {"error": "This needs a token."}), "does not take the token of MIRRORWATCH_TOKEN"),
+        (
+            (401, {"error": "This needs a token."}),
+            "does not take the token of MIRRORWATCH_TOKEN",
+            UnavailableError,
+        ),
         (
             (403, {"error": "Nobody may do this: http.tokens.audit is not configured."}),
             "refuses: Nobody may do this",
+            UnavailableError,
         ),
-        ((403, "no"), "answered with HTTP 403"),
+        ((403, "no"), "answered with HTTP 403", UnavailableError),
         (
             (404, {"error": "there is no flow 'A->B' here"}),
             "answered with HTTP 404: there is no flow 'A->B' here",
+            NotTakenError,
         ),
-        ((404, "<html>"), "is no address of mirrorwatch, or of one that takes no checksums"),
-        ((400, {"error": "this is no run: \x1b[2J"}), "answered with HTTP 400: this is no run: �[2J"),
-        ((400, {"error": ["odd"]}), "answered with HTTP 400"),
+        (
+            (404, "<html>"),
+            "is no address of mirrorwatch, or of one that takes no checksums",
+            UnavailableError,
+        ),
+        (
+            (400, {"error": "this is no run: \x1b[2J"}),
+            "answered with HTTP 400: this is no run: �[2J",
+            NotTakenError,
+        ),
+        ((400, {"error": ["odd"]}), "answered with HTTP 400", UnavailableError),
+        (
+            (413, {"error": "At most 16 MiB are taken at once."}),
+            "answered with HTTP 413: At most 16 MiB are taken at once.",
+            NotTakenError,
+        ),
+        (
+            (413, "<html>"),
+            f"takes no document of {len(fitting(run())):,} bytes: have what stands before mirrorwatch let 16 MiB",
+            NotTakenError,
+        ),
         (
             (301, "", "https://else.example.org/"),
             "leads to https://else.example.org/ (HTTP 301): give that address",
+            UnavailableError,
         ),
     ],
 )
-async def test_what_a_service_refuses_is_said_and_not_tried_again(answer, sentence):
+async def test_what_a_service_refuses_is_said_and_not_tried_again(answer, sentence, error):
     async with served(answer) as service:
-        with pytest.raises(UnavailableError) as told:
+        with pytest.raises(error) as told:
             await tell(service.url, run(), OURS, pause=service.pause)
     assert str(told.value).startswith(f"the run was not told: {service.url}/api/v1/checksums {sentence}")
     assert "t0ken" not in str(told.value)

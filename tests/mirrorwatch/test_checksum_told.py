@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from checksum.findings import RecordVerdict
 from checksum.result_document import MOST_FINDINGS
 from fleet.vocabulary import Cause
-from mirrorwatch.checksum_told import MOST_PROBLEMS, NoRunError, ToldRun, read_run
+from mirrorwatch import checksum_told
+from mirrorwatch.checksum_told import MOST_PROBLEMS, NoRunError, ToldRun, read_run, read_told
 from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, left, partition, run
 
 FULL = run(
@@ -160,6 +161,22 @@ def test_all_problems_are_said_at_once_and_no_more_than_can_be_read():
     said = problems(document)
     assert len(said) == MOST_PROBLEMS + 1
     assert said[-1] == f"and {1601 - MOST_PROBLEMS} more"
+
+
+def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(monkeypatch):
+    good, bad = copied(FULL), changed(["status"], 9)
+    bad["findings"] = {"count": 40, "shown": [{} for _ in range(4)]}
+    read = []
+    monkeypatch.setattr(checksum_told, "read_run", lambda one: read.append(one) or read_run(one))
+    with pytest.raises(NoRunError) as refused:
+        read_told({"runs": [good, bad, bad, *[bad] * 50]})
+    assert len(read) == 3
+    assert refused.value.problems[0].startswith("runs[1]: status is")
+    assert refused.value.problems[MOST_PROBLEMS:] == [f"and {2 * 33 - MOST_PROBLEMS} more"]
+    bad["findings"] = {"count": 200, "shown": [{} for _ in range(200)]}
+    with pytest.raises(NoRunError) as refused:
+        read_told({"runs": [bad]})
+    assert refused.value.problems[MOST_PROBLEMS:] == [f"and {1601 - MOST_PROBLEMS} more"]
 
 
 @pytest.mark.parametrize(("version", "told"), [(2, "2"), (None, "none"), (True, "none"), ("1", "none")])

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checksum.book import ChecksumBook
+from checksum.book_documents import unpacked
 from checksum.report_page import render
 from fleet.errors import MalformedError, UnavailableError
 from fleet.flow import Flow
@@ -41,14 +42,20 @@ class Kept:
 
     def __init__(self):
         self.documents = {}
+        self.unsettled = 0
         self.broken = None
 
     def knows(self, flow):
         return flow == "A->B"
 
-    async def take(self, told, document):
+    async def take(self, told, packed):
         self._fail()
+        self.unsettled += 1
+        document = unpacked(packed.content)
         return self.documents.setdefault(told.run, document) is document
+
+    async def settle(self):
+        self.unsettled = 0
 
     async def document(self, name):
         self._fail()
@@ -117,6 +124,7 @@ async def test_each_run_of_a_file_is_taken_that_ended(scene):
     )
     assert answer["runs"][0]["sentence"] == "the run is kept, and stands at /checksums/r1"
     assert scene.kept.documents == {"r1": first, "c1": second}
+    assert scene.kept.unsettled == 0
     assert (await tell(scene, written(first)))[0] == 200
 
 
@@ -147,23 +155,27 @@ async def test_of_a_file_with_a_flow_that_is_not_known_nothing_is_kept(scene):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (UnavailableError("the store is away"), (503, "1 of 2 runs were kept: the store is away")),
-        (MalformedError("no text"), (400, "this is no run of a checksum: runs[1]: no text")),
-    ],
+    "wrong", ['"who": 5', '"who": "a\\nb"', '"more": 1e999', '"more": ' + "[" * 120 + "]" * 120]
 )
-async def test_what_of_a_file_was_kept_before_the_store_failed_is_told(scene, error, told):
+async def test_of_a_file_with_a_run_that_cannot_be_kept_nothing_is(scene, wrong):
+    body = json.dumps(written(run("r1"), run("r2", who="wrong"), run("r3", who="wrong")))
+    status, answer = await tell(scene, body.replace('"who": "wrong"', wrong).encode())
+    assert (status, [one.split(": ")[0] for one in answer["problems"]]) == (400, ["runs[1]", "runs[2]"])
+    assert scene.kept.documents == {}
+
+
+async def test_what_of_a_file_was_kept_before_the_store_failed_is_told(scene):
     take = scene.kept.take
 
-    async def failing(said, document):
+    async def failing(said, packed):
         if said.run == "r2":
-            raise error
-        return await take(said, document)
+            raise UnavailableError("the store is away")
+        return await take(said, packed)
 
     scene.kept.take = failing
     status, answer = await tell(scene, written(run("r1"), run("r2")))
-    assert (status, answer["error"]) == told
+    assert (status, answer["error"]) == (503, "1 of 2 runs were kept: the store is away")
+    assert scene.kept.unsettled == 0
 
 
 async def test_a_pass_over_counts_is_taken(scene):
@@ -261,7 +273,6 @@ async def test_a_store_that_does_not_answer(scene):
 
 
 async def test_what_the_book_does_not_take_is_no_run_either(scene):
-    scene.kept.broken = MalformedError("A run's who is a text of 1 to 300 characters.")
     status, answer = await tell(scene, run(who=7))
     assert (status, answer["problems"]) == (400, ["A run's who is a text of 1 to 300 characters."])
 
@@ -270,7 +281,11 @@ async def test_too_much_is_refused_whether_it_says_how_much_or_not(scene, monkey
     monkeypatch.setattr(routes_checksums, "MOST_BYTES", 2**20)
     body = b" " * (2**20 + 1)
     status, answer = await tell(scene, body)
-    assert (status, answer["error"]) == (413, "A run's document has at most 1 MiB: send fewer findings.")
+    assert status == 413
+    assert answer["error"] == (
+        "At most 1 MiB are taken at once: tell the runs of a file one by one, or by --tell, which leaves the ends"
+        " of long lists out."
+    )
 
     async def pieces():
         for _ in range(17):

@@ -204,6 +204,21 @@ def test_half_an_answer_is_none(client, picker):
         picker.pick({T0: (1, 1), T1: (1, 1)}, longest_s=2)
 
 
+def test_a_partition_of_which_nothing_comes_is_told_while_another_still_answers(client, picker):
+    client.batches[:] = [[Message(T1, offset)] for offset in range(90)]
+    with pytest.raises(
+        UnavailableError, match="reading partition 0 of t, one of 2, had no answer within 2 s"
+    ):
+        picker.pick({T0: (1, 1), T1: (0, 100)}, longest_s=2)
+    assert len(client.batches) > 60
+
+
+def test_a_partition_that_answers_slowly_is_waited_for(client, picker):
+    slow = [[Message(T1, offset)] for offset in range(9)]
+    client.batches[:] = [one for batch in slow for one in (batch, *[[]] * 12)]
+    assert len(picker.pick({T0: (1, 0), T1: (0, 9)}, longest_s=2)[T1].records) == 9
+
+
 def test_a_passing_error_is_waited_out(client, picker):
     passing = KafkaError(KafkaError.LEADER_NOT_AVAILABLE, "x", False, True)
     client.batches[:] = [[Message(T0, failure=passing)], [Message(T0, 1)]]
