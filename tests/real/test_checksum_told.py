@@ -9,7 +9,7 @@ import pytest
 
 from checksum.book import ChecksumBook
 from fleet.errors import UnavailableError
-from mirrorwatch.checksum_telling import TOKEN, tell
+from mirrorwatch.checksum_telling import TOKEN, NotTakenError, tell
 from mirrorwatch.store_parts import MIGRATIONS
 from runtime.store import Store
 from tests.databases import address_of
@@ -80,10 +80,10 @@ def test_a_run_is_told_shown_and_remembered(service, address):
     assert (status, answer["error"]) == (400, "this is no run of a checksum: it is no JSON")
     with pytest.raises(UnavailableError, match="does not take the token of MIRRORWATCH_TOKEN"):
         asyncio.run(tell(service.url, night, {TOKEN: "auditors"}))
-    with pytest.raises(UnavailableError, match=r"HTTP 404: there is no flow 'A->C' here"):
+    with pytest.raises(NotTakenError, match=r"HTTP 404: there is no flow 'A->C' here"):
         asyncio.run(tell(service.url, night | {"flow": "A->C"}, {TOKEN: OURS}))
     with pytest.raises(
-        UnavailableError, match=r"HTTP 400: this is no run of a checksum: status is no whole number"
+        NotTakenError, match=r"HTTP 400: this is no run of a checksum: status is no whole number"
     ):
         asyncio.run(tell(service.url, night | {"status": 9}, {TOKEN: OURS}))
     assert numbers(service) == ({}, None, None)

@@ -63,10 +63,13 @@ async def test_handlers_come_back_after_an_exception_too():
 
 
 PROGRAM = """
-import asyncio, sys
+import asyncio, signal, sys, threading
 from runtime.shutdown import Shutdown
 
 async def main():
+    if sys.argv[1] == "elsewhere":  # the system interrupts another thread, and the loop sleeps on
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     async with Shutdown() as shutdown:
         print("ready", flush=True)
         await shutdown.stopping.wait()
@@ -74,7 +77,7 @@ async def main():
         if sys.argv[1] == "hangs":
             while True:  # the loop never runs again
                 pass
-        if sys.argv[1] == "waits":
+        if sys.argv[1] in ("waits", "elsewhere"):
             await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -89,6 +92,7 @@ asyncio.run(main())
         ("waits", [signal.SIGTERM, signal.SIGTERM], 130),
         ("waits", [signal.SIGINT, signal.SIGTERM], 130),
         ("hangs", [signal.SIGTERM, signal.SIGINT], 130),
+        ("elsewhere", [signal.SIGTERM, signal.SIGINT], 130),
     ],
 )
 def test_a_real_process_leaves_with_the_right_status(manner, signals, status):
