@@ -8,6 +8,7 @@ import time
 import pytest
 
 from checksum.book import ChecksumBook
+from checksum.book_documents import packed_run
 from fleet.errors import UnavailableError
 from mirrorwatch.checksum_telling import TOKEN, NotTakenError, tell
 from mirrorwatch.store_parts import MIGRATIONS
@@ -62,7 +63,7 @@ async def keep(address, document):
     store = Store(address, migrations=MIGRATIONS)
     await store.open()
     try:
-        await ChecksumBook(store).take(document, now_ms=int(time.time() * 1000))
+        await ChecksumBook(store).take(packed_run(document), now_ms=int(time.time() * 1000))
     finally:
         await store.close()
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,7 @@ async def test_handlers_come_back_after_an_exception_too():
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+DEADLINE_S = 20
 PROGRAM = """
 import asyncio, signal, sys, threading
 from runtime.shutdown import Shutdown
@@ -103,13 +105,16 @@ def test_a_real_process_leaves_with_the_right_status(manner, signals, status):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
+        too_late = threading.Timer(DEADLINE_S, process.kill)  # nothing else ends a wait for a line
+        too_late.start()
         try:
             assert process.stdout.readline() == "ready\n"
             process.send_signal(signals[0])
             assert process.stdout.readline() == f"stopping {signals[0].name}\n"
             for number in signals[1:]:
                 process.send_signal(number)
-            assert process.wait(timeout=20) == status
+            assert process.wait(timeout=DEADLINE_S) == status
             assert process.stderr.read() == ""
         finally:
+            too_late.cancel()
             process.kill()
