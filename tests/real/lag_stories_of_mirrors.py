@@ -82,7 +82,7 @@ def _is_killed(stage):
     stage.mirror.kill()
     killed_at = time.time()
     told = said(stage.service, "No partition moves", deadline_s=120)
-    numbers = re.search(r"(\d+) partitions? of .* with (\d+) records? to copy", told)
+    numbers = re.search(r"(\d+) partitions? of .* with (\d+) records? to copy", told.replace(",", ""))
     assert numbers, told
     assert int(numbers[1]) >= PARTITIONS
     stage.service.becomes("stalled", cause="mirror_down", deadline_s=120)
