@@ -96,14 +96,18 @@ def _run(run: Mapping[str, Any], index: int) -> str:
 
 
 def _headline(run: Mapping[str, Any], summary: str, inside: str) -> str:
-    is_empty = run["status"] == 0 and not _compared(run)
-    look, sign, word = _NOTHING_NEW if is_empty else _LOOKS.get(run["status"], _LOOKS[4])
+    look, sign, word = _NOTHING_NEW if _is_empty(run) else _LOOKS.get(run["status"], _LOOKS[4])
     return (
         '<header class="masthead"><p class="brand"><span><span class="brand-name">mirrorwatch</span>'
         f' / checksum</span></p><div class="headline v-{look}"><h1>'
         f'<span class="sign" aria-hidden="true">{sign}</span>'
         f" <span>{text(word)}: {_flow(run)}, {text(summary)}</span></h1>\n{inside}</div></header>\n"
     )
+
+
+def _is_empty(run: Mapping[str, Any]) -> bool:
+    """Tell whether a run had nothing to compare, which is neither a success nor anything else."""
+    return run["status"] == 0 and not _compared(run)
 
 
 def _compared(run: Mapping[str, Any]) -> bool:
@@ -119,7 +123,7 @@ def _flow(run: Mapping[str, Any]) -> str:
 
 
 def _summary(run: Mapping[str, Any]) -> str:
-    if run["status"] == 0 and not _compared(run):
+    if _is_empty(run):
         return f"nothing was {'counted' if run['counts_only'] else 'compared'}"
     if run["counts_only"]:
         differing = run["findings"]["count"]

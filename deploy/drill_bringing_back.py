@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
-from deploy.drill_listening import ACT_S, LOOK_S, DrillError, begin_act, expect_done
+from deploy.drill_listening import DrillError, do_act
 from deploy.local.pair import START_FOLDER
 from deploy.local.stage import Stage
 
@@ -48,12 +47,7 @@ def _run_again(pair: Pair) -> None:
 
 
 def _end(pair: Pair, drill: Drill | Audit, topic: str) -> None:
-    act = begin_act(pair.folder, drill.name, topic, "end")
-    latest = time.monotonic() + ACT_S
-    while act.poll() is None and time.monotonic() < latest:
-        pair.attend()
-        time.sleep(LOOK_S)
     try:
-        expect_done(act)
+        do_act(pair, drill.name, topic, "end")
     except DrillError as error:
         print(f"    the end of {drill.label}: {error}", flush=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LABEL: Final = "checksums"
 TIMES: Final = 10
 _BEFORE_S: Final = 20.0  # of traffic, so that the first has something to compare
-_DEADLINE_S: Final = 300.0
+DEADLINE_S: Final = 300.0
 _FINE: Final = "nothing found"
 
 
@@ -85,21 +85,29 @@ def _configuration(folder: Path, pair: Pair) -> Path:
     return path
 
 
-def _once(config: Path, told: Path, result: Result) -> None:
+def typed(
+    config: Path, told: Path, *which: str
+) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
+    """Compare topics of A->B as an operator does; return how the command ended, and its runs' documents.
+
+    `which` is the option that chooses the topics. Raises subprocess.TimeoutExpired after DEADLINE_S.
+    """
     command = [
-        *(sys.executable, "-m", "mirrorwatch", "checksum", "run", str(config), "--all", "--flow", "A:B"),
+        *(sys.executable, "-m", "mirrorwatch", "checksum", "run", str(config), "--flow", "A:B", *which),
         *("--master", "local[2]", "--json", str(told)),
     ]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    return ended, json.loads(told.read_text())["runs"] if told.exists() else []
+
+
+def _once(config: Path, told: Path, result: Result) -> None:
     began = time.monotonic()
     try:
-        ended = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=_DEADLINE_S, check=False
-        )
+        ended, runs = typed(config, told, "--all")
     except subprocess.TimeoutExpired:
-        result.said.append((_DEADLINE_S, "did not end", None))
+        result.said.append((DEADLINE_S, "did not end", None))
         return
     took_s = round(time.monotonic() - began, 1)
-    runs: list[dict[str, Any]] = json.loads(told.read_text())["runs"] if told.exists() else []
     result.books["records"] += _sum(runs, "source_records")
     result.books["findings"] += sum(one["findings"]["count"] for one in runs)
     fine = ended.returncode == 0 and not any(one["findings"]["count"] for one in runs)

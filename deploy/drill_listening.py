@@ -35,6 +35,19 @@ def begin_act(stack: Path, fault: str, topic: str, what: str) -> Act:
     )
 
 
+def do_act(pair: Pair, fault: str, topic: str, what: str) -> None:
+    """Have another process begin or end a fault, and start what it asks for meanwhile.
+
+    Raises DrillError where that could not be done.
+    """
+    act = begin_act(pair.folder, fault, topic, what)
+    latest = time.monotonic() + ACT_S
+    while act.poll() is None and time.monotonic() < latest:
+        pair.attend()
+        time.sleep(LOOK_S)
+    expect_done(act)
+
+
 def expect_done(act: Act) -> None:
     """End an act that still runs. Raises DrillError unless it was done by itself and well."""
     if act.poll() is None:

@@ -56,13 +56,11 @@ class Ledger:
 
     def drill(self, drill: Drill, result: Result) -> None:
         """Take what came of a drill."""
-        said = ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
-        self._take(result, result.wrong(drill), f"{said}; {result.books}")
+        self._take(result, result.wrong(drill), f"{_said(result)}; {result.books}")
 
     def audit(self, audit: Audit, result: Result) -> None:
         """Take what came of a drill of the checksum."""
-        said = ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
-        self._take(result, drill_audit_page.wrong(audit, result), f"{said}; {result.books}")
+        self._take(result, drill_audit_page.wrong(audit, result), f"{_said(result)}; {result.books}")
 
     def checksums(self, result: Result) -> None:
         """Take what came of the checksums in a row."""
@@ -108,6 +106,10 @@ def main() -> None:
     if chosen.write is not None:
         chosen.write.write_text(page(results), encoding="utf-8")
     sys.exit(1 if ledger.failed else 0)
+
+
+def _said(result: Result) -> str:
+    return ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
 
 
 def _run(folder: Path, labels: Container[str], ledger: Ledger) -> None:

@@ -127,12 +127,11 @@ class Intake:
         # In order once, for both: what is in order is put in order again in no time.
         order = np.argsort(slots, kind="stable")
         slots, offset, committed_ms, lag = slots[order], offset[order], committed_ms[order], lag[order]
-        # When it was made, by our clock: of what was there before us the broker's word has to do.
-        made_ms = np.full(len(slots), read_ms, np.int64) if live else np.minimum(committed_ms, read_ms)
         self.trail.take(self.rings, slots, offset, committed_ms, lag, live=live)
         self.rings.note_moves(slots, offset, committed_ms, read_ms=read_ms, live=live)
         self.rings.append(slots, offset, committed_ms, lag, live=live)
-        self.seen_ms[slots] = made_ms
+        # When it was made, by our clock: of what was there before us the broker's word has to do.
+        self.seen_ms[slots] = read_ms if live else np.minimum(committed_ms, read_ms)
         self.taken.commits += len(slots)
 
     def owners(self, group: str) -> dict[tuple[str, int], Owner]:

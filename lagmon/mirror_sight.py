@@ -268,9 +268,9 @@ class _Look:
                 # Where nothing is written but looked at, each is known up to its own look.
                 commits_read_to_ms=np.full(count, pace.read_to_ms, np.int64) if pace.commits else seen_ms,
                 remade_ms=self.sides.recreated_ms,
-                members=np.full(count, -1, np.int64),
-                readable_from=np.full(count, -1, np.int64),  # a quiet tail lifts the windows' newest offset
-                others_moved_ms=np.full(count, -1, np.int64),  # tasks copy their partitions side by side
+                members=untold,
+                readable_from=untold,  # a quiet tail lifts the windows' newest offset
+                others_moved_ms=untold,  # tasks copy their partitions side by side
                 moved_ms=untold,
                 known_before=untold,
                 left_ms=untold,

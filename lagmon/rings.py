@@ -68,10 +68,15 @@ class Rings:
 
     def clear(self, slots: Slots) -> None:
         """Forget what these slots hold."""
-        for array in (self.offset, self.committed_ms, self.lag):
+        for array in (
+            self.offset,
+            self.committed_ms,
+            self.lag,
+            self.moved_ms,
+            self.known_before,
+            self._at_look,
+        ):
             array[slots] = -1
-        for one in (self.moved_ms, self.known_before, self._at_look):
-            one[slots] = -1
         self.filled[slots] = 0
         self.live[slots] = 0
 

@@ -97,7 +97,7 @@ def _beyond_end(case: Case) -> bool:
     # Beyond an end that was read before the commit stands every group that keeps up. Of one that commits more
     # often than ends are read tells what it had committed before.
     was_beyond = case.offset >= case.position.known_before > case.end
-    return case.offset > case.end and (case.position.head_at_ms >= case.position.seen_ms or was_beyond)
+    return case.offset > case.end and (case.position.end_read_later or was_beyond)
 
 
 def _stands_from(case: Case, since_ms: int) -> bool:

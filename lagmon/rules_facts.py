@@ -35,8 +35,8 @@ def _numbers_of_cluster_back(case: Case) -> tuple[int, int, int, int]:
 
 
 def _numbers_beyond_end(case: Case) -> tuple[int, int, int, int]:
-    read_later = case.position.head_at_ms >= case.position.seen_ms
-    return -1, -1, case.end, case.offset if read_later else case.position.known_before
+    position = case.position
+    return -1, -1, case.end, case.offset if position.end_read_later else position.known_before
 
 
 def _numbers_of_new_log(case: Case) -> tuple[int, int, int, int]:

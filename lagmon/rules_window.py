@@ -66,6 +66,11 @@ class Position:
     back_ms: int = -1  # when it was seen again
 
     @property
+    def end_read_later(self) -> bool:
+        """Tell whether the log's end was read after the newest commit was made."""
+        return self.head_at_ms >= self.seen_ms
+
+    @property
     def recreated(self) -> bool:
         """Tell whether the topic was made anew since the newest commit."""
         return self.remade_ms > self.seen_ms

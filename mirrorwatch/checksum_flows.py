@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
+from fleet.judgement_words import ended
 from mirrorwatch.checksum_desk import check_writable, lacking, worst
 from mirrorwatch.checksum_late import tell_late, tell_owed
 from mirrorwatch.checksum_outlets import Telling, hand_over
 from mirrorwatch.checksum_plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksum_state import state_for
-from mirrorwatch.words import closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -67,7 +67,7 @@ def every_flow(
         for document in told:
             if "not_kept" in document:
                 end = "What was found stands above, and the next run finds it once more."
-                desk.sheet.say(f"{document['flow']}: {closed(document['not_kept'])} {end}")
+                desk.sheet.say(f"{document['flow']}: {ended(document['not_kept'])} {end}")
         status, last = _hand_over(desk, told, json_file=json_file, done=first.done)
         state.tell(_runs_of(told))
         state.heard(last.done)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from checksum.finding_words import time_text
+from fleet.judgement_words import ended
 from mirrorwatch.check_sheet import FIRST
 from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE
 from mirrorwatch.checksum_outlets import NEVER, Telling
 from mirrorwatch.checksum_telling import Unheard
-from mirrorwatch.words import closed, counted
+from mirrorwatch.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,10 +45,10 @@ def tell_owed(desk: Desk, state: State, flows: Iterable[Flow]) -> Telling:
         if unheard is None:
             desk.sheet.say(f"{about} was told to the service now; then it was not.", indent=0)
         elif unheard.for_good:
-            desk.sheet.say(f"{about}: {closed(unheard.why)} {NEVER}", indent=0)
+            desk.sheet.say(f"{about}: {ended(unheard.why)} {NEVER}", indent=0)
             refused = True
         else:
-            desk.sheet.say(f"{about}: {closed(unheard.why)} A run with --tell tells it later.", indent=0)
+            desk.sheet.say(f"{about}: {ended(unheard.why)} A run with --tell tells it later.", indent=0)
             return Telling(refused=refused, away=True)
         state.heard([one.run])
     return Telling(refused=refused)

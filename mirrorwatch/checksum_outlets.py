@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MirrorwatchError
+from fleet.judgement_words import ended
 from mirrorwatch.checksum_desk import check_writable, lacking, write_json
 from mirrorwatch.checksum_page import write_page
 from mirrorwatch.checksum_telling import NotTakenError, Unheard, check_telling, tell
-from mirrorwatch.words import closed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -85,7 +85,7 @@ def _tell_all(desk: Desk, runs: list[dict[str, Any]]) -> Telling:
         unheard = desk.service(run)
         if unheard is not None:
             never = f" {NEVER}" if unheard.for_good else ""
-            said = f"{run['flow']}: {closed(unheard.why)}{never} What was found stands above."
+            said = f"{run['flow']}: {ended(unheard.why)}{never} What was found stands above."
             desk.sheet.say(said, indent=0)
         if unheard is None or unheard.for_good:
             done.add(run["run"])

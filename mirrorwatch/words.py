@@ -49,11 +49,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def closed(text: str) -> str:
-    """Return a sentence with its full stop; one that is a question has its own mark."""
-    return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
 def headline(view: ServiceView) -> str:
     """Say in one line how the flows are, worst first: `1 of 3 flows is losing records, 1 is late`."""
     counts = Counter(flow.verdict.verdict for flow in view.flows)

@@ -62,7 +62,8 @@ def test_a_healthy_mirror_is_fine(stage, tmp_path):
     assert found["source_records"] == found["target_records"] == stage.written
 
 
-def test_one_lost_record_is_named_by_offset_and_time(stage, tmp_path):
+def lose_one(stage):
+    """Write records of which the mirror drops one, of partition 1, and return its offset."""
     stage.write(3000)
     stage.wait_copied()
     lost = stage.records("A", 1)[-1].offset + 100
@@ -70,6 +71,11 @@ def test_one_lost_record_is_named_by_offset_and_time(stage, tmp_path):
     stage.write(1000)
     eventually(lambda: len(stage.copies()) == stage.written - 1, DEADLINE_S, every_s=0.2)
     eventually(lambda: newest_synced(stage), DEADLINE_S, what="the newest syncs", every_s=0.5)
+    return lost
+
+
+def test_one_lost_record_is_named_by_offset_and_time(stage, tmp_path):
+    lost = lose_one(stage)
     status, found, said = run(stage, tmp_path)
     assert status == 1, said
     (record,) = [one for one in stage.records("A", 1) if one.offset == lost]

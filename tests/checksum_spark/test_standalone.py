@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import subprocess
 
@@ -11,21 +10,13 @@ import pytest
 
 from checksum.spark_settings import pyspark_folder
 from tests.checksum_spark.standalone import StandaloneCluster
-from tests.checksum_spark.test_run import RUN_S, newest_synced, stage, typed  # noqa: F401 - a fixture
-from tests.eventually import eventually
-from tests.real.test_checksum_plan import DEADLINE_S
+from tests.checksum_spark.test_run import RUN_S, lose_one, stage, typed  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
 
 
 def test_a_lost_record_is_named_by_a_cluster_that_spark_submit_is_sent_to(stage, tmp_path):  # noqa: F811
-    stage.write(3000)
-    stage.wait_copied()
-    lost = stage.records("A", 1)[-1].offset + 100
-    stage.mirror.switch.on("drop", topics=re.escape(stage.topic), partition=1, modulus=10**6, remainder=lost)
-    stage.write(1000)
-    eventually(lambda: len(stage.copies()) == stage.written - 1, DEADLINE_S, every_s=0.2)
-    eventually(lambda: newest_synced(stage), DEADLINE_S, what="the newest syncs", every_s=0.5)
+    lost = lose_one(stage)
     result = tmp_path / "result.json"
     with StandaloneCluster(tmp_path, workers=2) as cluster:
         status, line = typed(

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from deploy import drill_bringing_back, drill_listening
+from deploy import drill_listening
 from deploy.drill_bringing_back import bring_back
 from deploy.drill_list import BY_LABEL
 from deploy.drill_listening import DrillError, Listening
@@ -79,7 +79,7 @@ def acts(monkeypatch):
         begun.append((fault, topic, what))
         return act("raise SystemExit(1)")
 
-    monkeypatch.setattr(drill_bringing_back, "begin_act", begin)
+    monkeypatch.setattr(drill_listening, "begin_act", begin)
     return begun
 
 
