@@ -6,9 +6,7 @@ flow comes from the run alone, which it finds in the store.
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -19,12 +17,12 @@ from confluent_kafka import KafkaException
 
 from deploy.drill_audit_traces import TRACES
 from deploy.drill_bringing_back import bring_back
-from deploy.drill_listening import ACT_S, LOOK_S, DrillError, begin_act, expect_done
+from deploy.drill_checksum import DEADLINE_S, typed
+from deploy.drill_listening import LOOK_S, DrillError, do_act
 from deploy.drill_result import Result
 from deploy.drill_runs import second_mirror
 from deploy.local import topics, traffic
 from deploy.local.pair import Pair
-from deploy.local.process import ROOT
 from deploy.local.properties import write_properties
 from deploy.local.service import Service
 from deploy.local.several import Several
@@ -38,10 +36,9 @@ if TYPE_CHECKING:
 
 _FLOW: Final = "A->B"
 _SOME: Final = 200  # records on the target before the fault begins
-_READY_S, _COPIED_S, _RUN_S, _TOLD_S = 60.0, 90.0, 300.0, 60.0
-_STILL_S: Final = (
-    6.0  # for so long the target has to stand: its mirror has copied all, and told where that is
-)
+_READY_S, _COPIED_S, _TOLD_S = 60.0, 90.0, 60.0
+# For so long the target has to stand: its mirror has copied all then, and told where that is.
+_STILL_S: Final = 6.0
 RATE_PER_S: Final = 100.0
 
 
@@ -98,11 +95,11 @@ class AuditBench(Several):
                 wait_until(lambda: _FLOW in service.flows(), deadline_s=_READY_S, what="The service's answer")
                 self._look(audit, result)
                 began = time.monotonic()
-                self._act(audit, "begin")
+                do_act(self.pair, audit.name, audit.topic, "begin")
                 self._attend(audit.lasts_s)
-                result.mended_s = round(time.monotonic() - began, 1)
-                self._act(audit, "end")
-                self._attend(audit.lasts_s)
+                if not audit.mended_after:
+                    self._mend(audit, result, began)
+                    self._attend(audit.lasts_s)
             except BaseException:
                 service.kill()
                 raise
@@ -120,7 +117,13 @@ class AuditBench(Several):
             result.status, result.coverage = run["status"], run["coverage"]
         finally:
             service.kill()
+        if audit.mended_after:
+            self._mend(audit, result, began)
         return result
+
+    def _mend(self, audit: Audit, result: Result, began: float) -> None:
+        result.mended_s = round(time.monotonic() - began, 1)
+        do_act(self.pair, audit.name, audit.topic, "end")
 
     def _look(self, audit: Audit, result: Result) -> None:
         """Note what the fault is to change, as it is now."""
@@ -154,14 +157,6 @@ class AuditBench(Several):
         finally:
             stop.set()
             writer.join()
-
-    def _act(self, audit: Audit, what: str) -> None:
-        """Have another process begin or end the fault, and start what it asks for meanwhile."""
-        act = begin_act(self.pair.folder, audit.name, audit.topic, what)
-        latest = time.monotonic() + ACT_S
-        while act.poll() is None and time.monotonic() < latest:
-            self._attend(LOOK_S)
-        expect_done(act)
 
     def _attend(self, for_s: float) -> None:
         until = time.monotonic() + for_s
@@ -203,19 +198,13 @@ def _wait_told(service: Service, run: str) -> dict[str, Any]:
 
 
 def _checksum(service: Service, audit: Audit, file: Path) -> dict[str, Any]:
-    """Compare the drill's topic as an operator does, and return the run's document."""
-    command = [
-        *(sys.executable, "-m", "mirrorwatch", "checksum", "run", str(service.config), "--flow", "A:B"),
-        *("--topic", audit.topic, "--master", "local[2]", "--json", str(file)),
-    ]
+    """Compare the drill's topic, and return the run's document."""
     try:
-        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_RUN_S, check=False)
+        ended, runs = typed(service.config, file, "--topic", audit.topic)
     except subprocess.TimeoutExpired:
-        raise DrillError(f"the checksum did not end within {_RUN_S:g} s") from None
-    runs = json.loads(file.read_text())["runs"] if file.exists() else []
+        raise DrillError(f"the checksum did not end within {DEADLINE_S:g} s") from None
     if len(runs) != 1 or "run" not in runs[0]:
         raise DrillError(
             f"the checksum ended with {ended.returncode}: {(ended.stdout + ended.stderr)[-2000:]}"
         )
-    found: dict[str, Any] = runs[0]
-    return found
+    return runs[0]

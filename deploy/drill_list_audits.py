@@ -30,7 +30,8 @@ class Audit:
     found: str = ""
     changes: str = ""
     accepted: frozenset[str] = frozenset()  # what it may count beside `found` and matches
-    lasts_s: float = 4.0  # from when the fault is there to when it is mended
+    lasts_s: float = 4.0  # from when the fault is there to when it is mended, or compared
+    mended_after: bool = False  # whether it is compared first: what proves its cause is gone with the fault
     settings: Mapping[str, str] = field(default_factory=dict)  # of the mirror, beside the usual quick ones
 
     @property
@@ -44,8 +45,8 @@ class Audit:
         return f"audited-{self.name}"
 
 
-def _lost(name: str, cause: Cause, settings: Mapping[str, str] | None = None) -> Audit:
-    return Audit(name=name, verdict=Verdict.LOSING, cause=cause, found="lost", settings=settings or {})
+def _lost(name: str, cause: Cause) -> Audit:
+    return Audit(name=name, verdict=Verdict.LOSING, cause=cause, found="lost")
 
 
 def _altered(name: str, cause: Cause = Cause.TRANSFORMED, accepted: frozenset[str] = frozenset()) -> Audit:
@@ -62,10 +63,13 @@ AUDITS: tuple[Audit, ...] = (
     _lost("drop-partition", Cause.FILTERED),
     _lost("misroute-some", Cause.FILTERED),
     Audit(name="misroute-partition", verdict=Verdict.LOSING, cause=Cause.MISROUTED, found="misrouted"),
-    _lost(
-        "reject-large-quietly",
-        Cause.RECORD_REJECTED,
-        {"A->B.errors.tolerance": "all", **OWN_SETTINGS},
+    Audit(
+        name="reject-large-quietly",
+        verdict=Verdict.LOSING,
+        cause=Cause.RECORD_REJECTED,
+        found="lost",
+        mended_after=True,  # how large a record may be is asked of the target's topic
+        settings={"A->B.errors.tolerance": "all", **OWN_SETTINGS},
     ),
     # --- change
     *map(_altered, ("alter-some", "drop-keys", "drop-values", "drop-headers")),

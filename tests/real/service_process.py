@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sqlite3
 import threading
 import time
 import urllib.error
@@ -185,3 +186,10 @@ class ServiceProcess(Service):
         while not self._leaving.wait(LOOK_S):
             for name, flow in self.flows().items():
                 self.said.append((time.monotonic(), name, flow["verdict"], flow["cause"]["code"]))
+
+
+def kept_as_carried(folder: Path) -> int:
+    """Return of how many partitions the store in this folder knows that a flow carries them."""
+    with contextlib.closing(sqlite3.connect(folder / "mirrorwatch.db", timeout=5)) as store:
+        (count,) = store.execute("SELECT count(*) FROM canary_carried").fetchone()
+    return int(count)

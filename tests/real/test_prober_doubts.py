@@ -13,7 +13,7 @@ import pytest
 
 from tests.eventually import eventually
 from tests.real.census import census
-from tests.real.service_process import ServiceProcess
+from tests.real.service_process import ServiceProcess, kept_as_carried
 
 STOOD_S = 8.0
 PARTITIONS = 2
@@ -92,7 +92,7 @@ def is_doubted_and_well_again(service, running, folder, *, break_store, mend_sto
     with service:
         running.freeze()  # so that nothing has come through yet, and nothing is in the store of it
         eventually(lambda: service.flow().get("canary", {}).get("state") == "running", 30)
-        assert carried(folder) == 0
+        assert kept_as_carried(folder) == 0
         break_store()
         try:
             running.thaw()
@@ -108,15 +108,9 @@ def is_doubted_and_well_again(service, running, folder, *, break_store, mend_sto
             mend_store()
         service.is_healthy(deadline_s=40)
         assert "store" not in service.problems()
-        eventually(lambda: carried(folder) == PARTITIONS, 20, what="every row in the store")
+        eventually(lambda: kept_as_carried(folder) == PARTITIONS, 20, what="every row in the store")
         assert {verdict for verdict, _ in told(service)} == {"unknown", "healthy"}
         service.end()
-
-
-def carried(folder):
-    with contextlib.closing(sqlite3.connect(folder / "mirrorwatch.db", timeout=5)) as store:
-        (count,) = store.execute("SELECT count(*) FROM canary_carried").fetchone()
-    return count
 
 
 @pytest.mark.long
