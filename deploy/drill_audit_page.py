@@ -83,15 +83,18 @@ def _counted(audit: Audit, result: Result) -> str:
 
 def section(results: Mapping[str, Result]) -> str:
     """Return what the page says of them."""
+    before = ", ".join(f"`{one.label}`" for one in AUDITS if one.mended_after)
     return f"""
 ## By the checksum
 
 Each on a topic of its own with two partitions and {RATE_PER_S:g} records a second, a twentieth of them
 tombstones, and a service with neither canary nor offsets: what it says comes from `mirrorwatch checksum run`
-(Spark with two cores), which is typed once the fault is mended and the target stands still. 'Seconds' count
-from the order to begin the fault to when the service told what the run had found, which it looks for every
-30 s; 'run' is the command alone. The records are by the checksum's own verdicts; where none of them can show
-that the fault was there, something else that it changes stands beside them, as it was before and after.
+(Spark with two cores), which is typed once the fault is mended and the target stands still (before it is
+mended, where what proves the cause goes with the fault: {before}).
+'Seconds' count from the order to begin the fault to when the service told what the run had found, which it
+looks for every 30 s; 'run' is the command alone. The records are by the checksum's own verdicts; where none of
+them can show that the fault was there, something else that it changes stands beside them, as it was before
+and after.
 
 {table(results)}
 
