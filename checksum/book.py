@@ -2,9 +2,10 @@
 
 A run writes what it found once, at its end and in one transaction: whatever ends it before, the next one
 begins where the last finished one ended. A run that is on gives a sign of life (`beat`); one that gives none
-for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place. What was
-written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it. Where a
-service is to be told as well, it is `owed` that until it has `heard`.
+for LEASE_S, or whose process is seen to be gone, is no more, and the next one takes its place. A sign is
+dated by its own machine's clock: of a run elsewhere that is `doubtful` it has to be seen that none comes.
+What was written is `untold` until its command says that it was told (`tell`); whoever finds it so tells it.
+Where a service is to be told as well, it is `owed` that until it has `heard`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from checksum.book_documents import packed_run, unpacked
 from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
 from checksum.finding_words import time_text
 from fleet.errors import MalformedError, UnavailableError
-from runtime.process_identity import is_gone, this_process
+from runtime.process_identity import is_gone, on_this_machine, this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from checksum.book_entries import PackedRun, Place
     from runtime.store import Store
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ChecksumBook", "Counted", "OpenRun", "RunRow", "VerifiedTo"]
 
 LEASE_S = 60.0
+FOREIGN_LEASE_S = 600.0  # no clock of another machine is so wrong
 MOST_COUNTED = 100_000  # buckets that one run writes: of more the newest
 MOST_ASKED = 100_000  # rows of one answer
 MOST_UNTOLD = 10  # runs of a flow that are told at once: a document may have some megabytes
@@ -45,22 +47,45 @@ class ChecksumBook:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    async def doubtful(self, flow: str, *, now_ms: int) -> list[OpenRun]:
+        """Return the runs of a flow that seem to give no sign, but by the clock of another machine.
+
+        One that stands as it does after LEASE_S is silent (`begin`).
+        """
+        found = await self._store.read(partial(book_rows.open_runs, flow=flow))
+        return [one for one in found if is_on(one, now_ms) and not _has_signed(one, now_ms)]
+
     async def begin(
-        self, flow: str, *, who: str, now_ms: int, counts_only: bool, process: str | None = None
+        self,
+        flow: str,
+        *,
+        who: str,
+        now_ms: int,
+        counts_only: bool,
+        process: str | None = None,
+        silent: Collection[OpenRun] = (),
     ) -> str:
         """Note that a run of a flow begins, its plan not made yet, and return its id.
 
-        `who` says for people on which machine, in which process. Raises UnavailableError, with a sentence,
-        while another run of the flow is on.
+        `who` says for people on which machine, in which process; `silent` are runs that were `doubtful` for
+        LEASE_S: those that gave a sign meanwhile are on. Raises UnavailableError, with a sentence, while
+        another run of the flow is on.
         """
         told = this_process().text() if process is None else process
         run = OpenRun(uuid.uuid4().hex, flow, "", who[:300], told, now_ms, now_ms, counts_only)
         on = await self._store.write(
-            partial(book_rows.begin, run=run, is_on=lambda other: is_on(other, now_ms))
+            partial(
+                book_rows.begin, run=run, is_on=lambda other: other not in silent and is_on(other, now_ms)
+            )
         )
         if on is not None:
             raise UnavailableError(_refusal(on))
         return run.run
+
+    async def flows_on(self, now_ms: int) -> set[str]:
+        """Return the flows of which a run is on."""
+        found = await self._store.read(book_rows.open_runs)
+        return {one.flow for one in found if is_on(one, now_ms)}
 
     async def beat(self, run: str, now_ms: int, *, plan: str | None = None) -> bool:
         """Give a sign of life, and tell the plan where it is made; False where another run took its place."""
@@ -196,9 +221,21 @@ class ChecksumBook:
 
 
 def is_on(one: OpenRun, now_ms: int) -> bool:
-    """Tell whether a run is on: its process is seen to run, or gave a sign of life not long ago."""
+    """Tell whether a run is on: its process is seen to run, or may have given a sign not long ago."""
     gone = is_gone(one.process)
-    return now_ms - one.beaten_ms < LEASE_S * 1000 if gone is None else not gone
+    if gone is not None:
+        return not gone
+    return _apart_s(one, now_ms) < (LEASE_S if on_this_machine(one.process) else FOREIGN_LEASE_S)
+
+
+def _has_signed(one: OpenRun, now_ms: int) -> bool:
+    """Tell whether it is seen to be on, or was not long ago by all clocks."""
+    return is_gone(one.process) is False or _apart_s(one, now_ms) < LEASE_S
+
+
+def _apart_s(one: OpenRun, now_ms: int) -> float:
+    """Return how far its last sign is from now: one that lies ahead was dated by a clock that was wrong."""
+    return abs(now_ms - one.beaten_ms) / 1000
 
 
 def _refusal(other: OpenRun) -> str:

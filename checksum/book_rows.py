@@ -64,10 +64,12 @@ def finish(
     return True
 
 
-def open_runs(connection: sa.Connection, flow: str) -> list[OpenRun]:
-    """Return the runs of a flow that are on or were left."""
+def open_runs(connection: sa.Connection, flow: str | None = None) -> list[OpenRun]:
+    """Return the runs that are on or were left, of all flows unless one is named."""
     columns = [OPEN.c[name] for name in OpenRun.__dataclass_fields__]
-    wanted = sa.select(*columns).where(OPEN.c.flow == flow).order_by(OPEN.c.begun_ms)
+    wanted = sa.select(*columns).order_by(OPEN.c.begun_ms)
+    if flow is not None:
+        wanted = wanted.where(OPEN.c.flow == flow)
     return [OpenRun(*row) for row in connection.execute(wanted)]
 
 

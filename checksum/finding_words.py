@@ -39,6 +39,8 @@ def finding_text(finding: Finding, plan: Plan) -> str:
         case RecordVerdict.EXTRA:
             aborted = " but in a transaction that was aborted" if finding.aborted else ""
             told = f"{copy} is not on {plan.source}{aborted}"
+        case RecordVerdict.UNVERIFIABLE if finding.source is not None:
+            told = f"{original} stands{there}, and has so many equals that nobody can tell if it is in order"
         case RecordVerdict.UNVERIFIABLE:
             told = (
                 f"{copy} may be a second copy, or never have been on {plan.source}: its log does not reach"

@@ -86,7 +86,8 @@ class Finding:
     several offsets means: one of these. For `misrouted` the source is where the record is missing, and
     `found_in` (the topic's name on the source, and the partition) is where its copy stands instead, at
     `target`. For `altered` the hash and the time are the original's, those of its copy stand beside them, and
-    `what` names the parts that are known to differ.
+    `what` names the parts that are known to differ. What is `unverifiable` is on the target, and perhaps
+    never was on the source; or, where it has offsets of both, in order or not.
     """
 
     verdict: RecordVerdict
@@ -141,6 +142,11 @@ class ReadAgain:
     certain: bool = True
     lacking: int = 0
     surplus: int = 0
+
+    @property
+    def only_moved(self) -> bool:
+        """Tell whether the same records stand in there in another order, for sure."""
+        return self.certain and not (self.lacking or self.surplus)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 1. As many records as can be stand in the same order on both sides: those match.
 2. Of the rest, records that are on both sides have changed places: reordered. So have those that the digests
-   prove to be in the partition though not in the block.
+   prove to be in the partition though not in the block. Where so many are alike that more might stand in the
+   same order than were found to, and the digests do not prove another order, this is not told apart.
 3. What is left between the same two matching neighbours on both sides is one record that was altered, where
    parts of it agree with no other, or where as many lack as are too many there.
 4. What still lacks is lost. What still is too many is duplicated where the block's source holds it, or where
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from checksum.cell_rows import Side, bucket_of
@@ -69,15 +71,18 @@ class ReadBlock(NamedTuple):
 def differences(block: ReadBlock) -> list[Finding]:
     """Return a finding for each record of the block that does not match."""
     block, findings = _without_altered(block)
-    matching = in_order([one.hash for one in block.source], [one.hash for one in block.target])
+    matching, longest = in_order([one.hash for one in block.source], [one.hash for one in block.target])
     lacking = _without(len(block.source), [source for source, _ in matching])
     surplus = _without(len(block.target), [target for _, target in matching])
-    reordered, lacking, surplus = _reordered(block, lacking, surplus)
+    both, lacking, surplus = _on_both_sides(block, lacking, surplus)
+    proved = longest or block.asked.only_moved
+    findings += _reordered(block, both) if proved else _not_told_apart(block, both)
+    gone, lacking, surplus = _elsewhere(block, lacking, surplus)
     # A copy that was altered may be there twice as well.
     held = {one.hash for one in block.source} | {one.target_hash for one in findings}
     altered, lacking, surplus = _altered(block, held, matching, (lacking, surplus))
     held |= {one.target_hash for one in altered}
-    findings += [*reordered, *altered]
+    findings += [*gone, *altered]
     findings += [_finding(RecordVerdict.LOST, block, block.source[index], None) for index in lacking]
     for index in surplus:
         known = block.target[index].hash in held
@@ -107,32 +112,50 @@ def _without(count: int, taken: Sequence[int]) -> list[int]:
     return [index for index in range(count) if index not in out]
 
 
-def _reordered(
+def _on_both_sides(
     block: ReadBlock, lacking: list[int], surplus: list[int]
-) -> tuple[list[Finding], list[int], list[int]]:
-    """Return the records that are on both sides out of order, and what is left of both sides."""
+) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """Return the places of records that are on both sides, though not in order, and what is left of each."""
     by_hash: dict[int, list[int]] = defaultdict(list)
     for index in reversed(surplus):
         by_hash[block.target[index].hash].append(index)
-    findings: list[Finding] = []
-    left: list[int] = []
-    for index in lacking:
-        record = block.source[index]
-        there = by_hash.get(record.hash)
-        if there:
-            findings.append(_finding(RecordVerdict.REORDERED, block, record, block.target[there.pop()]))
-        elif block.elsewhere(record, Side.SOURCE):
-            findings.append(_finding(RecordVerdict.REORDERED, block, record, None))
-        else:
-            left.append(index)
-    others: list[int] = []
-    for index in sorted(index for there in by_hash.values() for index in there):
-        record = block.target[index]
-        if block.elsewhere(record, Side.TARGET):
-            findings.append(_finding(RecordVerdict.REORDERED, block, None, record))
-        else:
-            others.append(index)
-    return findings, left, others
+    pairs = [(index, there.pop()) for index in lacking if (there := by_hash[block.source[index].hash])]
+    return pairs, *_rest(pairs, lacking, surplus)
+
+
+def _reordered(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[Finding]:
+    return [
+        _finding(RecordVerdict.REORDERED, block, block.source[here], block.target[there])
+        for here, there in both
+    ]
+
+
+def _not_told_apart(block: ReadBlock, both: Sequence[tuple[int, int]]) -> list[Finding]:
+    """Return what may be in order or not, equal records as one: which of them is which nobody can tell."""
+    equal: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for here, there in both:
+        equal[block.source[here].hash].append((here, there))
+    findings = []
+    for pairs in equal.values():
+        (here, there), (last_here, last_there) = pairs[0], pairs[-1]
+        one = _finding(RecordVerdict.UNVERIFIABLE, block, block.source[here], block.target[there])
+        source = OffsetRange(block.source[here].seen.offset, block.source[last_here].seen.offset + 1)
+        target = OffsetRange(block.target[there].seen.offset, block.target[last_there].seen.offset + 1)
+        findings.append(replace(one, records=len(pairs), source=source, target=target))
+    return findings
+
+
+def _elsewhere(
+    block: ReadBlock, lacking: list[int], surplus: list[int]
+) -> tuple[list[Finding], list[int], list[int]]:
+    """Return those that are elsewhere in the partition, so out of order, and what is left of each side."""
+    here = [index for index in lacking if block.elsewhere(block.source[index], Side.SOURCE)]
+    there = [index for index in surplus if block.elsewhere(block.target[index], Side.TARGET)]
+    findings = [
+        *(_finding(RecordVerdict.REORDERED, block, block.source[index], None) for index in here),
+        *(_finding(RecordVerdict.REORDERED, block, None, block.target[index]) for index in there),
+    ]
+    return findings, sorted({*lacking}.difference(here)), sorted({*surplus}.difference(there))
 
 
 def _altered(

@@ -1,7 +1,8 @@
 """Whether a plan that was kept still holds, so that its digests are gone on with. Pure.
 
 Records that came since are for the next run, and what retention took since is told as such: neither is a
-reason to read everything again. Topics that were made anew are, which only the clusters can tell (`run`).
+reason to read everything again. Topics that were made anew or are compacted by now are, which only the
+clusters can tell (`run`).
 """
 
 from __future__ import annotations

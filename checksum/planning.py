@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from checksum.connections import both_sides
@@ -142,7 +143,8 @@ async def _pairs(
 ) -> Callable[[str, int], Sequence[Pair]]:
     """Return what the mirror itself tells: what was kept of it, and what its own topic holds behind that.
 
-    Nothing where it writes no syncs, so that times are looked at.
+    Nothing where it writes no syncs, so that times are looked at. A broker before 2.8 tells of no topic's id:
+    there a topic that ends before what was kept of it is another one.
     """
     at_source = flow.offset_syncs_location == "source"
     alias, cluster = (flow.source, sides.source) if at_source else (flow.target, sides.target)
@@ -151,16 +153,18 @@ async def _pairs(
     earlier = kept.of if kept is not None and kept.topic_id else _none
     if there is None:
         return earlier
-    same = kept is not None and kept.topic_id == there.known_id
-    pairs = await asyncio.to_thread(
+    since = kept.next_number if kept is not None and kept.topic_id == there.topic_id else 0
+    read = partial(
         read_sync_topic,
         connects.settings(alias),
         cluster=alias,
         topic=topic,
         clock=clock,
         wanted=lambda name: flow.decide(name).replicated,
-        since=kept.next_number if kept is not None and same else 0,
     )
+    pairs = await asyncio.to_thread(read, since=since)
+    if there.known_id is None and pairs.until < since:
+        earlier, pairs = _none, await asyncio.to_thread(read, since=0)
     return lambda name, partition: [*earlier(name, partition), *pairs.of(name, partition)]
 
 

@@ -15,7 +15,7 @@ from checksum.findings import ReadAgain
 from checksum.plan_shape import OffsetRange
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from checksum.decode import Differing, PartitionCells
     from checksum.findings import Finding, Single
@@ -57,13 +57,8 @@ def blocks_to_read(
     for cell in cells.moved:
         block = _block(_ranges(cell), distances)
         found.append(ReadAgain(topic, partition, *block, why, certain=certain))
-    joined: list[ReadAgain] = []
-    for one in sorted(found, key=lambda one: (one.source.first, one.target.first)):
-        if joined and _overlap(joined[-1], one):
-            joined[-1] = _joined(joined[-1], one)
-        else:
-            joined.append(one)
-    return [_with_altered(one, altered) for one in joined]
+    found.sort(key=lambda one: (one.source.first, one.target.first))
+    return [_with_altered(_joined(several), altered) for several in _overlapping(found)]
 
 
 def whole(cells: PartitionCells, why: str) -> ReadAgain:
@@ -106,20 +101,31 @@ def _with_altered(block: ReadAgain, altered: Sequence[Finding]) -> ReadAgain:
     return replace(block, altered=tuple(pairs), hashes=frozenset(hashes))
 
 
-def _overlap(one: ReadAgain, other: ReadAgain) -> bool:
-    return other.source.first < one.source.until or other.target.first < one.target.until
+def _overlapping(blocks: Iterable[ReadAgain]) -> list[list[ReadAgain]]:
+    """Return the blocks, which come in order, together with those that they reach into."""
+    found: list[list[ReadAgain]] = []
+    source_until = target_until = 0
+    for one in blocks:
+        if found and (one.source.first < source_until or one.target.first < target_until):
+            found[-1].append(one)
+            source_until = max(source_until, one.source.until)
+            target_until = max(target_until, one.target.until)
+        else:
+            found.append([one])
+            source_until, target_until = one.source.until, one.target.until
+    return found
 
 
-def _joined(one: ReadAgain, other: ReadAgain) -> ReadAgain:
+def _joined(blocks: Sequence[ReadAgain]) -> ReadAgain:
     return replace(
-        one,
-        source=spanned(one.source, other.source),
-        target=spanned(one.target, other.target),
-        cells=one.cells | other.cells,
-        hashes=one.hashes | other.hashes,
-        certain=one.certain or other.certain,
-        lacking=one.lacking + other.lacking,
-        surplus=one.surplus + other.surplus,
+        blocks[0],
+        source=spanned(*(one.source for one in blocks)),
+        target=spanned(*(one.target for one in blocks)),
+        cells=frozenset[tuple[int, int]]().union(*(one.cells for one in blocks)),
+        hashes=frozenset[int]().union(*(one.hashes for one in blocks)),
+        certain=any(one.certain for one in blocks),
+        lacking=sum(one.lacking for one in blocks),
+        surplus=sum(one.surplus for one in blocks),
     )
 
 

@@ -81,9 +81,13 @@ def of_run(
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """Return what a plan is about, without its ranges: those stand in the plan's own file."""
+    """Return what a plan is about, without its ranges: those stand in the plan's own file.
+
+    What is merely left for a later run stands behind what is left out, so that it is cut first.
+    """
     source, target = bytes_to_read(plan)
     partitions = [one for topic in plan.topics for one in topic.partitions]
+    left_out = sorted(plan.left_out, key=lambda one: one.later)[:MOST_LEFT_OUT]
     return {
         "flow": plan.flow,
         "plan": plan_id(plan),
@@ -94,7 +98,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
             "target": sum(one.target.span for one in partitions),
         },
         "bytes": {"source": source, "target": target},
-        "left_out": _some([_left_out(one) for one in plan.left_out[:MOST_LEFT_OUT]], plan.left_out),
+        "left_out": _some([_left_out(one) for one in left_out], plan.left_out),
     }
 
 

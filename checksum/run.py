@@ -3,7 +3,8 @@
     plan (planning) -> digest of each side (a Digests, on Spark) -> concluded: comparison, second look, result
 
 A digest is of topics with the ids in the plan: they are asked for before it begins and after the last record
-was read, since offsets of a topic that was made anew look like a healthy continuation.
+was read, since offsets of a topic that was made anew look like a healthy continuation. So are the cleanup
+policies: what compaction takes of a topic that was planned for as not compacted looks like a loss.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from checksum.loss_looks import explained
 from checksum.plan_shape import READ_COMMITTED, OffsetRange
 from checksum.second_look import looked_twice
 from checksum.stretches import chunks
+from checksum.topic_inventory import is_compacted, settings_of
 from checksum.verdicts import result
 from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
 
@@ -108,7 +110,7 @@ async def conclude(
     """Compare both sides' cells, read again what differs, and return what became of the records.
 
     Raises ConfigurationError for cells that no digest by this plan can hold, UnavailableError where a cluster
-    does not answer or a topic was made anew meanwhile, RefusedError where a cluster does not let us.
+    does not answer or a topic is not the same meanwhile, RefusedError where a cluster does not let us.
     """
     try:
         comparison = compared(plan, cells[Side.SOURCE], cells[Side.TARGET])
@@ -180,14 +182,17 @@ def _last_value(reader: Reader, place: Place, offsets: OffsetRange) -> int | Non
 
 
 async def same_topics(plan: Plan, side: Side, admin: Admin) -> None:
-    """Raise UnavailableError where a topic of a side is gone, or was made anew since the plan was made."""
+    """Raise UnavailableError where a topic of a side is not as the plan was made for any more."""
     changed = await changed_topic(plan, side, admin)
     if changed is not None:
         raise UnavailableError(changed)
 
 
 async def changed_topic(plan: Plan, side: Side, admin: Admin) -> str | None:
-    """Return what became of a topic of a side that is gone or was made anew; None where all are the same."""
+    """Return what became of a topic of a side; None where all are as the plan was made for.
+
+    One may be gone, or made anew, or be compacted though it was not.
+    """
     source = side is Side.SOURCE
     alias = plan.source if source else plan.target
     wanted = {
@@ -201,5 +206,12 @@ async def changed_topic(plan: Plan, side: Side, admin: Admin) -> str | None:
             return (
                 f"cluster {alias}: {name} was made anew since the plan was made (its id was {wanted[name]},"
                 f" and is {found.topic_id}); make the plan anew"
+            )
+    whole = [one.topic if source else one.target_topic for one in plan.topics if not one.compacted]
+    for name, settings in (await settings_of(whole, admin)).items():
+        if is_compacted(settings):
+            return (
+                f"cluster {alias}: {name} is compacted since the plan was made (its cleanup.policy is"
+                f" {settings['cleanup.policy']}); make the plan anew"
             )
     return None

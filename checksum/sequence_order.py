@@ -1,51 +1,86 @@
 """Which records of two sequences stand in the same order, at most: the longest common subsequence. Pure.
 
-By Hunt and Szymanski (CACM 20(5), 1977): fast where nearly all records are unlike each other, as hashes of
-records are. Of one that stands there very often only a bounded number of pairs is tried.
+What both begin and end with is in order. Of what is between, by Hunt and Szymanski (CACM 20(5), 1977): fast
+where nearly all records are unlike each other, as hashes of records are. Where so many are alike that not all
+pairs of their places can be tried, those are tried that are near where the records around them put them; what
+is found then may be not the longest, and says so.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-MAX_PAIRS = 4096
-"""Pairs of places that are tried for records that are alike; of more, only the n-th with the n-th."""
+MOST_PAIRS = 1_000_000
+"""Pairs of places of records that are alike, of a whole sequence: up to so many all are tried."""
+
+FEW_PAIRS = 4096
+"""Beyond, all pairs of those records are tried that have so few each."""
+
+NEAR = 32
+"""And of the others so many places on either side of the one where a record is to be expected."""
 
 
-def in_order(source: Sequence[int], target: Sequence[int]) -> list[tuple[int, int]]:
-    """Return indices (of source, of target) of a longest sequence that both have, rising on both sides."""
+class InOrder(NamedTuple):
+    """Indices (of source, of target), rising on both sides; `longest`: no sequence is longer, for sure."""
+
+    pairs: list[tuple[int, int]]
+    longest: bool
+
+
+def in_order(source: Sequence[int], target: Sequence[int]) -> InOrder:
+    """Return a longest sequence that both have; a long one where the bounds keep from knowing the longest."""
+    shorter = min(len(source), len(target))
+    first = _alike(zip(source, target, strict=False))
+    last = _alike((source[-1 - back], target[-1 - back]) for back in range(shorter - first))
+    here, there = source[first : len(source) - last], target[first : len(target) - last]
+    middle = _between(here, there)
+    pairs = [(index, index) for index in range(first)]
+    pairs += [(first + index, first + place) for index, place in middle.pairs]
+    pairs += [(len(source) - back, len(target) - back) for back in range(last, 0, -1)]
+    return InOrder(pairs, middle.longest)
+
+
+def _alike(both: Iterable[tuple[int, int]]) -> int:
+    """Return how many pairs are alike before the first that is not."""
+    count = 0
+    for one, other in both:
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _between(source: Sequence[int], target: Sequence[int]) -> InOrder:
     places: dict[int, list[int]] = defaultdict(list)
     for index, value in enumerate(target):
         places[value].append(index)
-    seen: dict[int, int] = defaultdict(int)
-    counts: dict[int, int] = defaultdict(int)
-    for value in source:
-        counts[value] += 1
-    lasts: list[int] = []  # the smallest target index at which a sequence of each length can end
-    links: list[_Link] = []  # and that sequence, from its end
+    pairs = {value: count * len(places.get(value, ())) for value, count in Counter(source).items()}
+    if sum(pairs.values()) <= MOST_PAIRS:
+        return InOrder(_longest(places.get(value, ()) for value in source), longest=True)
+    few = {value for value, count in pairs.items() if count <= FEW_PAIRS}
+    pegs = _longest(places.get(value, ()) if value in few else () for value in source)
+    return InOrder(_longest(_near(source, places, few, dict(pegs))), longest=False)
+
+
+def _near(
+    source: Sequence[int], places: Mapping[int, Sequence[int]], few: Collection[int], pegs: Mapping[int, int]
+) -> Iterator[Sequence[int]]:
+    """Give the places to try for each record: all of `few`, else those about as far ahead as the last peg."""
+    ahead = 0
     for index, value in enumerate(source):
-        here = places.get(value)
-        if here is None:
-            continue
-        number = seen[value]
-        seen[value] += 1
-        if counts[value] * len(here) > MAX_PAIRS:
-            here = here[number : number + 1]
-        # From the last place to the first, so that one source record is never used twice in a sequence.
-        for place in reversed(here):
-            length = bisect_left(lasts, place)
-            link = _Link(index, place, links[length - 1] if length else None)
-            if length == len(lasts):
-                lasts.append(place)
-                links.append(link)
-            elif place < lasts[length]:
-                lasts[length], links[length] = place, link
-    return _followed(links[-1]) if links else []
+        if index in pegs:
+            ahead = pegs[index] - index
+        here = places.get(value, ())
+        if value in few:
+            yield here
+        else:
+            nearest = bisect_left(here, index + ahead)
+            yield here[max(nearest - NEAR, 0) : nearest + NEAR]
 
 
 class _Link(NamedTuple):
@@ -54,6 +89,23 @@ class _Link(NamedTuple):
     source: int
     target: int
     before: _Link | None
+
+
+def _longest(places: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    """Return a longest rising sequence of these places of the target, at most one of each record's."""
+    lasts: list[int] = []  # the smallest target index at which a sequence of each length can end
+    links: list[_Link] = []  # and that sequence, from its end
+    for index, here in enumerate(places):
+        # From the last place to the first, so that one source record is never used twice in a sequence.
+        for place in reversed(here):
+            length = bisect_left(lasts, place)
+            if length == len(lasts):
+                lasts.append(place)
+                links.append(_Link(index, place, links[length - 1] if length else None))
+            elif place < lasts[length]:
+                lasts[length] = place
+                links[length] = _Link(index, place, links[length - 1] if length else None)
+    return _followed(links[-1]) if links else []
 
 
 def _followed(link: _Link | None) -> list[tuple[int, int]]:

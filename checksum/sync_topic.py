@@ -38,6 +38,7 @@ class SyncPairs:
         self._wanted = wanted
         self._pairs: dict[tuple[str, int], list[Pair]] = {}
         self.malformed = 0
+        self.until = 0  # the offset behind the topic's last record
 
     def of(self, topic: str, partition: int) -> list[Pair]:
         """Return what is known of a partition."""
@@ -81,6 +82,7 @@ def read_sync_topic(
         while True:
             batch = bulk.take(wait_s=_WAIT_S)
             for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
+                found.until = offset + 1
                 if offset >= since:
                     found.take(key, value)
             if batch.refused is not None:

@@ -10,7 +10,7 @@ from fleet.errors import UnavailableError
 from fleet.filters import split_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fleet.flow import Flow
     from runtime.kafka.admin import TopicDescription
@@ -59,19 +59,31 @@ def planned_topic(original: TopicDescription, copy: TopicDescription) -> Planned
 
 async def read_settings(topics: Iterable[PlannedTopic], source: Admin, target: Admin) -> None:
     """Find out which topics are compacted, and where the target stamps records."""
-    turns = asyncio.Semaphore(_SETTINGS_AT_ONCE)
-
-    async def read(topic: PlannedTopic) -> None:
-        async with turns:
-            original, copy = await asyncio.gather(
-                source.describe_topic_config(topic.name), target.describe_topic_config(topic.target)
-            )
-        topic.compacted = any(
-            "compact" in split_list(one.get("cleanup.policy", "")) for one in (original, copy)
-        )
+    several = list(topics)
+    originals, copies = await asyncio.gather(
+        settings_of([topic.name for topic in several], source),
+        settings_of([topic.target for topic in several], target),
+    )
+    for topic in several:
+        original, copy = originals[topic.name], copies[topic.target]
+        topic.compacted = is_compacted(original) or is_compacted(copy)
         topic.stamps = copy.get("message.timestamp.type", "") == "LogAppendTime"
 
-    await asyncio.gather(*(read(topic) for topic in topics))
+
+async def settings_of(names: Iterable[str], admin: Admin) -> dict[str, dict[str, str]]:
+    """Return the settings of topics by their names, a few asked for at once."""
+    turns = asyncio.Semaphore(_SETTINGS_AT_ONCE)
+
+    async def read(name: str) -> tuple[str, dict[str, str]]:
+        async with turns:
+            return name, await admin.describe_topic_config(name)
+
+    return dict(await asyncio.gather(*(read(name) for name in names)))
+
+
+def is_compacted(settings: Mapping[str, str]) -> bool:
+    """Tell whether a topic with these settings may drop a record for the sake of a later one of its key."""
+    return "compact" in split_list(settings.get("cleanup.policy", ""))
 
 
 async def refuse_others(topics: Sequence[PlannedTopic], flow: Flow, source: Admin, target: Admin) -> None:

@@ -36,7 +36,7 @@ _WRONG_HERE = (
     RecordVerdict.REORDERED,
     RecordVerdict.MISROUTED,
 )
-"""Verdicts about a record of the source, which then is no match."""
+"""Verdicts about a record of the source."""
 
 _Claim = tuple[RecordVerdict, bool]
 """A verdict, and whether the source holds the record in a transaction that was aborted."""
@@ -75,9 +75,10 @@ class Result:
     """What an audit says of a flow.
 
     `findings` change the exit status, `told` do not, under the flow's delivery. `unsettled` are extra records
-    of which it is not known whether they are second copies, which would change none. `open_blocks` were not
-    read again, and `differing` of them hold a record that is lost, altered or in another order for sure.
-    `left_out` are places that hold something: of an empty one nothing is unverified.
+    of which it is not known whether they are second copies, which would change none, and equal ones of which
+    it is not known whether they stand in order. `open_blocks` were not read again, and `differing` of them
+    hold a record that is lost, altered or in another order for sure. `left_out` are places that hold
+    something: of an empty one nothing is unverified.
     """
 
     findings: tuple[Finding, ...]
@@ -175,7 +176,8 @@ def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> list[Findi
 def _identity(finding: Finding) -> tuple[object, ...]:
     """Return by what a finding is known in another look, whatever the source told of a record too many."""
     verdict, *others = finding.identity
-    return ("too often" if _claim(finding) in _CLAIMS else verdict, *others)
+    too_often = _claim(finding) in _CLAIMS and finding.source is None
+    return ("too often" if too_often else verdict, *others)
 
 
 def _claim(finding: Finding) -> _Claim:
@@ -189,6 +191,12 @@ def _how_much(claim: _Claim) -> int:
 def _differs(block: ReadAgain, *, exactly_once: bool) -> bool:
     """Tell whether a block that was not read holds a finding for sure; a mere surplus may be duplicates."""
     return block.certain and (exactly_once or block.lacking > 0 or not block.surplus)
+
+
+def _is_no_match(finding: Finding) -> bool:
+    """Tell whether a finding is about a record of the source, which then is no match."""
+    in_order_or_not = finding.verdict is RecordVerdict.UNVERIFIABLE and finding.source is not None
+    return finding.verdict in _WRONG_HERE or in_order_or_not
 
 
 def _by_place(several: Iterable[_Placed]) -> dict[tuple[str, int], list[_Placed]]:
@@ -212,7 +220,7 @@ def _partition_result(
     for one in findings:
         records[one.verdict] += one.records
     # A compacted topic's records are the values that its keys have: a tombstone is none of them.
-    wrong = sum(one.records for one in findings if one.verdict in _WRONG_HERE and not one.tombstone)
+    wrong = sum(one.records for one in findings if _is_no_match(one) and not one.tombstone)
     # What is hidden may be gaps: there are never more records than there are.
     hidden_records = min(hidden, max(cells.source_records - wrong, 0))
     records[RecordVerdict.UNVERIFIABLE] += hidden_records

@@ -9,7 +9,8 @@ block that is larger than any look reads, an extra record whose original may hav
 could still tell, as this one merely had read as much as it may before it came to a block, the mark stays at
 the beginning of the range and counts that (`held`); the next run compares the range again, with what it has
 found once more. After MOST_HELD runs in a row it moves nonetheless: a range that only grows would be refused
-for its size one day, and take every other topic with it.
+for its size one day, and take every other topic with it. The range of a compacted topic begins at the same
+offset each time, behind which its mark may be: there it is held where it is, and never goes back.
 
 Where a topic was left out of the plan, or a partition, there is no range, and the mark stays where it is.
 """
@@ -46,24 +47,29 @@ def verified_to(
     }
     marks = {}
     for place, planned in planned_partitions(plan).items():
-        held = _held(before.get(place), planned) + 1 if place in unread else 0
-        range_of = planned.partition
-        moves = held == 0 or held > MOST_HELD
-        marks[place] = VerifiedTo(
-            planned.topic.source_topic_id,
-            planned.topic.target_topic_id,
-            range_of.source.until if moves else range_of.source.first,
-            range_of.target.until if moves else range_of.target.first,
-            at_ms,
-            0 if moves else held,
-        )
+        range_of, known = planned.partition, _of_this_range(before.get(place), planned)
+        held = (known.held if known else 0) + 1 if place in unread else 0
+        if held == 0 or held > MOST_HELD:
+            ends, held = (range_of.source.until, range_of.target.until), 0
+        else:
+            ends = (range_of.source.first, range_of.target.first)
+            if known and planned.topic.compacted:
+                ends = (max(ends[0], known.source_offset), max(ends[1], known.target_offset))
+        ids = (planned.topic.source_topic_id, planned.topic.target_topic_id)
+        marks[place] = VerifiedTo(*ids, *ends, at_ms, held)
     return marks
 
 
-def _held(before: VerifiedTo | None, planned: Planned) -> int:
-    """Return how often this very range's beginning was held."""
-    topic, first = planned.topic, planned.partition.source.first
-    if before is None or before.source_offset > first:
-        return 0
-    ids = (before.source_topic_id, before.target_topic_id)
-    return before.held if ids == (topic.source_topic_id, topic.target_topic_id) else 0
+def _of_this_range(before: VerifiedTo | None, planned: Planned) -> VerifiedTo | None:
+    """Return the mark where what is compared goes on from it: of the same topics, whose logs were not cut."""
+    topic, range_of = planned.topic, planned.partition
+    if before is None or (before.source_topic_id, before.target_topic_id) != (
+        topic.source_topic_id,
+        topic.target_topic_id,
+    ):
+        return None
+    if topic.compacted:
+        cut = before.source_offset > range_of.source.until or before.target_offset > range_of.target.until
+    else:
+        cut = before.source_offset > range_of.source.first
+    return None if cut else before

@@ -123,6 +123,12 @@ def _warnings(file: str, mirror: Sequence[Connector]) -> tuple[Problem, ...]:
         if each.kind == SOURCE and not each.enabled:
             sentence = f"is not true, so this connector mirrors nothing and {each.flow} is no flow."
             found.append(Problem(file, each.key("enabled"), sentence))
+        elif each.kind == SOURCE and not each.named:
+            sentence = (
+                "is missing: where several connectors keep their offsets in one topic, those of all that "
+                f"mirror {each.source} are taken for this one's; write the connector's name there."
+            )
+            found.append(Problem(file, each.key("name"), sentence))
         elif each.kind in (CHECKPOINT, HEARTBEAT) and each.flow not in flows:
             sentence = f"serves {each.flow}, which no source connector here mirrors; it is passed over."
             found.append(Problem(file, each.key("connector.class"), sentence))

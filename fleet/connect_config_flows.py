@@ -53,7 +53,7 @@ class ConnectorFlows:
         ).strip()  # KIP-618: in place of the worker's, on the target
         return replace(
             flow,
-            connector="" if connector is None else connector.name,
+            connector=connector.name if connector is not None and connector.named else "",
             on_connect=True,
             exactly_once=flow.exactly_once or config.get("exactly.once.support", "").lower() == "required",
             offset_storage_topic=own or flow.offset_storage_topic or None,

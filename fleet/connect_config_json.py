@@ -56,9 +56,11 @@ def _written(each: Any, number: int | None) -> Connector:
     if not isinstance(config, dict) or "connector.class" not in config:
         raise MalformedError(f"{which} no connector: there is no connector.class in it")
     name = each.get("name") or config.get("name")
-    if not isinstance(name, str):  # as PUT /connectors/{name}/config takes it: the name is in the address
-        name = str(config["connector.class"]).rsplit(".", 1)[-1]
-    return Connector(name[:_LONGEST_NAME], dict(_properties(config)))
+    if isinstance(name, str) and name:
+        return Connector(name[:_LONGEST_NAME], dict(_properties(config)))
+    # As PUT /connectors/{name}/config takes it: the name is in the address.
+    name = str(config["connector.class"]).rsplit(".", 1)[-1]
+    return Connector(name[:_LONGEST_NAME], dict(_properties(config)), named=False)
 
 
 def _told(name: str, each: Any) -> Connector:

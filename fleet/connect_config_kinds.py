@@ -34,7 +34,8 @@ class Connector:
     """A connector by its name: its properties, and the key under which each is written in its file.
 
     A property that is not in `written` stands under `<name>.<property>`. `state` and `tasks` are empty where
-    nothing told them. The properties may hold secrets, so they do not appear when it is printed.
+    nothing told them. The properties may hold secrets, so they do not appear when it is printed. One that is
+    not `named` is called by its class, in sentences alone: nothing tells the name that it has on its worker.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Connector:
     written: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     state: str = ""
     tasks: tuple[Task, ...] = ()
+    named: bool = True
 
     @property
     def kind(self) -> str | None:

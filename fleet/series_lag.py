@@ -101,6 +101,15 @@ COMMITS_MALFORMED_TOTAL = Series(
     help="Records of the offsets topic that could not be understood and were passed over.",
     labels=(CLUSTER_LABEL,),
 )
+COMMITS_ABSURD_TOTAL = Series(
+    name="commits_absurd_total",
+    kind=Kind.COUNTER,
+    unit=Unit.COMMITS,
+    group=Group.GROUPS,
+    help="Commits that were understood and passed over all the same: of a negative offset, or for a "
+    "partition of a number that no topic comes near.",
+    labels=(CLUSTER_LABEL,),
+)
 
 COMMITS_SOURCE = Series(
     name="commits_source",

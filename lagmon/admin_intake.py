@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.wire_commits import GroupDescribed, GroupGone, Member, encode_commit_key, encode_commit_value
+from lagmon.admin_plan import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     Assigned: TypeAlias = Iterable[tuple[str, Iterable[int]]]
 
+_SOMEBODY = ("preparing_rebalancing", "completing_rebalancing", "stable")  # states of groups with members
 _VERSION = 3  # of the values that are made up: any will do
 LOOKS_STANDING = 2.5  # cycles: what has not moved for so long was asked for twice meanwhile, at least
 
@@ -49,7 +51,6 @@ class AdminIntake:
             self._policy,
             stale_after_ms=max(self._policy.stale_after_ms, least_ms),
             stopped_after_ms=max(self._policy.stopped_after_ms, least_ms),
-            until_read=False,
         )
 
     def wanted(self, group: str) -> bool:
@@ -85,11 +86,21 @@ class AdminIntake:
         lag.asked_ms[group] = asked_ms
 
     def take_state(self, group: str, state: str) -> None:
-        """Take the state of a group: one that is empty has no members, which needs no question."""
-        if self._lag.group_states.get(group) != state:
-            self._lag.group_states[group] = state
-            if state == "empty":
-                self.take_members(group, ())
+        """Take the state of a group: one that is empty has no members, which needs no question.
+
+        Who came into one that was empty is not known before that is answered, and somebody did.
+        """
+        states, membership = self._lag.group_states, self._lag.membership
+        before = states.get(group)
+        if before == state:
+            return
+        states[group] = state
+        if state in NOBODY:
+            self.take_members(group, ())
+        elif before in NOBODY:
+            membership.forget(group)
+        if state in _SOMEBODY:
+            membership.note_joined(group)
 
     def take_members(self, group: str, members: Iterable[tuple[str, str, str, Assigned]]) -> None:
         """Take who is in a group: member id, client id, host, and what each was given, by topic."""

@@ -3,7 +3,10 @@
 One call tells the offsets of one group. Each group is asked once in a cycle, which grows with the number of
 groups, so that never more than `asked_per_s` calls go out in a second, evenly spread and with jitter. A call
 that has no answer holds up no other: as many may be in flight as can go out before the first of them times
-out. A group that could not be asked is asked again after a pause that doubles.
+out. A group that could not be asked is asked again after a pause that doubles, and so is one of whose members
+nothing was told.
+
+Answers count once, and only while they are waited for: brokers answer late, in another order, or never.
 
 Instants are seconds on any clock that only grows; `random` gives numbers from 0 up to 1.
 """
@@ -11,7 +14,9 @@ Instants are seconds on any clock that only grows; `random` gives numbers from 0
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
 _USED = 0.92  # of the budget in the long run: what jitter and pauses need is left
 _JITTER = 0.05
+NOBODY = ("empty", "dead")  # states of groups that have no members
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +38,16 @@ class Budget:
     first_pause_s: float = 10.0
     longest_pause_s: float = 300.0
     timeout_s: float = 10.0
+    lost_after_s: float = 60.0  # what has no answer then, nor word of a timeout, has none any more
 
     @property
     def in_flight(self) -> int:
         """Return how many calls may wait for an answer."""
         return int(self.asked_per_s * self.timeout_s)
+
+    def pause_s(self, failures: int) -> float:
+        """Return how long to wait after so many questions in a row that failed."""
+        return min(self.first_pause_s * 2.0 ** min(failures - 1, 16), self.longest_pause_s)
 
     def cycle_s(self, groups: int) -> float:
         """Return how long it takes to ask so many groups once."""
@@ -52,6 +63,9 @@ class _Group:
     in_flight: bool = False
     settled: bool = False  # asked, with an answer or without one
     describe_due_s: float = 0.0
+    described_s: float | None = None  # when its members were asked for, while that is not answered
+    describe_failures: int = 0
+    lacked: bool = False  # by the last whole list
 
 
 class Plan:
@@ -66,6 +80,7 @@ class Plan:
         self._ask_credit = _Credit(self.budget.asked_per_s)
         self._describe_credit = _Credit(self.budget.described_per_s)
         self._in_flight = 0
+        self._asked: deque[tuple[float, str]] = deque()  # when, and whom; of the last minute
 
     @property
     def cycle_s(self) -> float:
@@ -89,24 +104,30 @@ class Plan:
     def note_listed(self, states: dict[str, str], now_s: float, *, whole: bool) -> list[str]:
         """Take the groups that there are, with their states; return those that are there no more.
 
-        Where the list is not `whole`, none is taken to be gone.
+        A list lacks a group while its coordinator moves from one broker to another: only what two lists in a
+        row lack is gone, and nothing by a list that is not `whole`.
         """
         for name, state in states.items():
             group = self._groups.get(name)
             if group is None:
                 group = self._groups[name] = _Group(due_s=now_s)
                 heapq.heappush(self._heap, (now_s, name))
+            group.lacked = False
             if group.state != state:
                 group.state = state
-                if state not in ("empty", "dead"):
+                if state not in NOBODY:
                     self._describe[name] = None
-        gone = [name for name in self._groups if name not in states] if whole else []
+        lacking = [name for name in self._groups if name not in states] if whole else []
+        gone = [name for name in lacking if self._groups[name].lacked]
+        for name in lacking:
+            self._groups[name].lacked = True
         for name in gone:
             self._forget(name)
         return gone
 
     def due(self, now_s: float) -> list[str]:
         """Return the groups to ask for their offsets now, the longest due first; they count as in flight."""
+        self._give_up(now_s)
         found: list[str] = []
         credit = self._ask_credit.at(now_s)
         while self._heap and self._heap[0][0] <= now_s and len(found) < credit:
@@ -118,40 +139,68 @@ class Plan:
                 continue
             group.in_flight, group.asked_s = True, now_s
             self._in_flight += 1
+            self._asked.append((now_s, name))
             found.append(name)
         self._ask_credit.spend(len(found))
         return found
 
     def to_describe(self, now_s: float) -> list[str]:
-        """Return the groups to ask for their members now: those whose state changed go first."""
-        most = self._describe_credit.at(now_s)
-        found = [name for name, _ in zip(self._describe, range(int(most)), strict=False)]
+        """Return the groups to ask for their members now: those whose state changed go first.
+
+        Of a group that is being asked already the answer is waited for.
+        """
+        free = (name for name in self._describe if not self._is_described(name, now_s))
+        found = list(islice(free, int(self._describe_credit.at(now_s))))
         for name in found:
             del self._describe[name]
-            self._groups[name].describe_due_s = now_s + self.budget.described_every_s * (
-                1 + _JITTER * self._random()
-            )
+            group, wait_s = self._groups[name], self.budget.described_every_s
+            group.described_s = now_s
+            group.describe_due_s = now_s + wait_s * (1 + _JITTER * self._random())
         self._describe_credit.spend(len(found))
         return found
 
-    def note_answered(self, name: str, now_s: float) -> None:
-        """Take note that a group was answered."""
+    def note_answered(self, name: str, now_s: float) -> bool:
+        """Take note that a group was answered; return whether that was waited for."""
         group = self._returned(name)
-        if group is not None:
-            group.failures = 0
-            # From when it was asked: from when it was due, all that begin together would come in a crowd.
-            self._next(name, group, group.asked_s, self.cycle_s, now_s)
-            if group.state not in ("empty", "dead") and 0 < group.describe_due_s <= now_s:
-                self._describe[name] = None
+        if group is None:
+            return False
+        group.failures = 0
+        # From when it was asked: from when it was due, all that begin together would come in a crowd.
+        self._next(name, group, group.asked_s, self.cycle_s, now_s)
+        if group.state not in NOBODY and 0 < group.describe_due_s <= now_s:
+            self._describe[name] = None
+        return True
 
-    def note_failed(self, name: str, now_s: float) -> None:
-        """Take note that a group had no answer, or was refused one."""
+    def note_failed(self, name: str, now_s: float) -> bool:
+        """Take note that a group had no answer, or was refused one; return whether that was waited for."""
         group = self._returned(name)
-        if group is not None:
-            group.failures += 1
-            bound_s = self.budget.first_pause_s * 2.0 ** min(group.failures - 1, 16)
-            pause_s = max(self.cycle_s, min(bound_s, self.budget.longest_pause_s))
-            self._next(name, group, now_s, pause_s, now_s)
+        if group is None:
+            return False
+        group.failures += 1
+        self._next(name, group, now_s, max(self.cycle_s, self.budget.pause_s(group.failures)), now_s)
+        return True
+
+    def note_described(self, name: str, now_s: float, *, members: int) -> bool:
+        """Take note that a group told how many members it has; return whether that is to be believed.
+
+        Not where its state says otherwise: the answer is older than that, or was given in between two states.
+        """
+        group = self._groups.get(name)
+        if group is None or group.described_s is None:
+            return False
+        if members == 0 and group.state not in NOBODY:
+            self.note_not_described(name, now_s)
+            return False
+        group.described_s, group.describe_failures = None, 0
+        return members == 0 or group.state not in NOBODY
+
+    def note_not_described(self, name: str, now_s: float) -> None:
+        """Take note that a group did not tell its members: that is asked again after a pause."""
+        group = self._groups.get(name)
+        if group is not None and group.described_s is not None:
+            group.described_s = None
+            group.describe_failures += 1
+            group.describe_due_s = now_s + self.budget.pause_s(group.describe_failures)
 
     def note_back(self, now_s: float) -> None:
         """Take note that brokers which were away answer again: what failed is due without more of a pause."""
@@ -167,7 +216,23 @@ class Plan:
                 group.in_flight = False
                 group.due_s = now_s
                 heapq.heappush(self._heap, (now_s, name))
+            if group.described_s is not None:
+                group.described_s = None
+                self._describe[name] = None
         self._in_flight = 0
+        self._asked.clear()
+
+    def _give_up(self, now_s: float) -> None:
+        """Wait no longer for answers that would have come by now."""
+        while self._asked and now_s - self._asked[0][0] > self.budget.lost_after_s:
+            asked_s, name = self._asked.popleft()
+            group = self._groups.get(name)
+            if group is not None and group.in_flight and group.asked_s == asked_s:
+                self.note_failed(name, now_s)
+
+    def _is_described(self, name: str, now_s: float) -> bool:
+        asked_s = self._groups[name].described_s
+        return asked_s is not None and now_s - asked_s <= self.budget.lost_after_s
 
     def _returned(self, name: str) -> _Group | None:
         group = self._groups.get(name)

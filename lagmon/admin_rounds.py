@@ -147,7 +147,7 @@ class AdminRounds:
         self._note_progress()
 
     def _list(self, now_s: float) -> None:
-        """Ask which groups there are when it is time; the client waits without end where no broker is up."""
+        """Ask which groups there are when it is time, unless that is being answered."""
         waits_s = 0.0 if self._list_asked_s is None else now_s - self._list_asked_s
         if waits_s > LIST_PATIENCE_S:
             self._without_list = (
@@ -163,19 +163,18 @@ class AdminRounds:
             case GroupsListed():
                 self._heed_list(told)
             case OffsetsTold():
-                if told.group in self._plan:
+                if self._plan.note_answered(told.group, self._now_s()):
                     asked_ms = self._asked_ms[told.group]
                     with self._lock:
                         self._intake.take_offsets(
                             told.group, told.offsets, asked_ms=asked_ms, answered_ms=self._now_ms()
                         )
-                    self._plan.note_answered(told.group, self._now_s())
                     self.failing.pop(told.group, None)
                     self._denied.discard(told.group)
             case RightTold():
                 self._hidden = not told.granted and not self._shown
             case MembersTold():
-                if told.group in self._plan:
+                if self._plan.note_described(told.group, self._now_s(), members=len(told.members)):
                     with self._lock:
                         self._intake.take_members(told.group, told.members)
             case GroupsOfAnyKind():
@@ -212,10 +211,11 @@ class AdminRounds:
     def _heed_failure(self, told: Failed) -> None:
         match told.about:
             case "offsets":
-                if told.group in self._plan:
+                if self._plan.note_failed(told.group, self._now_s()):
                     self.failing[told.group] = told.sentence
                     (self._denied.add if told.refused else self._denied.discard)(told.group)
-                    self._plan.note_failed(told.group, self._now_s())
+            case "members":
+                self._plan.note_not_described(told.group, self._now_s())
             case "list" | "client":
                 self._list_asked_s = None
                 self._without_list = told.sentence

@@ -2,7 +2,8 @@
 
 What is known is where a group stood at each question, so its sentences speak of that, and never of commits.
 A group that does not move and has members is STALL, one without members STOP: the state of the group says
-which, as it cannot be seen whether commits of the same offset still come.
+which, as it cannot be seen whether commits of the same offset still come. It has stood up to the last
+question that was answered: where more than is usual has gone by only since then, the sentence says so.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ class AdminSweep(Sweep):
     def sentence(self, row: int) -> str:
         """Return why one row's verdict was given."""
         reason = Reason(int(self.reason[row]))
-        said = _SENTENCES.get(reason)
-        return said(self.facts(row)) if said is not None else super().sentence(row)
+        said, facts = _SENTENCES.get(reason), self.facts(row)
+        sentence = said(facts) if said is not None else super().sentence(row)
+        if reason in _MAY_STAND and facts.now_ms - facts.since_ms > facts.limit_ms:
+            return f"{sentence} It has not been asked since that went by, so it may have moved."
+        return sentence
 
 
 def seen_by_asking(rows: Sweep, members: NDArray[np.integer]) -> AdminSweep:
@@ -65,6 +69,7 @@ def _unmoved(facts: Facts) -> str:
     )
 
 
+_MAY_STAND = {Reason.PAUSING, Reason.RESTING, Reason.ONE_COMMIT, Reason.HISTORY_SHORT}
 _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.COMMITS_STALE: lambda facts: (
         "The group's offsets have not been told by the Admin API yet."

@@ -193,11 +193,11 @@ class Answers:
         return str(lacking["sentence"])
 
     def _sight(self, alias: str, least: int = 0) -> GroupSight:
-        """Return the verdicts on a cluster's groups, on so many at least."""
+        """Return the verdicts on a cluster's groups, on all at least of so many that have begun."""
         now_s = self._clock.wall_s()
         before = self._sights.get(alias)
         fresh = before is not None and 0 <= now_s - before[0] < SIGHT_S
-        if before is not None and fresh and len(before[1].groups.status) >= least:
+        if before is not None and fresh and before[1].begun >= least:
             return before[1]
         before = None
         self._sights.pop(alias, None)  # or both would take room at once

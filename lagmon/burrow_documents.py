@@ -96,9 +96,12 @@ def topics_document(lag: ClusterLag, group: str, *, now_ms: int) -> dict[str, li
     found: dict[str, list[dict[str, Any]]] = {}
     newest_seen_ms = _observed_ms(lag, rows).tolist()
     lags = rows.sweep.current_lag.tolist()
+    last = dict(rows.names)  # by topic, of those that are shown
     for row, (topic, partition) in enumerate(rows.names):
         if topic not in found:
-            found[topic] = [_consumed([], _NOBODY, 0) for _ in lag.places.of(topic)]
+            # Not all places: there is one for each partition that anybody ever committed to.
+            count = max(lag.topics.get(topic, 0), last[topic] + 1)
+            found[topic] = [_consumed([], _NOBODY, 0) for _ in range(count)]
         offsets = _commits(rows.windows, row, newest_seen_ms[row])
         found[topic][partition] = _consumed(offsets, rows.owners[row], lags[row])
     return found

@@ -15,7 +15,7 @@ from lagmon.carried import Carriers, tell_carried
 from lagmon.cluster_absence import Absence
 from lagmon.cluster_commits import CommitsKnown
 from lagmon.cluster_marks import TopicMarks
-from lagmon.cluster_positions import leave_former_logs, positions_of
+from lagmon.cluster_positions import leave_former_logs, note_held, positions_of
 from lagmon.cluster_tails import Tails
 from lagmon.earlier_lags import measure_earlier
 from lagmon.group_growth import GroupGrowth, Look
@@ -29,6 +29,7 @@ from lagmon.rules_groups import Grouping, GroupSweep, judge_groups
 from lagmon.rules_window import Windows
 from lagmon.sweep import Sweep, sweep
 from lagmon.time_lag import NO_ANSWER_S, LagKind, lag_s
+from lagmon.unlisted_partitions import tell_unlisted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,7 +57,11 @@ class Away:
 
 @dataclass(frozen=True, slots=True)
 class GroupSight:
-    """Every verdict on the groups of one cluster at one instant; rows are slots, groups by number."""
+    """Every verdict on the groups of one cluster at one instant; rows are slots, groups by number.
+
+    Both are given out anew while it is held: `knows_group` and `knows_slot` tell whether they stand for the
+    same as then.
+    """
 
     now_ms: int
     rows: Sweep
@@ -67,8 +72,18 @@ class GroupSight:
     end: Longs
     start: Longs
     readable_from: Longs
+    begun: int  # how many groups had begun
+    turns: NDArray[np.int32]  # of each slot
     carried: Carried = field(default_factory=dict)  # by number of a group that mirrors carry, their flows
     falling: Mapping[int, Falling] = field(default_factory=dict)  # groups that are WARN for what all lag by
+
+    def knows_group(self, slots: Slots, number: int) -> bool:
+        """Tell whether the group that has this number now is the one that these verdicts are on."""
+        return slots.begun_as(number) <= self.begun
+
+    def knows_slot(self, slots: Slots, slot: int) -> bool:
+        """Tell whether what is at this slot now is what these verdicts are on."""
+        return slot < len(self.turns) and bool(self.turns[slot] == slots.turns[slot])
 
 
 class ClusterLag:
@@ -113,11 +128,13 @@ class ClusterLag:
         self.listed = False  # whether it told of its topics once
         self.failing: Away | None = None  # while what it is asked at a look fails
         self.mirrored: dict[str, Collection[str]] = {}  # by flow: topics whose starts are read at each look
+        self.list_awaited: set[str] = set()  # names of flows to it that wait for a newer list of its topics
         self.absence = Absence()
         self._marked = TopicMarks()
         # Known by these names to who reads, tells and keeps them.
         self.ids, self.former_ids = self._marked.ids, self._marked.former_ids
         self.marks, self.take_up_marks = self._marked.of, self._marked.take_up
+        self.positions_lost = False  # whether topics are back that took with them what groups had committed
         self._growth = GroupGrowth()
         self._commits = CommitsKnown()
         self.asked_ms, self.group_states = self._commits.asked_ms, self._commits.group_states
@@ -125,20 +142,28 @@ class ClusterLag:
 
     # --- topics and positions
 
-    def note_topics(self, partitions: Mapping[str, int], read_ms: int = -1) -> list[str]:
+    def note_topics(
+        self, partitions: Mapping[str, int], read_ms: int = -1, *, lacking: Collection[str] = ()
+    ) -> list[str]:
         """Take note of every topic that there is, with its partitions; return those that went away.
 
-        `read_ms` is when that was asked for, -1 where nobody has to know.
+        `read_ms` is when that was asked for, -1 where nobody has to know. Of those that are `lacking` all
+        stays as it is.
         """
-        gone = [name for name in self.places.topics if name not in partitions]
+        gone = [name for name in self.places.topics if name not in partitions and name not in lacking]
         self._forget(gone)
-        self.topics, self.listed, self.listed_ms = dict(partitions), True, read_ms
-        self.places.listed = sum(partitions.values())
+        kept = {name: count for name, count in self.topics.items() if name in lacking}
+        self.topics, self.listed, self.listed_ms = {**partitions, **kept}, True, read_ms
+        self.places.listed = sum(self.topics.values())
         for name, count in self.topics.items():
             if count:
                 self.places.take(name, count - 1)
         self._carriers.note_topics(self.topics, self.places)
         return gone
+
+    def lacking(self, partitions: Mapping[str, int]) -> set[str]:
+        """Return the topics that this list lacks: of an earlier one, or that groups have committed to."""
+        return {*self.topics, *self.places.topics} - partitions.keys()
 
     def note_looked(
         self,
@@ -158,11 +183,13 @@ class ClusterLag:
         if len(answered):
             self.absence.note_answer(at_ms)
             self._note_known_before(answered)
+        self._marked.note_stables(places[ends >= 0], stables[ends >= 0], self.heads)
         self.heads.note(places, ends, at_ms)
         self.heads.note_stable(places, stables)
-        held = (stables >= 0) & (stables < ends)
-        self._marked.held_ms.update(dict.fromkeys(places[held].tolist(), at_ms))
         self.tails.note_ends(places, ends)
+        held = (stables >= 0) & (stables < ends)
+        if held.any():
+            self._note_held(places[held], stables[held], at_ms)
         self._measure_lags(at_ms)
         measure_earlier(self.intake, self.heads, at_ms)
         self._note_growth(at_ms)
@@ -173,6 +200,11 @@ class ClusterLag:
         answered = np.zeros(len(self.heads.end) + 1, np.bool_)  # with one for slots without a place
         answered[places] = True
         self.rings.note_look(np.flatnonzero(answered[self.slots.place[:count]]))
+
+    def _note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
+        """Take note that transactions hold up readers at these places, from these offsets on."""
+        self._marked.note_held(places, stables, at_ms)
+        note_held(self.intake, self.heads, self.readable, places=places, stables=stables, at_ms=at_ms)
 
     def _measure_lags(self, now_ms: int) -> None:
         """Tell the lags of late commits by where the logs ended when they were made."""
@@ -194,7 +226,7 @@ class ClusterLag:
         look = Look(
             group=self.slots.group[:count],
             turns=self.slots.turns[:count],
-            seen=heads.sampled_ms[at] >= now_ms,
+            seen=self._marked.head_at_ms(heads)[at] >= now_ms,
             end=np.where(stable >= 0, np.minimum(stable, end), end),
             offset=self.rings.offset[:count, -1],
         )
@@ -218,6 +250,7 @@ class ClusterLag:
         """Take note of a topic's id; return whether it is another topic of the same name."""
         places = self.places.of(topic)
         remade = self._marked.note_id(topic, topic_id, places, now_ms)
+        self.positions_lost |= self._marked.is_back(topic, topic_id)
         if remade:
             self.heads.forget(np.array(places, np.int32))
             self.tails.forget(np.array(places, np.int32))
@@ -225,15 +258,18 @@ class ClusterLag:
 
     def _forget(self, topics: Sequence[str]) -> None:
         """Know nothing of topics that went away, nor of what groups had read of them."""
+        if not topics:
+            return
+        read = self.watched_topics()
         places = [place for topic in topics for place in self.places.drop(topic)]
         self.intake.drop_places(places)
         self.tails.forget(np.array(places, np.int32))
-        self._marked.forget(topics, places)
+        self._marked.forget(topics, places, read=set(read))
 
     def watched_topics(self) -> list[str]:
-        """Return the topics on which any group has an offset, or whose id is still to be compared."""
+        """Return the topics on which any group has an offset, or whose id is to be compared, here or not."""
         watched = self.places.topics_of(self.slots.place[: len(self.slots)])
-        return sorted(watched | self.former_ids.keys())
+        return sorted(watched | self.former_ids.keys() | self._marked.gone_ids.keys())
 
     # --- how far the commits are read
 
@@ -245,6 +281,7 @@ class ClusterLag:
         self.intake.forget_all()
         self.membership.forget_all()
         self._commits.begin(partitions)
+        self.positions_lost = False
 
     def begin_asking(self) -> None:
         """Know nothing yet of any group: from here on their offsets come from the Admin API."""
@@ -284,6 +321,7 @@ class ClusterLag:
             now_ms=now_ms,
         )
         rows = sweep(windows, positions, now_ms=now_ms, policy=self.policy)
+        rows = tell_unlisted(rows, places, self.places, self.topics)
         if self.asking:
             rows = seen_by_asking(rows, positions.members)
         carried = self._carriers.of(self.slots, count, self.membership, asking=self.asking)
@@ -301,6 +339,8 @@ class ClusterLag:
             end=positions.end,
             start=positions.start,
             readable_from=positions.readable_from,
+            begun=self.slots.begun,
+            turns=self.slots.turns[:count].copy(),
             carried=carried,
             falling={
                 number: self._growth.falling(number) for number in np.flatnonzero(groups.falls).tolist()

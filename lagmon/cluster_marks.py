@@ -1,20 +1,25 @@
-"""Ids of one cluster's topics, and when places were made anew or held up by a transaction. Pure.
+"""Ids of one cluster's topics, and when places were made anew, held up by a transaction, half read. Pure.
 
 Instants are epoch milliseconds by our clock. A place is a topic's partition (names.py).
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from lagmon.heads import Heads
+
 _BEFORE_ALL_TIME = np.iinfo(np.int64).min
+_NEVER = (-1, -1)
+_MOST_GONE = 10_000  # topics
 
 
 class TopicMarks:
@@ -23,8 +28,13 @@ class TopicMarks:
     def __init__(self) -> None:
         self.ids: dict[str, str] = {}  # of topics that groups read, by name
         self.former_ids: dict[str, str] = {}  # before we were away: still to be compared
+        # Of topics that went away with what groups had committed to them; "" where it was never known.
+        self.gone_ids: dict[str, str] = {}
         self.remade_ms: dict[int, int] = {}  # when the topic was seen to be another one
-        self.held_ms: dict[int, int] = {}  # when a transaction was last seen to hold up readers
+        # When a transaction was last seen to hold up readers, and the last stable offset at that look.
+        self.held: dict[int, tuple[int, int]] = {}
+        # Where it had no answer when the end was read last: when the last stable offset was, -1 never.
+        self.stable_ms: dict[int, int] = {}
 
     def note_id(self, topic: str, topic_id: str, places: Sequence[int], now_ms: int) -> bool:
         """Take note of the id of a topic at these places; return whether it is another topic of that name."""
@@ -36,24 +46,69 @@ class TopicMarks:
         self.remade_ms.update(dict.fromkeys(places, now_ms))
         return True
 
-    def forget(self, topics: Iterable[str], places: Iterable[int]) -> None:
-        """Know nothing of topics that went away, nor of their places."""
+    def is_back(self, topic: str, topic_id: str) -> bool:
+        """Tell once of a topic that went away whether it may be that one, and was only hidden."""
+        return self.gone_ids.pop(topic, None) in ("", topic_id)
+
+    def forget(self, topics: Iterable[str], places: Iterable[int], *, read: Collection[str]) -> None:
+        """Know nothing of topics that went away, nor of their places, but the ids of those that were read."""
         for topic in topics:
-            self.ids.pop(topic, None)
-            self.former_ids.pop(topic, None)
+            former, known = self.former_ids.pop(topic, ""), self.ids.pop(topic, "")
+            if topic in read:
+                self.gone_ids[topic] = known or former
+        for topic in list(self.gone_ids)[:-_MOST_GONE]:
+            del self.gone_ids[topic]
         for place in places:
             self.remade_ms.pop(place, None)
-            self.held_ms.pop(place, None)
+            self.held.pop(place, None)
+            self.stable_ms.pop(place, None)
 
-    def of(self, places: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return of places when they were made anew and when a transaction held up readers, -1 never."""
+    def note_stables(self, places: NDArray[np.int32], stables: NDArray[np.int64], heads: Heads) -> None:
+        """Take note of whether the last stable offsets came, of places whose ends came.
+
+        Call it before `heads` takes them: until then it tells when both were there last.
+        """
+        if self.stable_ms:
+            for place in places[stables >= 0].tolist():
+                self.stable_ms.pop(place, None)
+        lacking = places[stables < 0]
+        if len(lacking):
+            read_ms = np.where(heads.stable[lacking] >= 0, heads.sampled_ms[lacking], -1)
+            known = dict(zip(lacking.tolist(), read_ms.tolist(), strict=True))
+            self.stable_ms = known | self.stable_ms
+
+    def head_at_ms(self, heads: Heads) -> NDArray[np.int64]:
+        """Return by place when both its end and its last stable offset were read, -1 never."""
+        found, places = heads.sampled_ms, list(self.stable_ms)
+        found[places] = np.minimum(found[places], list(self.stable_ms.values()))
+        return found
+
+    def note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
+        """Take note that transactions held up readers at these places, from these offsets on."""
+        held = zip(places.tolist(), stables.tolist(), strict=True)
+        self.held.update({place: (at_ms, stable) for place, stable in held})
+
+    def held_ms(self, at: NDArray[np.int32], offsets: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        """Return when readers at these places, of so many, were last held up, before all time where never.
+
+        Who stood before the last stable offset of that look had something to read.
+        """
+        held_ms, stables = np.full(count, _BEFORE_ALL_TIME, np.int64), np.full(count, -1, np.int64)
+        places, found = list(self.held), chain.from_iterable(self.held.values())
+        held_ms[places], stables[places] = np.fromiter(found, np.int64).reshape(-1, 2).T
+        return np.where(offsets >= stables[at], held_ms[at], _BEFORE_ALL_TIME)
+
+    def of(self, places: Sequence[int]) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return of places when they were made anew and of the look when readers were held up, -1 never."""
         remade = [self.remade_ms.get(place, -1) for place in places]
-        return remade, [self.held_ms.get(place, -1) for place in places]
+        return remade, [self.held.get(place, _NEVER) for place in places]
 
-    def take_up(self, places: Sequence[int], remade_ms: Sequence[int], held_ms: Sequence[int]) -> None:
-        """Know these instants again as `of` gave them."""
-        for known, told in ((self.remade_ms, remade_ms), (self.held_ms, held_ms)):
-            known.update({place: at for place, at in zip(places, told, strict=True) if at >= 0})
+    def take_up(
+        self, places: Sequence[int], remade_ms: Sequence[int], held: Sequence[tuple[int, int]]
+    ) -> None:
+        """Know these again as `of` gave them."""
+        self.remade_ms.update({place: at for place, at in zip(places, remade_ms, strict=True) if at >= 0})
+        self.held.update({place: one for place, one in zip(places, held, strict=True) if one[0] >= 0})
 
 
 def by_place(instants: Mapping[int, int], count: int) -> NDArray[np.int64]:

@@ -41,17 +41,19 @@ def positions_of(
     end, stable = heads.end[at], heads.stable[at]
     seen_ms, offset = intake.seen_ms[: len(at)], intake.rings.offset[: len(at), -1]
     readable_from = readable.readable_from(at, offset)
-    passed_ms, exact = heads.passed_ms(at, np.maximum(offset, readable_from))
-    if marks.held_ms:
+    next_record = np.maximum(offset, readable_from)
+    passed_ms, exact = heads.passed_ms(at, next_record)
+    if marks.held:
         # Until then there was nothing to read for one who waits for transactions to be decided.
-        held_ms = by_place(marks.held_ms, len(heads.end))[at]
+        known_ms = marks.held_ms(at, next_record, len(heads.end))
+        held_ms = np.maximum(intake.rings.held_ms[: len(at)], known_ms)
         late = (passed_ms >= 0) & (passed_ms < held_ms)
         passed_ms[late] = held_ms[late]
     head = np.where(stable >= 0, np.minimum(stable, end), end)
     return Positions(
         head=head,
         end=end,
-        head_at_ms=heads.sampled_ms[at],
+        head_at_ms=marks.head_at_ms(heads)[at],
         start=heads.start[at],
         passed_ms=passed_ms,
         passed_exact=exact,
@@ -60,13 +62,33 @@ def positions_of(
         remade_ms=by_place(marks.remade_ms, len(heads.end))[at],
         members=members,
         readable_from=readable_from,
-        others_moved_ms=others_moved(
-            intake, grouping, members, has_more=head > np.maximum(offset, readable_from), now_ms=now_ms
-        ),
+        others_moved_ms=others_moved(intake, grouping, members, has_more=head > next_record, now_ms=now_ms),
         moved_ms=intake.rings.moved_ms[: len(at)],
         known_before=intake.rings.known_before[: len(at)],
         left_ms=np.full(len(at), absence.left_ms, np.int64),
         back_ms=np.full(len(at), absence.back_ms, np.int64),
+    )
+
+
+def note_held(
+    intake: Intake,
+    heads: Heads,
+    readable: Readable,
+    *,
+    places: NDArray[np.int32],
+    stables: NDArray[np.int64],
+    at_ms: int,
+) -> None:
+    """Take note of who stood, at an instant, where transactions held up all readers of these places.
+
+    By slot: a next transaction may hold up others, further on, before who was held up here has read on.
+    """
+    count = len(intake.slots)
+    at, offset = np.maximum(intake.slots.place[:count], 0), intake.rings.offset[:count, -1]
+    held_from = np.full(len(heads.end), np.iinfo(np.int64).max)
+    held_from[places] = stables
+    intake.rings.note_held(
+        np.flatnonzero(np.maximum(offset, readable.readable_from(at, offset)) >= held_from[at]), at_ms
     )
 
 

@@ -86,6 +86,16 @@ class CommitsReader:
         """Ask the thread to end."""
         self._ending.set()
 
+    def has_to_begin_anew(self) -> bool:
+        """Tell whether commits that were read are to be read again, as topics are back that took them along.
+
+        Not before all that was there is read: or topics that come back one by one would never let it be.
+        """
+        if not self._lag.positions_lost or self.progress.ready_after_s is None:
+            return False
+        self._log.info("topics are shown again: all commits are read anew", kafka_cluster=self._cluster)
+        return True
+
     def expect(self, ends: Mapping[int, int], at_ms: int) -> None:
         """Take note of where the partitions ended at an instant: read so far, all until then is known.
 

@@ -13,7 +13,7 @@ from lagmon.readiness import away_sentence, not_ready
 from runtime.channel import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from lagmon.cluster import GroupSight
     from lagmon.watching import ClusterWatch
@@ -24,7 +24,7 @@ class GroupAnswers:
     """Answers with a status in the head, as HTTP has it, and JSON in the body.
 
     503 where nothing of what is asked for is read up to the present, with what is known all the same.
-    `sight` makes verdicts on a cluster's groups, at least on so many.
+    `sight` gives verdicts on a cluster's groups, on all at least of so many that have begun.
     """
 
     def __init__(
@@ -47,13 +47,12 @@ class GroupAnswers:
             return self._unknown_cluster(only)
         asked = [only] if only else list(self._watches)
         lacking = self._not_ready(asked)  # before the groups: what is read by then is in the list
-        found = self._found(asked, question.get("search", ""))
+        sights = self._seen(asked)
+        found = self._found(sights, question.get("search", ""))
         found.sort()
         first = question.get("first", 0)
         told = [
-            group_line(
-                one.alias, one.name, one.number, self._watches[one.alias].lag, self._sight(one.alias, 0)
-            )
+            group_line(one.alias, one.name, one.number, self._watches[one.alias].lag, sights[one.alias])
             for one in found[first : first + question.get("most", 100)]
         ]
         document = {
@@ -61,7 +60,7 @@ class GroupAnswers:
             "count": len(found),
             "offset": first,
             "by_status": by_status(found),
-            "carried": self._carried(asked, found),
+            "carried": _carried(sights, found),
             "kafka_clusters": list(self._watches),
             "commits_from": {alias: self._watches[alias].commits_from for alias in asked},
             "other_groups": self._other_groups(asked),
@@ -74,12 +73,12 @@ class GroupAnswers:
     def counts(self, _question: dict[str, Any]) -> Answer:
         """Answer with how many groups there are, and how many have each status."""
         lacking = self._not_ready(list(self._watches))
-        asked = list(self._watches)
-        found = self._found(asked, "")
+        sights = self._seen(self._watches)
+        found = self._found(sights, "")
         document = {
             "count": len(found),
             "by_status": by_status(found),
-            "carried": self._carried(asked, found),
+            "carried": _carried(sights, found),
             "not_ready": lacking,
         }
         return _answer(document)
@@ -97,13 +96,14 @@ class GroupAnswers:
             name = question.get("group")
             if name is None:
                 name = _named(watch, question["group_id"])
-            number = None if name is None else watch.lag.slots.number(name)
             kind = "" if name is None else watch.lag.membership.kinds.get(name, "")
+            begun = watch.lag.slots.begun
         lacking = self._not_ready([alias])
-        if name is None or number is None:
-            return _not_found(alias, lacking, kind)
-        sight = self._sight(alias, number + 1)
+        sight = self._sight(alias, begun)
         with watch.lock:
+            number = None if name is None else watch.lag.slots.number(name)
+            if name is None or number is None or not sight.knows_group(watch.lag.slots, number):
+                return _not_found(alias, lacking, kind)
             rows, count = partition_rows(
                 watch.lag, sight, name, first=question.get("first", 0), most=question.get("most")
             )
@@ -120,21 +120,17 @@ class GroupAnswers:
             }
         return _answer(document | {"away": self._away([alias], lacking)})
 
-    def _found(self, asked: list[str], search: str) -> list[Listed]:
+    def _seen(self, asked: Iterable[str]) -> dict[str, GroupSight]:
+        """Return the verdicts that one answer is made from: its numbers stand for nothing in others."""
+        return {alias: self._sight(alias, self._watches[alias].lag.slots.begun) for alias in asked}
+
+    def _found(self, sights: Mapping[str, GroupSight], search: str) -> list[Listed]:
         found: list[Listed] = []
-        for alias in asked:
+        for alias, sight in sights.items():
             watch = self._watches[alias]
-            sight = self._sight(alias, watch.lag.slots.group_numbers)
             with watch.lock:  # or a group that begins meanwhile would end the walk through them
                 found += matching(alias, watch.lag, sight, search)
         return found
-
-    def _carried(self, asked: list[str], found: list[Listed]) -> dict[str, int]:
-        """Return how many of the groups that were found each flow carries, by its name."""
-        told: dict[str, int] = {}
-        for alias in asked:
-            told |= by_carrier(alias, found, self._sight(alias, 0))
-        return told
 
     def _other_groups(self, asked: list[str]) -> dict[str, dict[str, int]]:
         """Return how many groups commit no offsets, by cluster and kind."""
@@ -170,6 +166,14 @@ class GroupAnswers:
     def _unknown_cluster(self, alias: str) -> Answer:
         known = ", ".join(sorted(self._watches))
         return _answer({"error": f"No cluster is called {alias[:200]} (known: {known})."}, status=404)
+
+
+def _carried(sights: Mapping[str, GroupSight], found: list[Listed]) -> dict[str, int]:
+    """Return how many of the groups that were found each flow carries, by its name."""
+    told: dict[str, int] = {}
+    for alias, sight in sights.items():
+        told |= by_carrier(alias, found, sight)
+    return told
 
 
 def _named(watch: ClusterWatch, wanted: str) -> str | None:

@@ -42,7 +42,7 @@ def matching(alias: str, lag: ClusterLag, sight: GroupSight, search: str) -> lis
     return [
         Listed(-_RANKS[status[number]], -total_lag[number], name, alias, number)
         for number, name in lag.slots.groups()
-        if number < len(status) and (not wanted or wanted in name.casefold())
+        if sight.knows_group(lag.slots, number) and (not wanted or wanted in name.casefold())
     ]
 
 
@@ -76,7 +76,7 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: Group
         "group": name,
         "status": row.status.name,
         "sentence": sentence,
-        "worst": None if row.falls else _partition(lag, row.worst_row),
+        "worst": None if row.falls else _partition(lag, sight, row.worst_row),
         "carried_by": list(flows),
         "partitions": {status.name: row.partitions[status] for status in Status if row.partitions[status]},
         "lag_records": row.total_lag if row.max_lag >= 0 else None,
@@ -87,9 +87,8 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: Group
     }
 
 
-def _partition(lag: ClusterLag, slot: int) -> dict[str, Any] | None:
-    place = int(lag.slots.place[slot]) if slot >= 0 else -1
-    if place < 0:  # none, or it went away a moment ago
+def _partition(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any] | None:
+    if slot < 0 or not sight.knows_slot(lag.slots, slot):  # none, or it went away a moment ago
         return None
-    topic, partition = lag.places.name(place)
+    topic, partition = lag.places.name(int(lag.slots.place[slot]))
     return {"topic": topic, "partition": partition}

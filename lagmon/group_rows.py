@@ -23,7 +23,7 @@ def partition_rows(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return rows of the partitions that the group has an offset on, worst first, and how many there are."""
     owners = lag.intake.owners(group)
-    slots = [slot for slot in lag.slots.of(group).tolist() if slot < len(sight.rows.reason)]
+    slots = [slot for slot in lag.slots.of(group).tolist() if sight.knows_slot(lag.slots, slot)]
     ordered = sorted(
         (-RANK[_status(sight, slot)], -int(sight.rows.lag[slot]), *lag.places.name(_place(lag, slot)), slot)
         for slot in slots

@@ -119,6 +119,7 @@ class Intake:
         good = columns.good & (columns.offset >= 0)
         if not good.all():
             self.taken.absurd += int(np.count_nonzero(columns.good & ~good))
+            self._give_back(np.setdiff1d(slots[~good], slots[good]))
             slots = slots[good]
         offset = columns.offset[good]
         ends = self.ends(self.slots.place[slots])
@@ -249,6 +250,10 @@ class Intake:
             self.slots.drop(slot)
         self._clear(slots)
         self.seen_ms[slots] = -1
+
+    def _give_back(self, slots: NDArray[np.int32]) -> None:
+        """Take out those that hold no commit: of what was passed over, nothing is to be told."""
+        self._drop(slots[self.rings.filled[slots] == 0])
 
     def _clear(self, slots: NDArray[np.int32]) -> None:
         self.rings.clear(slots)

@@ -93,6 +93,10 @@ class Membership:
         """Tell whether a group was seen to have a member, or to have had one, since it began."""
         return group in self._joined
 
+    def forget(self, group: str) -> None:
+        """Know no more who is in a group, whatever was said of it; that it had members stays known."""
+        self._groups.pop(group, None)
+
     def forget_all(self) -> None:
         """Know of no group any more."""
         self._groups.clear()

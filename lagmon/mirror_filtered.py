@@ -1,9 +1,10 @@
 """Topics of which the mirror leaves every record out: a filter or a transform that drops them all. Pure.
 
 Such a topic has a copy that stays empty; the source has records, and the mirror writes no offset for any of
-them while those of other topics move. A task that hangs looks alike, so nothing is said while any partition
-of the flow stands. A mirror that leaves aborted transactions out does the same with a topic of such alone, so
-of that it is a suspicion.
+them while those of other topics move. A task that hangs, has failed or is halted looks alike, and so does one
+that has just gone on. So nothing is said while any partition of the flow stands or any task is told not to
+run, nor before the mirror has had its time since. Time in which nobody looked does not count. A mirror that
+leaves aborted transactions out does the same with a topic of such alone, so of that it is a suspicion.
 
 A copy that was seen to be made after the topic was made by the mirror, which so knows of the topic; for any
 other it may yet have to find it, as long as it takes to look for topics anew.
@@ -18,8 +19,10 @@ import numpy as np
 
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
+from lagmon.mirror_beginnings import begins_early
 from lagmon.mirror_findings import MirrorFinding
 from lagmon.mirror_sight import STOPPED
+from lagmon.mirror_states import TOLD
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -27,12 +30,23 @@ if TYPE_CHECKING:
     from lagmon.mirror_sight import MirrorSight
 
 
+@dataclass(frozen=True, slots=True)
+class KeptFiltered:
+    """What is kept of it over a restart."""
+
+    since_ms: dict[str, int] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
+    awaited: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True)
 class Filtered:
     """Since when the topics of a flow have looked like it."""
 
     _since_ms: dict[str, int] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)  # those that have looked so for long enough
     _awaited: set[str] = field(default_factory=set)  # topics without a copy, once
+    _held_ms: int | None = None  # when we began, something stood or was told not to run: the last of these
 
     def look(
         self, flow: MirrorFlow, sight: MirrorSight, now_ms: int, *, refresh_ms: int
@@ -41,42 +55,58 @@ class Filtered:
 
         `refresh_ms` is how often the mirror looks for topics.
         """
-        if flow.read_to_ms < 0 or not flow.target.topics:
-            return []
         remote = flow.topics.remote
+        if flow.read_to_ms < 0 or not flow.target.topics or not remote:
+            return []
         self._awaited &= remote.keys()
         self._awaited |= {topic for topic, name in remote.items() if name not in flow.target.topics}
         alike = _empty_copies(flow)
         self._since_ms = {topic: self._since_ms.get(topic, now_ms) for topic in alike}
         slots = np.flatnonzero(sight.used)
-        if not alike or np.isin(sight.rows.reason[slots], STOPPED).any():
+        if self._held_ms is None:
+            self._held_ms = now_ms
+        if flow.states.in_state(*TOLD) or np.isin(sight.rows.reason[slots], STOPPED).any():
+            self._told, self._held_ms = set(), now_ms
             return []
-        moved_ms = int(flow.windows.moved_ms[slots].max(initial=-1))
-        due = [
-            topic
+        moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), sight.stopped_after_ms
+        goes_ms = self._held_ms + within_ms  # from then on the mirror has had its time
+        due_ms = {
+            topic: max(goes_ms, since_ms + within_ms + (0 if topic in self._awaited else refresh_ms))
             for topic, since_ms in self._since_ms.items()
-            for wait_ms in (sight.stopped_after_ms + (0 if topic in self._awaited else refresh_ms),)
-            if now_ms - since_ms > wait_ms + sight.stopped_after_ms and moved_ms > since_ms + wait_ms
-        ]
-        return [one for topic in sorted(due) for one in self._findings(flow, topic, now_ms)]
+        }
+        due = {topic for topic, at_ms in due_ms.items() if now_ms - within_ms > at_ms and moved_ms > at_ms}
+        self._told = (self._told & due_ms.keys()) | due
+        return [one for topic in sorted(self._told) for one in self._findings(flow, topic, now_ms)]
+
+    def kept(self) -> KeptFiltered:
+        """Return what is to be kept over a restart."""
+        return KeptFiltered(dict(self._since_ms), frozenset(self._told), frozenset(self._awaited))
+
+    def take_up(self, kept: KeptFiltered) -> None:
+        """Know again what an earlier process knew."""
+        self._since_ms |= kept.since_ms
+        self._told |= kept.told
+        self._awaited |= kept.awaited
 
     def _findings(self, flow: MirrorFlow, topic: str, now_ms: int) -> list[MirrorFinding]:
         ends = flow.readable_ends
-        heads, remote, target = flow.source.heads, flow.topics.remote[topic], flow.order.flow.target
+        remote, target = flow.topics.remote[topic], flow.order.flow.target
         since = instant_text(self._since_ms[topic])
         committed_only = flow.order.flow.isolation_level == "read_committed"
-        aborted = (
-            " They may all be of aborted transactions, which it does not copy." if committed_only else ""
-        )
+        begins_late = not begins_early(flow)
+        doubt = " They may all be of aborted transactions, which it does not copy." if committed_only else ""
+        if begins_late:
+            reset = flow.order.flow.offset_reset
+            doubt += f" With auto.offset.reset={reset} it leaves out what came before it began to read."
         found = []
         for partition, place in enumerate(flow.source.places.of(topic)):
-            start, end = max(0, int(heads.start[place])), int(ends[place])
+            start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
                 sentence = (
                     f"{topic}-{partition} has {count_text(end - start, 'record')} on "
                     f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "
                     "never had any: the mirror copies other topics and none of these, since "
-                    f"{since} at the latest.{aborted}"
+                    f"{since} at the latest.{doubt}"
                 )
                 found.append(
                     MirrorFinding(
@@ -87,7 +117,7 @@ class Filtered:
                         records=end - start,
                         first_offset=start,
                         last_offset=end - 1,
-                        proved=not committed_only,
+                        proved=not (committed_only or begins_late),
                         sentence=sentence,
                     )
                 )
@@ -107,6 +137,7 @@ def _empty_copies(flow: MirrorFlow) -> list[str]:
         copies = target.heads.end[target.places.of(remote)]
         if not len(copies) or (copies != 0).any():
             continue
-        if (ends[places] > np.maximum(source.heads.start[places], 0)).any():
+        firsts = [flow.beginnings.first(flow, (topic, number), place) for number, place in enumerate(places)]
+        if (ends[places] > firsts).any():
             found.append(topic)
     return found

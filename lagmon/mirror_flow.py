@@ -13,6 +13,7 @@ import numpy as np
 
 from lagmon import mirror_overtaken, mirror_tails
 from lagmon.mirror import MirrorWindows
+from lagmon.mirror_beginnings import Beginnings
 from lagmon.mirror_behind import LeftBehind
 from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_filtered import Filtered
@@ -27,7 +28,7 @@ from lagmon.mirror_topics import MirrorTopics
 from lagmon.mirror_unlisted import UnlistedTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from lagmon.mirror_topics import Missing
 
 DEFAULT_REFRESH_S = 600.0
+LIST_AGAIN_MS = 8_000  # after a list of topics another may be asked for: at the next look, 10 s later
 MOST_KEPT = 1000
+LONGEST_FLUSH_MS = 86_400_000  # Kafka Connect takes any number: what writes offsets more rarely never does
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +86,18 @@ class MirrorFlow:
     open_overtaken: dict[tuple[str, int], Overtaken] = field(default_factory=dict)  # not passed yet
     settled_overtaken: deque[Overtaken] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
     _passing: dict[tuple[str, int], Passing] = field(default_factory=dict)  # of those that are open
-    _filtered: Filtered = field(default_factory=Filtered)
-    _rewinds: Rewinds = field(default_factory=Rewinds)
+    filtered: Filtered = field(default_factory=Filtered)
+    rewinds: Rewinds = field(default_factory=Rewinds)
     _behind: LeftBehind = field(default_factory=LeftBehind)
+    beginnings: Beginnings = field(default_factory=Beginnings)
     distance: DistanceBounds = field(default_factory=DistanceBounds)
     _unlisted: UnlistedTopics = field(default_factory=UnlistedTopics)
+    _settled: object = None  # the topics when settings were forgotten last
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
     def __post_init__(self) -> None:
-        self.topics = MirrorTopics(self.order.flow)
+        self.topics = MirrorTopics(self.order.flow, self._carries)
         self.states = MirrorStates(self.order.connector or self.order.flow.connector)
 
     def see(self, now_ms: int) -> FlowSight:
@@ -121,11 +126,7 @@ class MirrorFlow:
         self.distance.note(self, sight)
         stood = mirror_overtaken.follow(self, sight, self._passing)
         refresh_ms = int((flow.refresh_topics_interval_s or DEFAULT_REFRESH_S) * 1000)
-        missing = (
-            self._missing(now_ms, refresh_ms + 2 * sight.stopped_after_ms)
-            if self.read_to_ms >= 0 and self.source.topics and self.target.topics
-            else []
-        )
+        missing = self._missing(sight, now_ms, refresh_ms + 2 * sight.stopped_after_ms)
         uncounted = mirror_overtaken.uncounted(self, sight, self._passing)
         overtaken = (*self.settled_overtaken, *uncounted.values())
         findings = self._findings(sight, overtaken, now_ms, refresh_ms)
@@ -142,7 +143,7 @@ class MirrorFlow:
             overtaken,
             tuple(findings),
             tuple(self.losses.undecided(sight)),
-            self._rewinds.steps,
+            self.rewinds.steps,
             uncounted,
             frozenset(np.flatnonzero(stood).tolist()),
         )
@@ -154,8 +155,8 @@ class MirrorFlow:
         return [
             *mirror_overtaken.findings(self, overtaken, now_ms),
             *self.losses.findings(),
-            *self._rewinds.look(self, sight),
-            *self._filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
+            *self.rewinds.look(self, sight),
+            *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
             *(self._behind.look(self, sight) if self.order.lag_from == CONNECT_OFFSETS else ()),
             *self.settings.look(self.topics.remote, self.target, now_ms),
         ]
@@ -163,7 +164,7 @@ class MirrorFlow:
     def _pace(self) -> MirrorPace:
         flow, lag_from = self.order.flow, self.order.lag_from
         looks = lag_from == EQUAL_OFFSETS  # there nothing is written: the target's end is looked at
-        flush_ms = int(flow.offset_flush_interval_s * 1000)
+        flush_ms = min(int(flow.offset_flush_interval_s * 1000), LONGEST_FLUSH_MS)
         return MirrorPace(
             LOOK_MS if looks else flush_ms,
             self.read_to_ms,
@@ -192,18 +193,21 @@ class MirrorFlow:
 
     def partitions_without(self) -> list[tuple[str, int, int]]:
         """Return topic, partition and records of each partition to be mirrored that has no offset."""
-        starts, ends = self.source.heads.start, self.readable_ends
-        found = []
+        ends, found = self.readable_ends, []
+        for topic, partition, place in self.places_without():
+            first, end = self.beginnings.first(self, (topic, partition), place), int(ends[place])
+            found.append((topic, partition, max(0, end - first) if end >= 0 else -1))
+        return found
+
+    def places_without(self) -> Iterator[tuple[str, int, int]]:
+        """Yield topic, partition and place on the source of the same."""
         with_offset = Counter(topic for topic, _, _ in self.windows.slots())
         for topic in self.topics.remote:
             places = self.source.places.of(topic)
-            if with_offset[topic] == len(places):
-                continue
-            for partition, place in enumerate(places):
-                if self.windows.slot(topic, partition) is None:
-                    start, end = int(starts[place]), int(ends[place])
-                    found.append((topic, partition, max(0, end - max(start, 0)) if end >= 0 else -1))
-        return found
+            if with_offset[topic] != len(places):
+                for partition, place in enumerate(places):
+                    if self.windows.slot(topic, partition) is None:
+                        yield topic, partition, place
 
     def note_ids(self, alias: str, ids: Mapping[str, str], now_ms: int) -> None:
         """Take note of ids of topics of one cluster, by their names there.
@@ -247,6 +251,24 @@ class MirrorFlow:
         self.topics.note_source(there)
         self.source.mirrored[self.order.name] = self.topics.remote.keys()
         self._unlisted.follow(self, now_ms)
+        if self._settled is not self.topics.remote:
+            self._settled = self.topics.remote
+            kept = self.topics.remembered
+            self.settings.forget_others(kept)
+            self.retention_ms = {topic: one for topic, one in self.retention_ms.items() if topic in kept}
+
+    def _carries(self, topic: str, remote: str) -> bool:
+        """Tell whether what is seen of the mirror shows that it carries a topic: an offset, or its copy.
+
+        Where copies have their topics' names, one may be there without a mirror. A mirror that is no
+        MirrorMaker 2 has none of its versions.
+        """
+        if self.order.lag_from in (GROUP, EQUAL_OFFSETS):
+            return True
+        if remote in self.target.topics and not self.order.flow.may_loop:
+            return True
+        partitions = range(self.source.topics.get(topic, 0))
+        return any(self.windows.slot(topic, number) is not None for number in partitions)
 
     def _find_places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         held = (self.source.topics, self.target.topics, self.windows.version, self._unlisted.silent)
@@ -275,14 +297,28 @@ class MirrorFlow:
                 found[slot] = remade_ms if remade_ms > self.windows.confirmed_ms(slot) else -1
         return found
 
-    def _missing(self, now_ms: int, patience_ms: int) -> list[Missing]:
+    def _missing(self, sight: MirrorSight, now_ms: int, patience_ms: int) -> list[Missing]:
+        """Return what is missing, and ask for a list of the target's topics where that tells more."""
+        self.target.list_awaited.discard(self.order.name)
+        if self.read_to_ms < 0 or not self.source.topics or not self.target.topics:
+            return []
+        self.beginnings.note(self, now_ms=now_ms, patience_ms=patience_ms)
         with_offset = Counter(topic for topic, _, _ in self.windows.slots())
         waiting = [(topic, number) for topic, number, records in self.partitions_without() if records > 0]
-        return self.topics.missing(
+        listed_ms = self.source.listed_ms, self.target.listed_ms
+        missing = self.topics.missing(
             self.source.topics,
             self.target.topics,
+            listed_ms=listed_ms,
             with_offset=with_offset,
             waiting=waiting,
             now_ms=now_ms,
             patience_ms=patience_ms,
         )
+        slack_ms = sight.cadence_ms + LOOK_MS  # until what was copied shows in an offset
+        overdue = np.flatnonzero(sight.used & (now_ms - sight.behind_since_ms > slack_ms))
+        moved_ms = int(self.windows.moved_ms[overdue].max()) + slack_ms if len(overdue) else -1
+        awaits = self.topics.awaits_list(missing, now_ms=now_ms, patience_ms=patience_ms, moved_ms=moved_ms)
+        if awaits and now_ms - self.target.listed_ms >= LIST_AGAIN_MS:
+            self.target.list_awaited.add(self.order.name)
+        return missing

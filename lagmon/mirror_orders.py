@@ -32,6 +32,7 @@ _PLAIN = (
     "offset_flush_interval_s",
     "exactly_once",
     "isolation_level",
+    "offset_reset",
     "status_storage_topic",
     "emit_checkpoints_interval_s",
     "sync_group_offsets",
@@ -80,8 +81,10 @@ class MirrorOrder:
         """Return where the worker writes the states of its tasks, beside its offsets; "" where not known."""
         if self.lag_from != CONNECT_OFFSETS:
             return ""
-        dedicated = "" if self.connector else f"mm2-status.{self.flow.source}.internal"
-        return self.flow.status_storage_topic or dedicated
+        read = self.flow.status_storage_topic is not None  # of its settings: those of a dedicated MirrorMaker
+        dedicated = not self.connector and (read or self.offsets_topic == _dedicated(self.flow))
+        default = f"mm2-status.{self.flow.source}.internal" if dedicated else ""
+        return self.flow.status_storage_topic or default
 
     def follows(self, group: str) -> bool:
         """Tell whether the commits of a group, by its name, tell how far the mirror is."""

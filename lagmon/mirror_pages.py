@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lagmon.mirror_beginnings import begins_early
 from lagmon.mirror_rows import row_document
 from lagmon.place_looks import looks_of
 from lagmon.words import RANK, STATUS_OF, Reason, Status
@@ -58,7 +59,7 @@ def _row(flow: MirrorFlow, found: FlowSight, what: int | _Without) -> dict[str, 
         "status": _status_without(what).name,
         "reason": "no_offset",
         "sentence": (
-            "There has been nothing to copy."
+            _nothing(flow)
             if not records
             else f"The mirror has written no offset for it, and {_THERE if records > 0 else _NOT_KNOWN}."
         ),
@@ -69,6 +70,13 @@ def _row(flow: MirrorFlow, found: FlowSight, what: int | _Without) -> dict[str, 
         "commits": [],
         "ends": looks_of(flow.source.heads, flow.source.places.of(topic)[partition]),
     }
+
+
+def _nothing(flow: MirrorFlow) -> str:
+    if begins_early(flow):
+        return "There has been nothing to copy."
+    reset = flow.order.flow.offset_reset
+    return f"Nothing has come since the mirror was to read it; it begins late (auto.offset.reset={reset})."
 
 
 def _status(reason: int) -> Status:

@@ -21,6 +21,8 @@ from lagmon.mirror_steps import Ends, Rewound, Step, judge_step
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
 
@@ -57,6 +59,16 @@ class Rewinds:
             due = [*due[self._turn :], *due[: self._turn]][:AT_ONCE]
         self._judge(flow, sight, {name: named[name] for name in due})
         return [one for _, one in self._found.values()]
+
+    def kept(self) -> list[tuple[Step, MirrorFinding]]:
+        """Return what is to be kept over a restart: what came again, and with which step back."""
+        return [*self._found.values()]
+
+    def take_up(self, kept: Sequence[tuple[Step, MirrorFinding]]) -> None:
+        """Know again what an earlier process found."""
+        for step, one in kept:
+            assert one.partition is not None
+            self._found.setdefault((one.topic, one.partition), (step, one))
 
     def _is_judged(self, name: Name, committed_ms: int) -> bool:
         step = self.steps.get(name)

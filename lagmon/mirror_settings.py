@@ -6,7 +6,7 @@ copied before that was first seen may have its own, so what comes from then on i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fleet.vocabulary import Cause
@@ -14,7 +14,7 @@ from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from lagmon.cluster import ClusterLag
 
@@ -23,7 +23,7 @@ _OWN, _ANEW = "CreateTime", "LogAppendTime"
 
 
 @dataclass(slots=True)
-class _Stamped:
+class Stamped:
     """A target topic that stamps records anew: its end (a sum) when that was first seen, and since."""
 
     since_ms: int
@@ -39,7 +39,7 @@ class MirrorSettings:
 
     compacted: set[str] = field(default_factory=set)  # on the source
     _types: dict[tuple[str, str], str] = field(default_factory=dict)  # by topic and side
-    _stamped: dict[str, _Stamped] = field(default_factory=dict)
+    _stamped: dict[str, Stamped] = field(default_factory=dict)
 
     def note(self, topic: str, side: str, settings: Mapping[str, str]) -> None:
         """Take note of a topic's settings on one side."""
@@ -48,6 +48,11 @@ class MirrorSettings:
             (self.compacted.add if compacted else self.compacted.discard)(topic)
         if _TYPE in settings:
             self._types[topic, side] = settings[_TYPE]
+
+    def forget_others(self, topics: Collection[str]) -> None:
+        """Forget the settings of all topics but these."""
+        self.compacted = {topic for topic in self.compacted if topic in topics}
+        self._types = {key: one for key, one in self._types.items() if key[0] in topics}
 
     def look(self, remote: Mapping[str, str], target: ClusterLag, now_ms: int) -> list[MirrorFinding]:
         """Return what is stamped anew by the target; `remote` has the target's name of each topic."""
@@ -63,15 +68,28 @@ class MirrorSettings:
             self._finding(topic, remote[topic], one, now_ms) for topic, one in sorted(self._stamped.items())
         ]
 
+    def kept(self) -> dict[str, Stamped]:
+        """Return what is to be kept over a restart."""
+        return {topic: replace(one) for topic, one in self._stamped.items()}
+
+    def take_up(self, kept: Mapping[str, Stamped], remote: Mapping[str, str], target: ClusterLag) -> None:
+        """Know again what an earlier process knew.
+
+        Ends are kept apart from it and a moment before: one that is lower by that is of the same topic.
+        """
+        for topic, one in kept.items():
+            end = _sum_of_ends(target, remote.get(topic, ""))
+            self._stamped[topic] = replace(one, end=end if one.first_end <= end < one.end else one.end)
+
     def _follow(self, topic: str, end: int, now_ms: int, *, anew: bool) -> None:
         one = self._stamped.get(topic)
         if end < 0:
             return
         if one is None:
-            self._stamped[topic] = _Stamped(now_ms, end, end)
+            self._stamped[topic] = Stamped(now_ms, end, end)
             return
         if end < one.end or (anew and not one.holds and now_ms - one.grown_ms > HELD_MS):
-            self._stamped[topic] = _Stamped(now_ms, end, end, holds=anew)  # another topic of the name
+            self._stamped[topic] = Stamped(now_ms, end, end, holds=anew)  # another topic of the name
             return
         if anew and end > one.end:
             one.grown_ms = now_ms
@@ -79,7 +97,7 @@ class MirrorSettings:
             one.first_end += end - one.end  # what came since is not stamped anew
         one.end, one.holds = end, anew
 
-    def _finding(self, topic: str, remote: str, one: _Stamped, now_ms: int) -> MirrorFinding:
+    def _finding(self, topic: str, remote: str, one: Stamped, now_ms: int) -> MirrorFinding:
         records = one.end - one.first_end
         seen = f"since {instant_text(one.since_ms)} at the latest" if one.holds else "until lately"
         said = f"{remote} stamps records anew ({_TYPE}={_ANEW}, {seen}), {topic} has them as they were made"

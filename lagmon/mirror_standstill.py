@@ -233,7 +233,9 @@ def _lacking(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> list[tup
         if since_ms is None or _is_made(flow, one, still.slack_ms):
             continue
         moved_ms = still.moved_ms if still.is_whole else still.moved_ms[own[one.topic]]
-        told.append((one, int(moved_ms.max()) <= since_ms + still.slack_ms))
+        newest_ms = int(moved_ms.max())
+        if one.seen_ms > newest_ms + still.slack_ms:  # else the mirror may have made it since
+            told.append((one, newest_ms <= since_ms + still.slack_ms))
     codes = (Cause.TOPIC_MISSING, Cause.PARTITION_MISSING)
     return sorted(told, key=lambda each: (not each[1], codes.index(Cause(each[0].code)), each[0].since_ms))
 

@@ -30,6 +30,9 @@ class MirrorStatus:
 
     What a trace says passes through `clean`, which takes secrets out. A topic that is not there or may not be
     read takes nothing away from a flow but an explanation.
+
+    A worker's clock may be wrong. What is read as it comes is of when it is read, and the least that any such
+    record was old by its own time is taken for the difference of the clocks.
     """
 
     def __init__(
@@ -51,6 +54,8 @@ class MirrorStatus:
         self._lock = lock
         self._clock = clock
         self._clean = clean
+        self._backlog: set[int] = set()  # partitions that were not read to their end yet
+        self._skew_ms: int | None = None  # our clock less the worker's, None while nothing tells
         self._malformed, self._sample = 0, ""
         self._notice = MalformedNotice("Kafka Connect")
         self._log = logs.get("ingest")
@@ -99,6 +104,7 @@ class MirrorStatus:
             self._settings, cluster=self.cluster, topic=self.topic, name=f"{self.cluster}-status", timed=True
         )
         bulk.open(range(partitions))
+        self._backlog = set(range(partitions))
         try:
             while not self._ending.is_set():
                 batch = bulk.take(wait_s=WAIT_S)
@@ -107,13 +113,13 @@ class MirrorStatus:
                 with self.turn:
                     for key, value, told_ms in zip(batch.keys, batch.values, batch.times_ms, strict=True):
                         self._take(key, value, told_ms)
+                self._backlog -= batch.ends.keys()
                 self._tell_malformed()
         finally:
             bulk.close()
 
     def _take(self, key: bytes | None, value: bytes | None, told_ms: int) -> None:
-        now_ms = int(self._clock.wall_s() * 1000)
-        at_ms = min(told_ms, now_ms) if told_ms >= 0 else now_ms
+        at_ms = self._when(told_ms)
         try:
             found = decode_status(key, value, clean=self._clean)
         except MalformedError as error:
@@ -124,6 +130,17 @@ class MirrorStatus:
         if found is not None:
             for flow in self._flows:
                 flow.states.take(found, at_ms)
+
+    def _when(self, told_ms: int) -> int:
+        """Return by our clock when a record was written that tells this time, -1 for none."""
+        now_ms = int(self._clock.wall_s() * 1000)
+        if told_ms < 0:
+            return now_ms
+        if self._backlog:
+            return min(told_ms + (self._skew_ms or 0), now_ms)
+        skew_ms = now_ms - told_ms
+        self._skew_ms = skew_ms if self._skew_ms is None else min(skew_ms, self._skew_ms)
+        return now_ms
 
     def _tell_malformed(self) -> None:
         due = self._notice.due(self._malformed, int(self._clock.wall_s() * 1000))

@@ -2,6 +2,12 @@
 
 Pure. Times are epoch milliseconds by our clock. Ids of topics come in as they are read; the first ones tell
 nothing, a later one that differs tells that the topic was made anew.
+
+What the target lacks is told by its lists of topics alone: a list that is older than the one which showed the
+topic on the source says nothing of it, and for how long it is lacking is known up to the newest list.
+
+Where MirrorMaker's version is not known, and it alone tells whether a topic is mirrored, what the mirror does
+decides: the topic counts from when it is seen to be carried.
 """
 
 from __future__ import annotations
@@ -13,11 +19,17 @@ from typing import TYPE_CHECKING
 from fleet.quantity import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fleet.flow import Flow
 
 MOST_IDS_GONE = 2_000  # of topics that went away
+
+_Key = tuple[str, str]  # a cause, and a topic's name on the source
+
+
+def _always(_topic: str, _remote: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +40,8 @@ class Missing:
     topic: str
     sentence: str
     since_ms: int
-    due: bool  # longer than the mirror takes to look for topics: no more a matter of waiting
+    seen_ms: int  # when that was looked at last
+    due: bool  # seen so for longer than the mirror takes to look for topics: no more a matter of waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,8 @@ class MirrorTopics:
     """What is known of the topics of a flow."""
 
     flow: Flow
+    # Asked of topics, by both names, of which only the mirror's version would tell whether it carries them.
+    carries: Callable[[str, str], bool] = _always
     remote: dict[str, str] = field(default_factory=dict)  # by the source's name: the target's
     recreations: list[Recreation] = field(default_factory=list)  # the last hundred, the newest last
     remade_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # the newest of each, all of them
@@ -54,24 +69,31 @@ class MirrorTopics:
     ids: dict[tuple[str, str], str] = field(default_factory=dict)  # by the source's name and side
     ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
     _known: Mapping[str, int] | None = None
-    missing_since: dict[tuple[str, str], int] = field(default_factory=dict)
+    _undecided: dict[str, str] = field(default_factory=dict)  # as `remote`, of such as are not carried yet
+    missing_since: dict[_Key, int] = field(default_factory=dict)
+    _noticed_ms: dict[_Key, int] = field(default_factory=dict)  # the list of the source that showed it first
     _waiting_since: dict[tuple[str, int], int] = field(default_factory=dict)  # by topic and partition
 
     def note_source(self, topics: Mapping[str, int]) -> None:
         """Decide which of the source's topics are replicated; `topics` are all, with their partitions."""
-        if topics is self._known:
-            return
-        self._known = topics
-        found = {}
-        for name in topics:
-            known = self.remote.get(name)
-            if known is None:
-                decision = self.flow.decide(name)
-                known = decision.remote_topic if decision.replicated else None
-            if known is not None:
-                found[name] = known
-        self.remote = found
-        self._forget_ids()
+        if topics is not self._known:
+            self._known = topics
+            found, undecided = {}, {}
+            for name in topics:
+                known = self.remote.get(name)
+                if known is None:
+                    decision = self.flow.decide(name)
+                    known = decision.remote_topic if decision.replicated else None
+                    if decision.rule == "version_unknown":
+                        undecided[name], known = self.flow.remote_topic(name), None
+                if known is not None:
+                    found[name] = known
+            self.remote, self._undecided = found, undecided
+            self._forget_ids()
+        carried = {name: remote for name, remote in self._undecided.items() if self.carries(name, remote)}
+        if carried:
+            self.remote = self.remote | carried
+            self._undecided = {name: one for name, one in self._undecided.items() if name not in carried}
 
     def _forget_ids(self) -> None:
         """Forget ids of topics that went, but for those that were read last: they may come again."""
@@ -81,6 +103,11 @@ class MirrorTopics:
             del self.ids[key]
             for kept in (self.ids_at_ms, self.remade_ms, self.recreated_total):
                 kept.pop(key, None)
+
+    @property
+    def remembered(self) -> set[str]:
+        """Return the topics of the flow, with those that went and may come again."""
+        return self.remote.keys() | {topic for topic, _ in self.ids}
 
     def note_id(self, topic: str, side: str, topic_id: str, now_ms: int) -> Recreation | None:
         """Take note of a topic's id; return what that tells where it is another one than before."""
@@ -100,6 +127,7 @@ class MirrorTopics:
         source: Mapping[str, int],
         target: Mapping[str, int],
         *,
+        listed_ms: tuple[int, int],
         with_offset: Mapping[str, int],
         waiting: Sequence[tuple[str, int]],
         now_ms: int,
@@ -107,44 +135,77 @@ class MirrorTopics:
     ) -> list[Missing]:
         """Return what is not as it should be.
 
-        `source` and `target` are partitions by topic; `with_offset` is in how many partitions of a topic the
-        mirror has an offset, `waiting` are topic and partition of those without one where there is a record.
-        `patience_ms` is how long a mirror may take until it has seen a new topic and written its first
-        offsets.
+        `source` and `target` are partitions by topic, `listed_ms` is when each was read; `with_offset` is in
+        how many partitions of a topic the mirror has an offset, `waiting` are topic and partition of those
+        without one where there is a record. `patience_ms` is how long a mirror may take until it has seen a
+        new topic and written its first offsets.
         """
         oldest = self._follow_waiting(waiting, now_ms)
         with_records = Counter(topic for topic, _ in waiting)
-        found: list[tuple[str, str, str]] = []
+        found: dict[_Key, str] = {}
         for topic, remote in self.remote.items():
-            there = target.get(remote)
-            if there is None:
-                said = f"There is no topic {remote} on {self.flow.target}, the copy of {topic}"
-                found.append(("topic_missing", topic, said))
-            elif source.get(topic, 0) > there:
-                said = (
-                    f"There are {source[topic]} partitions of {topic}, of {remote} on {self.flow.target} only"
-                )
-                said = f"{said} {there}"
-                found.append(("partition_missing", topic, said))
-            if with_records[topic]:
-                count = with_records[topic]
+            lack = self._lack(topic, remote, source, target)
+            if lack is not None:
+                found[lack[0], topic] = lack[1]
+            count = with_records[topic]
+            if count:
                 some = "1 partition" if count == 1 else f"{count} partitions"
                 where = some if with_offset.get(topic) else "any partition"
                 said = f"The mirror has written no offset for {where} of {topic}, where there are records"
-                found.append(("not_mirrored", topic, said))
-        since = {(code, topic): self.missing_since.get((code, topic), now_ms) for code, topic, _ in found}
+                found["not_mirrored", topic] = said
+        since = self._lacking_since([key for key in found if key[0] != "not_mirrored"], listed_ms)
         since |= {("not_mirrored", topic): since_ms for topic, since_ms in oldest.items()}
         self.missing_since = since
-        return [
-            Missing(
-                code,
-                topic,
-                f"{said}, for {duration_text((now_ms - since[code, topic]) / 1000)}.",
-                since[code, topic],
-                now_ms - since[code, topic] > patience_ms,
-            )
-            for code, topic, said in found
-        ]
+        missing = []
+        for key, said in found.items():
+            if key in since:
+                seen_ms = now_ms if key[0] == "not_mirrored" else listed_ms[1]
+                lasts_ms = max(0, seen_ms - since[key])
+                sentence = f"{said}, for {duration_text(lasts_ms / 1000)}."
+                missing.append(Missing(*key, sentence, since[key], seen_ms, lasts_ms > patience_ms))
+        return missing
+
+    def _lack(
+        self, topic: str, remote: str, source: Mapping[str, int], target: Mapping[str, int]
+    ) -> tuple[str, str] | None:
+        """Return what the newest lists show that the target lacks of a topic: the cause, and in words."""
+        there = target.get(remote)
+        if there is None:
+            said = f"There is no topic {remote} on {self.flow.target}, the copy of {topic}"
+            return "topic_missing", said
+        if source.get(topic, 0) <= there:
+            return None
+        here = f"There are {source[topic]} partitions of {topic}"
+        return "partition_missing", f"{here}, of {remote} on {self.flow.target} only {there}"
+
+    def _lacking_since(self, keys: Sequence[_Key], listed_ms: tuple[int, int]) -> dict[_Key, int]:
+        """Return since when the target lacks what its newest list lacks, where that list can tell."""
+        of_source_ms, of_target_ms = listed_ms
+        # Not later than the newest: a clock that was set back must not make it wait for a time to come.
+        self._noticed_ms = {key: min(self._noticed_ms.get(key, of_source_ms), of_source_ms) for key in keys}
+        known = {key for key, at_ms in self._noticed_ms.items() if at_ms <= of_target_ms}
+        return {
+            key: self.missing_since.get(key, of_target_ms)
+            for key in keys
+            if key in known or key in self.missing_since
+        }
+
+    def awaits_list(
+        self, missing: Sequence[Missing], *, now_ms: int, patience_ms: int, moved_ms: int
+    ) -> bool:
+        """Tell whether a newer list of the target would tell more than its next one in turn does in time.
+
+        Of a topic that its newest list is too old for; where what is missing would be due if it still were
+        so; and where offsets are overdue, which it may explain: of such partitions as may have moved until
+        `moved_ms`, -1 where there are none.
+        """
+        if self._noticed_ms.keys() - self.missing_since.keys():
+            return True
+        return any(
+            one.seen_ms <= moved_ms or (not one.due and now_ms - one.since_ms > patience_ms)
+            for one in missing
+            if one.code != "not_mirrored"
+        )
 
     def _follow_waiting(self, waiting: Sequence[tuple[str, int]], now_ms: int) -> dict[str, int]:
         """Return by topic since when the first of its partitions waits: of several in turn none waits long.

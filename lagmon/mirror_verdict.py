@@ -23,6 +23,7 @@ from lagmon import mirror_facts, mirror_standstill, mirror_words
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_rewinds import is_same_topic
 from lagmon.mirror_sight import LOOK_MS
+from lagmon.mirror_states import FAILED
 from lagmon.mirror_steps import Rewound
 from lagmon.readiness import away_sentence
 from lagmon.rules_sentences import instant_text
@@ -153,6 +154,10 @@ def _waiting(found: FlowSight) -> list[Missing]:
 def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, str]:
     halted = mirror_standstill.halted_before(flow, waiting[0].since_ms)
     told = mirror_words.waiting(waiting)
+    failed = flow.states.in_state(FAILED)
+    # What is not there yet the connector makes, and not a task.
+    if any(one.task is None or waiting[0].code == Cause.NOT_MIRRORED for one in failed):
+        return Cause.TASK_FAILED, f"{told} {mirror_words.failed(flow.states)}"
     if halted is not None and halted.task is None:  # it looks for no topics either
         return Cause.PAUSED, f"{told} {flow.states.halted_sentence()}"
     return Cause(waiting[0].code), told

@@ -106,6 +106,8 @@ class Slots:
         self._hidden: dict[str, int] = {}  # numbers of what is hidden, by group
         self._free_groups: list[int] = []
         self._held: list[int] = []  # by group, how many slots
+        self.begun = 0  # how many groups have begun, of every number
+        self._begun: list[int] = []  # by group, the how-manyth it was
         self._hides: set[int] = set()  # the same numbers
 
     def __len__(self) -> int:
@@ -139,6 +141,10 @@ class Slots:
     def names(self) -> list[str]:
         """Return the names of groups by number, those that are free included; to be read only."""
         return self._groups
+
+    def begun_as(self, number: int) -> int:
+        """Return the how-manyth group it was to begin that has this number: not that of one before it."""
+        return self._begun[number]
 
     def number(self, group: str) -> int | None:
         """Return the number of a group, None where it has no position that is not hidden."""
@@ -198,6 +204,9 @@ class Slots:
             number = len(self._groups)
             self._groups.append(group)
             self._held.append(0)
+            self._begun.append(0)
+        self.begun += 1
+        self._begun[number] = self.begun
         (self._hidden if hidden else self._number)[group] = number
         if hidden:
             self._hides.add(number)

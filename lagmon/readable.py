@@ -132,10 +132,24 @@ class Readable:
         """Take in what was seen of places, at the instant at which `note_asked` was told of them."""
         for one in seen:
             gaps = with_seen(self._gaps(one.place), one, int(self._looked_ms[one.place]))
-            for number in range(MOST_GAPS):
-                gap = gaps[number] if number < len(gaps) else Gap()
-                self._first[number, one.place], self._end[number, one.place] = gap.first, gap.end
-                self._record_ms[number, one.place] = gap.record_ms
+            self._keep(one.place, gaps)
+
+    def gaps(self, places: Int32s) -> list[list[Gap]]:
+        """Return what is known of each of these places, as `take_up` takes it."""
+        found: list[list[Gap]] = [[] for _ in range(len(places))]
+        known = np.flatnonzero(places < len(self._looked_ms))
+        for first, end, record_ms in zip(self._first, self._end, self._record_ms, strict=True):
+            rows = known[end[places[known]] >= 0]
+            columns = (array[places[rows]].tolist() for array in (first, end, record_ms))
+            for row, gap in zip(rows.tolist(), map(Gap, *columns), strict=True):
+                found[row].append(gap)
+        return found
+
+    def take_up(self, place: int, gaps: Sequence[Gap], at_ms: int) -> None:
+        """Know these again, as `gaps` gave them at an instant; call before any look at the place."""
+        if gaps:
+            self.note_asked([place], at_ms)
+            self._keep(place, gaps)
 
     def note_ends(self, places: Int32s, ends: Longs) -> None:
         """Forget what lies behind ends that fell; a negative one is no answer."""
@@ -162,6 +176,12 @@ class Readable:
             full &= end[places] >= 0
             furthest_back = np.minimum(furthest_back, end[places])
         return answered | (full & (first < furthest_back))
+
+    def _keep(self, place: int, gaps: Sequence[Gap]) -> None:
+        for number in range(MOST_GAPS):
+            gap = gaps[number] if number < len(gaps) else Gap()
+            self._first[number, place], self._end[number, place] = gap.first, gap.end
+            self._record_ms[number, place] = gap.record_ms
 
     def _gaps(self, place: int) -> list[Gap]:
         columns = (array[:, place].tolist() for array in (self._first, self._end, self._record_ms))

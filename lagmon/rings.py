@@ -36,8 +36,9 @@ class Rings:
 
     `filled` is how many columns of a row hold a commit, `live` how many of its newest were read as they
     came: the lag of the others was taken against an end that is younger than they are. `moved_ms` is when the
-    newest offset was first committed, by our clock (by the broker's where nothing was read as it came), and
-    `known_before` what the newest was before the log's end was looked at last.
+    newest offset was first committed, by our clock (by the broker's where nothing was read as it came),
+    `known_before` what the newest was before the log's end was looked at last, and `held_ms` when a
+    transaction was last seen to hold up who stands there.
     """
 
     def __init__(self, length: int = LENGTH) -> None:
@@ -49,6 +50,7 @@ class Rings:
         self.live = np.zeros(_FIRST_ROWS, np.int8)
         self.moved_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self.known_before = np.full(_FIRST_ROWS, -1, np.int64)
+        self.held_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self._at_look = np.full(_FIRST_ROWS, -1, np.int64)  # the newest when its log's end was looked at last
 
     def hold(self, slots: int) -> None:
@@ -64,6 +66,7 @@ class Rings:
         self.live = more_rows(self.live, capacity, 0)
         self.moved_ms = more_rows(self.moved_ms, capacity, -1)
         self.known_before = more_rows(self.known_before, capacity, -1)
+        self.held_ms = more_rows(self.held_ms, capacity, -1)
         self._at_look = more_rows(self._at_look, capacity, -1)
 
     def clear(self, slots: Slots) -> None:
@@ -74,6 +77,7 @@ class Rings:
             self.lag,
             self.moved_ms,
             self.known_before,
+            self.held_ms,
             self._at_look,
         ):
             array[slots] = -1
@@ -107,6 +111,10 @@ class Rings:
         """
         self.known_before[rows] = self._at_look[rows]
         self._at_look[rows] = self.offset[rows, -1]
+
+    def note_held(self, rows: NDArray[np.integer], at_ms: int) -> None:
+        """Take note that a transaction held up who stood there, at these slots."""
+        self.held_ms[rows] = at_ms
 
     def append(self, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs, *, live: bool) -> None:
         """Append commits in the order in which they were read; a slot may come several times.

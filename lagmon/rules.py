@@ -9,7 +9,7 @@ Order, first match wins; a verdict is never made from stale or missing data:
 4. the rest needs the whole window and its times: absurd ones make UNKNOWN;
 5. the group stands, with something to read, for longer than its own pace allows: STALL where commits still
    come, else STOP;
-6. it went back and has not been there again: REWIND;
+6. it went back within the window and has not been there again: REWIND;
 7. it stands, but the cluster was away, and has not been back for longer than that: OK;
 8. it stands, and how long is not known well enough: UNKNOWN;
 9. it moves and falls behind: WARN;
@@ -56,7 +56,6 @@ class Policy:
     grown_lags: int = 9  # so many at least tell that a lag grows: of fewer, chance makes a row too often
     grown_rises: int = 5  # and so many times it rose: once is no trend
     grown_by_ms: int = 10_000  # and by more than was written in so long: a little is chance
-    until_read: bool = True  # a group stands up to where commits are read; not so where groups are asked
     empty_is_read: bool = True  # of a log that was made anew and is empty nothing is left to read
     paced: bool = False  # how often commits come is known without this window: one of them is enough
     far_ms: int = 600_000  # a time further ahead of ours than this is no time
@@ -102,8 +101,7 @@ def _beyond_end(case: Case) -> bool:
 
 def _stands_from(case: Case, since_ms: int) -> bool:
     # As of the newest instant up to which commits are known: since then it may have committed, unread.
-    read_ms = case.position.commits_read_to_ms if case.policy.until_read else case.now_ms
-    return min(case.now_ms, read_ms) - since_ms > case.stopped_after_ms
+    return min(case.now_ms, case.position.commits_read_to_ms) - since_ms > case.stopped_after_ms
 
 
 def _stopped(case: Case) -> bool:

@@ -92,6 +92,14 @@ def new_log_text(facts: Facts) -> str:
     return f"The new one holds {_records(facts.before)} now."
 
 
+def _no_partition(facts: Facts) -> str:
+    count = "1 partition" if facts.before == 1 else f"{facts.before:,} partitions"
+    return (
+        f"The topic has only {count}, or had when topics were last listed: there is no log that offset "
+        f"{facts.offset} belongs to."
+    )
+
+
 def _beyond_end(facts: Facts) -> str:
     return (
         f"The group committed offset {facts.after}, and the log ended at {facts.before} when it was read "
@@ -214,6 +222,7 @@ def _burrow_some(facts: Facts) -> str:
 _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.NO_COMMIT: lambda _: "No commit of the group to this partition has been seen.",
     Reason.NO_HEAD: lambda _: "The log's end has not been read yet.",
+    Reason.NO_PARTITION: _no_partition,
     Reason.HEAD_STALE: _head_stale,
     Reason.COMMITS_STALE: _commits_stale,
     Reason.RECREATED: _recreated,

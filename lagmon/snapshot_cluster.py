@@ -18,10 +18,11 @@ from lagmon.head_history import HORIZON_MS
 from lagmon.heads import LAST_MS, MAX_AWAY
 from lagmon.heads_snapshot import MAX_ROWS, read_state, snapshot
 from lagmon.snapshot_frames import seal, unseal
+from lagmon.snapshot_marks import NEVER, Marks, read_marks
 from lagmon.snapshot_reading import instant, numbers, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from lagmon.cluster import ClusterLag
@@ -33,14 +34,13 @@ MAX_TOPIC = 249  # characters, by Kafka's own rule
 
 @dataclass(frozen=True, slots=True)
 class _Topics:
-    """Some topics with their partitions, in order; `state`, `remade` and `held` are by partition."""
+    """Some topics with their partitions, in order; what follows `ids` is by partition."""
 
     names: list[str]
     counts: list[int]
     ids: list[str]
     state: HeadsState
-    remade_ms: list[int]
-    held_ms: list[int]
+    marks: Marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ class KeptCluster:
     away: tuple[tuple[int, int], ...]
     absence: list[int] | None  # None: an earlier program kept none
     topics: tuple[_Topics, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """Return the names of all topics."""
+        return {name for part in self.topics for name in part.names}
 
 
 def frames_of(
@@ -74,16 +79,15 @@ def frames_of(
             of = [lag.places.of(name) for name in names]
             places = [place for one in of for place in one]
             body = snapshot(lag.heads, np.array(places, np.int32))
-            remade, held = lag.marks(places)
+            marks = Marks.of(lag, places)
             ids = [lag.ids.get(name) or lag.former_ids.get(name, "") for name in names]
         yield seal(
             {
                 "names": names,
                 "counts": [len(one) for one in of],
                 "ids": ids,
-                "remade": _sparse(remade),
-                "held": _sparse(held),
-            },
+            }
+            | marks.document(),
             body,
         )
 
@@ -119,6 +123,15 @@ def take_up(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int]
 
     Of no other partitions than those that it has now; call it before any look at them.
     """
+    if now_ms - kept.taken_ms <= HORIZON_MS:
+        lag.heads.away = list(kept.away)
+        if kept.absence is not None:
+            lag.absence.take_up(kept.absence)
+    return take_up_topics(lag, kept, partitions=partitions, now_ms=now_ms)
+
+
+def take_up_topics(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int], now_ms: int) -> int:
+    """Know again what was kept of these topics alone, and return of how many; before any look at them."""
     found = 0
     heads_too = now_ms - kept.taken_ms <= HORIZON_MS
     for part in kept.topics:
@@ -137,12 +150,10 @@ def take_up(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int]
             first += count
         if heads_too and rows:
             lag.heads.take_up(np.array(places, np.int32), _rows_of(part.state, np.array(rows, np.intp)))
-        remade, held = ([marks[row] for row in rows] for marks in (part.remade_ms, part.held_ms))
-        lag.take_up_marks(places, remade, held if heads_too else [-1] * len(rows))
-    if heads_too:
-        lag.heads.away = list(kept.away)
-        if kept.absence is not None:
-            lag.absence.take_up(kept.absence)
+        held = [part.marks.held[row] if heads_too else NEVER for row in rows]
+        lag.take_up_marks(places, [part.marks.remade_ms[row] for row in rows], held)
+        for place, row in zip(places, rows, strict=True):
+            lag.readable.take_up(place, part.marks.gaps[row], kept.taken_ms)
     return found
 
 
@@ -159,10 +170,6 @@ def _portions(topics: Mapping[str, int]) -> Iterator[list[str]]:
         yield portion
 
 
-def _sparse(marks: Sequence[int]) -> list[list[int]]:
-    return [[row, at] for row, at in enumerate(marks) if at >= 0]
-
-
 def _read_topics(document: Mapping[str, Any], body: bytes) -> _Topics:
     names, ids = document.get("names"), document.get("ids")
     if not isinstance(names, list) or not isinstance(ids, list) or len(ids) != len(names):
@@ -176,19 +183,8 @@ def _read_topics(document: Mapping[str, Any], body: bytes) -> _Topics:
         counts,
         [text(one, most=MAX_TOPIC) for one in ids],
         read_state(body, rows),
-        _dense(document.get("remade"), rows),
-        _dense(document.get("held"), rows),
+        read_marks(document, rows),
     )
-
-
-def _dense(marks: object, rows: int) -> list[int]:
-    found = [-1] * rows
-    for one in marks if isinstance(marks, list) else ():
-        row, at = numbers(one, count=2, least=0, most=LAST_MS)
-        if row >= rows:
-            raise MalformedError("What was kept over the restart tells of a partition that is not there.")
-        found[row] = at
-    return found
 
 
 def _rows_of(state: HeadsState, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> HeadsState:

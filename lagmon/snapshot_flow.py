@@ -1,13 +1,15 @@
 """What no topic gives back of a flow, as one frame: ids, what retention took, what was made anew. Pure.
 
-Believed only where both of its clusters are those that it was kept of. Ids first: a topic that was made anew
-while we were away is known by them alone.
+Believed only where both of its clusters are those that it was kept of, and of a mirror that the same offsets
+tell of and that names its copies the same: all of it goes by the names of topics on the source, so the id of
+what was the copy would be held against that of what is one now. Ids first: a topic that was made anew while
+we were away is known by them alone.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from lagmon.mirror_flow import MOST_KEPT
 from lagmon.mirror_overtaken import Overtaken
 from lagmon.mirror_topics import Recreation
 from lagmon.snapshot_frames import seal, unseal
+from lagmon.snapshot_holding import KeptHolding, holding_document, read_holding
 from lagmon.snapshot_losses import CopiedLosses, KeptLosses, losses_document, read_losses
 from lagmon.snapshot_reading import instant, number, numbers, rows, text
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lagmon.mirror_flow import MirrorFlow
+    from lagmon.mirror_orders import MirrorOrder
 
     Since = tuple[tuple[str, str | None], int]  # verdict and cause, and since when
 
@@ -33,6 +37,7 @@ MOST_ROWS = 1_000_000
 _MOST_TEXT = 1000
 _MOST = (1 << 63) - 1
 _MOST_RECREATIONS = 100
+_MOST_TOLD_BY = 20
 _SIDES = ("source", "target")
 
 
@@ -53,6 +58,8 @@ class KeptFlow:
     retention_ms: dict[str, int]
     losses: KeptLosses
     rests: dict[tuple[str, int], tuple[int, int]]  # quiet tails: the next offset, and up to where they reach
+    told_by: tuple[str, ...] = ()  # () of an earlier program
+    holding: KeptHolding = field(default_factory=KeptHolding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,8 @@ class CopiedFlow:
     resting: list[tuple[str, int]]
     offsets: list[int]
     rests: list[int]
+    told_by: tuple[str, ...]
+    holding: KeptHolding
 
     @classmethod
     def of(cls, flow: MirrorFlow) -> CopiedFlow:
@@ -92,7 +101,16 @@ class CopiedFlow:
             [windows.name(slot) for slot in slots.tolist()],
             windows.next_offset[slots].tolist(),
             windows.rest[slots].tolist(),
+            told_by(flow.order),
+            KeptHolding.of(flow),
         )
+
+
+def told_by(order: MirrorOrder) -> tuple[str, ...]:
+    """Return what a flow is known by beside its clusters: its offsets, and the names of its copies."""
+    policy = order.flow.policy
+    offsets = order.lag_from, order.offsets_cluster, order.offsets_topic, order.connector, order.group
+    return (*offsets, str(policy.kind), policy.separator)
 
 
 def frame_of(copied: CopiedFlow, *, cluster_ids: tuple[str, str], now_ms: int, told: Since | None) -> bytes:
@@ -117,6 +135,8 @@ def frame_of(copied: CopiedFlow, *, cluster_ids: tuple[str, str], now_ms: int, t
                 (*name, offset, rest)
                 for name, offset, rest in zip(copied.resting, copied.offsets, copied.rests, strict=True)
             ],
+            "told_by": copied.told_by,
+            "holding": holding_document(copied.holding),
         }
     )
 
@@ -158,17 +178,24 @@ def read_flow(payload: bytes) -> KeptFlow:
             _text(topic): number(kept_ms, least=-1, most=_MOST)
             for topic, kept_ms in _table(found, "retention_ms", 2)
         },
-        read_losses(_losses(found)),
+        read_losses(_part(found, "losses")),
         {
             (_text(topic), number(partition, least=0, most=MOST_ROWS)): (offset, rest)
             for topic, partition, *told in _table(found, "rests", 4)
             for offset, rest in [numbers(told, count=2, least=0, most=_MOST)]
         },
+        tuple(_text(one) for one in rows(found.get("told_by", []), most=_MOST_TOLD_BY)),
+        read_holding(_part(found, "holding", {})),
     )
 
 
-def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> None:
-    """Know of a flow again what was kept; under its locks. Ids that were read meanwhile are compared."""
+def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
+    """Know of a flow again what was kept; under its locks. Ids that were read meanwhile are compared.
+
+    Return whether it is believed: not where other offsets tell of the flow now, or its copies are others.
+    """
+    if kept.told_by and kept.told_by != told_by(flow.order):
+        return False
     topics, order = flow.topics, flow.order.flow
     read = dict(topics.ids)
     topics.ids |= {key: one for key, (one, _) in kept.ids.items()}
@@ -186,7 +213,9 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> None:
             name = topic if side == "source" else topics.remote.get(topic, "")
             flow.note_ids(alias, {name: topic_id}, now_ms)
     flow.losses.ends.take_up(kept.losses.ends)
+    flow.filtered.take_up(kept.holding.filtered)
     flow.when_read = partial(_take_up_windows, kept=kept)
+    return True
 
 
 def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
@@ -195,6 +224,8 @@ def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
     # Not before: without an offset it would seem that the mirror has passed them.
     flow.open_overtaken = {(one.topic, one.partition): one for one in kept.overtaken} | flow.open_overtaken
     flow.losses.take_up(kept.losses.copies, kept.losses.passed_over, kept.losses.sent_to)
+    flow.rewinds.take_up(kept.holding.again)
+    flow.settings.take_up(kept.holding.stamped, flow.topics.remote, flow.target)
     remade = {one.topic: one.at_ms for one in kept.recreations if one.side == "source"}
     for topic, partition, slot in list(windows.slots()):
         if topic in remade:
@@ -219,8 +250,8 @@ def _table(found: Mapping[str, Any], name: str, width: int, *, most: int = MOST_
     return [rows(row, least=width, most=width) for row in rows(found.get(name), most=most)]
 
 
-def _losses(found: Mapping[str, Any]) -> dict[str, Any]:
-    told = found.get("losses")
+def _part(found: Mapping[str, Any], name: str, otherwise: dict[str, Any] | None = None) -> dict[str, Any]:
+    told = found.get(name, otherwise)
     if not isinstance(told, dict):
         raise MalformedError("What was kept over the restart does not tell what was lost.")
     return told

@@ -62,8 +62,8 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
         if sure:
             ends.append((topic, sure[-1].at_ms, sure[-1].starts.tolist(), sure[-1].ends.tolist()))
     return {
-        "copies": [_row(one) for one in copied.copies[-MOST_FINDINGS:]],
-        "passed_over": [_row(one) for one in copied.passed_over[-MOST_FINDINGS:]],
+        "copies": [row_of(one) for one in copied.copies[-MOST_FINDINGS:]],
+        "passed_over": [row_of(one) for one in copied.passed_over[-MOST_FINDINGS:]],
         "sent_to": [(*name, offset) for name, offset in copied.sent_to.items()],
         "ends": ends,
     }
@@ -72,8 +72,8 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
 def read_losses(document: Mapping[str, Any]) -> KeptLosses:
     """Return what was kept; raises MalformedError, in words, for anything else."""
     return KeptLosses(
-        [_finding(row) for row in rows(document.get("copies"), most=MOST_FINDINGS)],
-        [_finding(row) for row in rows(document.get("passed_over"), most=MOST_FINDINGS)],
+        [finding_of(row) for row in rows(document.get("copies"), most=MOST_FINDINGS)],
+        [finding_of(row) for row in rows(document.get("passed_over"), most=MOST_FINDINGS)],
         {
             (text(topic, most=_MOST_TEXT), number(partition, least=0, most=MOST_ROWS)): number(
                 offset, least=0, most=MOST
@@ -86,7 +86,8 @@ def read_losses(document: Mapping[str, Any]) -> KeptLosses:
     )
 
 
-def _row(one: MirrorFinding) -> list[object]:
+def row_of(one: MirrorFinding) -> list[object]:
+    """Return a finding about a partition as a row."""
     numbers_told = (one.records, one.first_offset, one.last_offset)
     return [
         str(one.code),
@@ -100,7 +101,8 @@ def _row(one: MirrorFinding) -> list[object]:
     ]
 
 
-def _finding(row: object) -> MirrorFinding:
+def finding_of(row: object) -> MirrorFinding:
+    """Return the finding of a row; raises MalformedError, in words, for anything else."""
     code, topic, partition, at_ms, sentence, *told, side, proved = rows(row, least=10, most=10)
     if side not in _SIDES or not isinstance(proved, bool) or code not in tuple(Cause):
         raise MalformedError("What was kept over the restart tells wrongly of what was lost.")

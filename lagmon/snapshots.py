@@ -1,8 +1,9 @@
 """What the lag monitor's process takes up of the one before it, and what it hands on to the next.
 
 Each cluster and each flow is a part of its own. A cluster's is taken up when its topics are listed first,
-before any look at a log; a flow's once both of its clusters are there. Until then it is handed on as it came:
-a cluster that is away for the whole life of a process loses nothing.
+before any look at a log, and what that list lacks with the second one: a broker that has just begun may not
+tell of all. A flow's is taken up once both of its clusters are there. Until then a part is handed on as it
+came: a cluster that is away for the whole life of a process loses nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from lagmon.mirror_answers import MirrorAnswers
     from lagmon.mirror_flow import MirrorFlow
+    from lagmon.snapshot_cluster import KeptCluster
     from lagmon.watching import ClusterWatch
     from runtime.clock import Clock
     from runtime.logs import Logger
@@ -43,6 +45,8 @@ class Snapshots:
         self._log = log
         self._former: dict[str, bytes] = {}
         self._cluster_ids: dict[str, str] = {}  # of those whose topics were listed
+        # By cluster, what was kept, and the topics that the first list lacked: until there is a second one.
+        self._rest: dict[str, tuple[KeptCluster, set[str]]] = {}
         self._turn = threading.Lock()  # guards both, and comes before the locks of watches and flows
         for watch in watches:
             watch.on_reached = self.reached
@@ -67,14 +71,17 @@ class Snapshots:
         self._former = parts
 
     def reached(self, alias: str, cluster_id: str, partitions: Mapping[str, int]) -> None:
-        """Take up what was known of a cluster, and of its flows, now that its topics are listed first."""
+        """Take up what was known of a cluster, and of its flows, now that its topics are listed."""
         with self._turn:
             if alias in self._cluster_ids:
+                self._take_up_rest(alias, partitions)
                 return
-            payload = self._former.pop(_cluster(alias), None)
+            payload = self._former.get(_cluster(alias))
             if payload is not None:
                 self._take_up_cluster(alias, cluster_id, partitions, payload)
             self._cluster_ids[alias] = cluster_id
+            if alias not in self._rest:
+                self._former.pop(_cluster(alias), None)
             for name, flow in self._mirrors.flows.items():
                 ids = self._ids_of(flow)
                 payload = self._former.get(_flow(name))
@@ -99,8 +106,10 @@ class Snapshots:
         watch = self._watches[alias]
         with self._turn:
             cluster_id, former = self._cluster_ids.get(alias), self._former.get(_cluster(alias))
+        if former is not None:  # it is not, or not all of it, taken up yet
+            return [former]
         if cluster_id is None:
-            return [] if former is None else [former]
+            return []
         now_ms = self._now_ms()
         return list(snapshot_cluster.frames_of(watch.lag, watch.lock, cluster_id=cluster_id, now_ms=now_ms))
 
@@ -139,6 +148,27 @@ class Snapshots:
             topics=count,
             age=duration_text(max(0, now_ms - kept.taken_ms) / 1000),
         )
+        lacking = kept.names - partitions.keys()
+        if lacking:
+            self._rest[alias] = kept, lacking
+
+    def _take_up_rest(self, alias: str, partitions: Mapping[str, int]) -> None:
+        """Take up, with a cluster's second list, what was kept of topics that the first one lacked."""
+        if alias not in self._rest:
+            return
+        kept, lacking = self._rest.pop(alias)
+        del self._former[_cluster(alias)]
+        back = {name: partitions[name] for name in lacking & partitions.keys()}
+        if not back:
+            return
+        watch = self._watches[alias]
+        with watch.lock:
+            snapshot_cluster.take_up_topics(watch.lag, kept, partitions=back, now_ms=self._now_ms())
+        self._log.info(
+            "what was known of topics that the first list lacked is taken up",
+            kafka_cluster=alias,
+            topics=len(back),
+        )
 
     def _take_up_flow(self, flow: MirrorFlow, ids: tuple[str, str], payload: bytes) -> None:
         name = flow.order.name
@@ -149,11 +179,15 @@ class Snapshots:
         else:
             if kept.cluster_ids == ids and all(ids):
                 with self._mirrors.held():
-                    snapshot_flow.take_up(flow, kept, now_ms=self._now_ms())
-                    if kept.told is not None:
+                    is_believed = snapshot_flow.take_up(flow, kept, now_ms=self._now_ms())
+                    if is_believed and kept.told is not None:
                         self._mirrors.take_up_since(name, *kept.told)
-                return
-            self._log.warning(f"what was kept is of other clusters than these: {_EMPTY}", flow=name)
+                if is_believed:
+                    return
+                why = "other offsets tell of this flow now, or its copies have other names"
+                self._log.info(f"{why}: {_EMPTY}", flow=name)
+            else:
+                self._log.warning(f"what was kept is of other clusters than these: {_EMPTY}", flow=name)
         del self._former[_flow(name)]
 
     def _ids_of(self, flow: MirrorFlow) -> tuple[str, str] | None:

@@ -155,7 +155,7 @@ def _judge_windows(
     unsure = ~here.passed_exact | (here.passed_ms < 0)
     waits = unsure & (found.now_ms - pace.committed_since_ms > pace.stopped_after_ms)
     # As of the newest instant up to which commits are known: since then it may have committed, unread.
-    known_ms = np.minimum(found.now_ms, here.commits_read_to_ms if policy.until_read else found.now_ms)
+    known_ms = np.minimum(found.now_ms, here.commits_read_to_ms)
     stands_long = known_ms - pace.standing_since_ms > pace.stopped_after_ms
     stops_ms = _counted_from(pace.standing_since_ms, here, pace, policy) + pace.stopped_after_ms
     stopped = known_ms > stops_ms

@@ -46,7 +46,12 @@ class Telling:
         self._groups = [Family(one, max_series=max_series) for one in group]
         self._slots = SlotSeries(clusters, per_partition=per_partition, max_series=max_series)
         self._counts = [
-            Family(one) for one in (series.COMMITS_CONSUMED_TOTAL, series.COMMITS_MALFORMED_TOTAL)
+            Family(one)
+            for one in (
+                series.COMMITS_CONSUMED_TOTAL,
+                series.COMMITS_MALFORMED_TOTAL,
+                series.COMMITS_ABSURD_TOTAL,
+            )
         ]
         for row, alias in enumerate(self._clusters):
             for family in self._counts:
@@ -73,6 +78,7 @@ class Telling:
         values |= self._slots.values(sights)
         values[self._counts[0]] = np.array([one.commits for one in taken], np.int64)
         values[self._counts[1]] = np.array([one.malformed for one in taken], np.int64)
+        values[self._counts[2]] = np.array([one.absurd for one in taken], np.int64)
         if self._commits is not None:
             values |= self._commits.values()
         if self._mirrors is not None:
@@ -88,7 +94,8 @@ class Telling:
         for alias, sight in sights.items():
             found = sight.groups
             # A sight may be a second old: of a group that came since there is no value yet.
-            seen = [one for one in self._clusters[alias].slots.groups() if one[0] < len(found.status)]
+            slots = self._clusters[alias].slots
+            seen = [one for one in slots.groups() if sight.knows_group(slots, one[0])]
             numbers = [number for number, _ in seen]
             rows = [self._rows[alias, name] for _, name in seen]
             status[rows] = found.status[numbers]

@@ -52,7 +52,7 @@ class SlotSeries:
         size = len(self._key_of)
         total, known = np.zeros(size, np.int64), np.zeros(size, np.bool_)
         for alias, sight in sights.items():
-            lag = sight.rows.lag
+            lag = self._lags(alias, sight)
             rows = self._rows[alias][: len(lag)]
             told = (rows >= 0) & (lag >= 0)
             np.add.at(total, rows[told], lag[told])
@@ -66,9 +66,13 @@ class SlotSeries:
         found = np.full(longest * clusters, -1, np.int64)
         for number, alias in enumerate(self._clusters):
             if alias in sights:
-                lag = sights[alias].rows.lag
+                lag = self._lags(alias, sights[alias])
                 found[number::clusters][: len(lag)] = lag
         return found
+
+    def _lags(self, alias: str, sight: GroupSight) -> NDArray[np.int64]:
+        """Return the lag of every slot, -1 where another group or partition has it since the verdicts."""
+        return np.where(sight.turns == self._turns[alias][: len(sight.turns)], sight.rows.lag, -1)
 
     def _follow(self, alias: str, count: int) -> None:
         """Give the slots that came since the last time their series, and take those of the gone away."""

@@ -5,7 +5,8 @@ before it, in `LENGTH - 1` columns, and a last column that `close` fills with th
 
 - of commits in the same `STEP_MS` of the broker's clock only the last stands, so that a full row spans
   `(LENGTH - 2) * STEP_MS` at least, two minutes, where ten commits as they come may span one second;
-- but what a step back went back from stands always, so that where the group had been is not lost;
+- but what a step back went back from stands like any last one, so that where the group had been is not lost
+  while the row goes back to it;
 - of a plateau (the same offset again and again) the first and the last stand, so that since when a group has
   been there is known for as long as it stays, and how it moved before is not pushed out.
 

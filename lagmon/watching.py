@@ -59,7 +59,7 @@ class ClusterWatch:
         self.reader: CommitsReader | AdminRounds | None = None
         self.problem = ""  # why the last look failed
         self.failed_looks = self.failed_reads = 0
-        # Called with the cluster's id and its topics as soon as they are listed first, before any look.
+        # Called with the cluster's id and its topics as soon as they are listed, before any look at them.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
         self.on_looked: Callable[[], None] | None = None  # called after each look, on the loop's thread
         self.leaders: tuple[ClusterWatch, ...] = ()  # at other clusters, whose looks those here follow
@@ -74,7 +74,7 @@ class ClusterWatch:
         self._listed: dict[str, Listed] = {}
         self._places = np.zeros(0, np.int32)  # of the partitions with a leader
         self._partitions = Partitions()  # and their names, in the same order
-        self._lacking: set[str] = set()  # topics that the last list lacked for the first time
+        self._lacking: set[str] = set()  # topics that the last list was the first in a row to lack
         self._unanswered = False  # whether a partition did not answer at the last look
         self._retry_s = retry_s  # between two tries to read the topic after all
         self._retry_at_ns = 0
@@ -168,7 +168,8 @@ class ClusterWatch:
                     self._note_problem(str(error))
                 else:
                     self._note_problem("")
-                if await self._may_read_again():
+                anew = isinstance(self.reader, CommitsReader) and self.reader.has_to_begin_anew()
+                if anew or await self._may_read_again():
                     await self._end(reading)
                     reading = None
         finally:
@@ -287,20 +288,19 @@ class ClusterWatch:
         """Read the ends of all partitions; now and then, what topics there are and where logs begin."""
         began_at = self._clock.wall_s()
         rarely, back = self._looks % TOPICS_EVERY == 0, False
-        if rarely or self._unanswered or self._lacking or TOPIC not in self._listed:
+        # Those that no list ever showed wait for their turn: they may be hidden for good.
+        lacking = not self._lacking.isdisjoint(self.lag.topics)
+        if rarely or self._unanswered or lacking or self.lag.list_awaited or TOPIC not in self._listed:
             self._listed = positions.topics()
             partitions = {name: len(topic.leaders) for name, topic in self._listed.items()}
-            # A broker that has just begun may tell of none: what groups have read is only forgotten once a
-            # second list, at the next look, lacks the topic too.
-            lacking = self.lag.topics.keys() - partitions.keys() - self._lacking
-            back = bool(self._lacking & partitions.keys())  # perhaps as another topic of the same name
-            self._lacking = lacking
-            kept = {name: self.lag.topics[name] for name in lacking}
             if self.on_reached is not None:
                 self.on_reached(self.alias, positions.cluster_id, partitions)
-                self.on_reached = None
+            back = bool(self._lacking & partitions.keys())  # perhaps as another topic of the same name
             with self.lock:
-                self.lag.note_topics(partitions | kept, int(began_at * 1000))
+                # A broker that has just begun may tell of none, and a topic be newer than the list: what
+                # groups have read is only forgotten once a second list lacks the topic too.
+                self._lacking = self.lag.lacking(partitions) - self._lacking
+                self.lag.note_topics(partitions, int(began_at * 1000), lacking=self._lacking)
             self._places, self._partitions = self._asked()
         places, asked = self._places, self._partitions
         # What does not answer has another leader, or the client still knows it under an old epoch: it learns
@@ -309,8 +309,8 @@ class ClusterWatch:
         # Before, not after: what is committed while ends are read may be past an end, and no contradiction.
         at_ms = int(self._clock.wall_s() * 1000)
         ends = np.array(positions.read(asked, Which.END), np.int64)
-        self._unanswered = bool((ends < 0).any())
         stables = self._read_stables(positions, ends, everywhere=rarely)
+        self._unanswered = bool((np.minimum(ends, stables) < 0).any())
         with self.lock:
             self.lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
         self._looks += 1  # what fails from here on is asked again in its turn, and holds up nothing else

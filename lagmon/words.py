@@ -64,6 +64,7 @@ class Reason(IntEnum):
     ANEW_EMPTY = 21  # in place of RECREATED
     RESTING = 22  # in place of PAUSING
     CLUSTER_BACK = 23  # in place of STOPPED
+    NO_PARTITION = 24  # in place of NO_HEAD: `unlisted_partitions.py`
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -108,6 +109,7 @@ STATUS_OF = {
     Reason.ANEW_EMPTY: Status.OK,
     Reason.RESTING: Status.OK,
     Reason.CLUSTER_BACK: Status.OK,
+    Reason.NO_PARTITION: Status.UNKNOWN,
     Reason.BURROW_NO_RING: Status.OK,
     Reason.BURROW_NO_COMMIT: Status.OK,
     Reason.BURROW_INCOMPLETE: Status.OK,

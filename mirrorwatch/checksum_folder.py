@@ -1,11 +1,12 @@
 """Plans with their digests beside the store, so that a run that was killed is gone on with.
 
-    FOLDER/PLAN'S ID/asked.json   what was asked for, and on what the plan is based (plan_holding.basis)
+    FOLDER/PLAN'S ID/asked.json   what was asked for, of which of that nothing was new, and on what the plan
+                                  is based (plan_holding.basis)
     FOLDER/PLAN'S ID/plan.json    the plan; both files are whole or not there
     FOLDER/PLAN'S ID/source|target  digests, unless `--folder` keeps them elsewhere
 
-The folder of a plan goes with the end of its run. Whoever works on a flow has its row in the book, so nobody
-else touches the folders of that flow meanwhile.
+The folder of a plan goes with the end of its run, or once nobody has gone on with it for KEPT_MS. Whoever
+works on a flow has its row in the book, so nobody else touches the folders of that flow meanwhile.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +25,25 @@ from mirrorwatch.checksum_files import reason_of
 from runtime.whole_files import written_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from checksum.plan_shape import Plan
     from mirrorwatch.configuration import Configuration
 
 MOST_PLANS = 1000  # folders that are looked at
-MOST_ASKED_BYTES = 1_000_000
+MOST_ASKED_BYTES = 32_000_000  # it names up to a hundred thousand topics
+KEPT_MS = 7 * 86_400_000  # of runs that nobody has gone on with
 _ASKED, _PLAN = "asked.json", "plan.json"
 _ID_DIGITS = frozenset("0123456789abcdef")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlan:
+    """A plan of an unfinished run, on what it is based, and the topics that it lacks as nothing was new."""
+
+    plan: Plan
+    basis: str
+    nothing_new: tuple[str, ...] = ()
 
 
 class PlanFolder:
@@ -47,13 +59,16 @@ class PlanFolder:
         """Return where a plan and its digests are."""
         return self._path / plan_id(plan)
 
-    def keep(self, plan: Plan, asked: Mapping[str, Any], *, basis: str) -> Path:
+    def keep(
+        self, plan: Plan, asked: Mapping[str, Any], *, basis: str, nothing_new: Sequence[str] = ()
+    ) -> Path:
         """Keep a plan that was made for what is asked; raises UnavailableError where it cannot be written."""
         folder = self.of(plan)
+        told = {"asked": dict(asked), "flow": plan.flow, "basis": basis, "nothing_new": list(nothing_new)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with written_whole(folder / _ASKED, mode=0o600) as file:
-                json.dump({"asked": dict(asked), "flow": plan.flow, "basis": basis}, file)
+                json.dump(told, file)
             write_plan(folder / _PLAN, plan)
         except OSError as error:
             raise UnavailableError(
@@ -64,33 +79,34 @@ class PlanFolder:
             raise UnavailableError(str(error)) from error
         return folder
 
-    def kept(self, flow: str, asked: Mapping[str, Any]) -> list[tuple[Plan, str]]:
-        """Return the plans of a flow that were made for this question and their bases, the newest first.
+    def kept(self, flow: str, asked: Mapping[str, Any], *, now_ms: int) -> list[KeptPlan]:
+        """Return the plans of a flow that were made for this question, the newest first.
 
-        What is of this flow and is no whole plan any more is taken away.
+        What is of this flow and is too old, or is no whole plan any more, is taken away.
         """
         found = []
-        for folder, told in self._folders(flow):
-            if told.get("asked") != dict(asked):
+        for folder, told in self._folders():
+            if told.get("flow") != flow:
                 continue
-            try:
-                found.append((read_plan(folder / _PLAN)[0], str(told.get("basis"))))
-            except ConfigurationError:  # it was killed before the plan was written, or is of another version
+            if _is_old(folder, now_ms):
                 self._remove(folder)
-        return sorted(found, key=lambda one: one[0].made_at_ms, reverse=True)
+            elif told.get("asked") == dict(asked):
+                try:
+                    plan = read_plan(folder / _PLAN)[0]
+                except ConfigurationError:  # a kill came before it was written, or it is of another version
+                    self._remove(folder)
+                else:
+                    found.append(KeptPlan(plan, str(told.get("basis")), _names(told.get("nothing_new"))))
+        return sorted(found, key=lambda one: one.plan.made_at_ms, reverse=True)
 
     def forget(self, plan: Plan) -> None:
         """Take away a plan with its digests."""
         self._remove(self.of(plan))
 
-    def forget_older(self, flow: str, before_ms: int) -> None:
-        """Take away what a flow has left that was written before this: nobody goes on with it any more."""
-        for folder, _ in self._folders(flow):
-            try:
-                written_ms = (folder / _ASKED).stat().st_mtime * 1000
-            except OSError:
-                continue
-            if written_ms < before_ms:
+    def forget_old(self, now_ms: int, *, on: Collection[str]) -> None:
+        """Take away what nobody goes on with any more, of flows that are gone too, but for those `on`."""
+        for folder, told in self._folders():
+            if told.get("flow") not in on and _is_old(folder, now_ms):
                 self._remove(folder)
 
     def _remove(self, folder: Path) -> None:
@@ -101,15 +117,15 @@ class PlanFolder:
                 self._warned = True
                 self._warn(f"{folder} cannot be taken away: {reason_of(error)}. Nothing needs it: delete it.")
 
-    def _folders(self, flow: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Yield the folders of a flow, each with what its first file tells."""
+    def _folders(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Yield the folders of plans, each with what its first file tells."""
         try:
             names = sorted(entry.name for entry in self._path.iterdir())
         except OSError:
             return
         for name in [one for one in names if len(one) == 64 and set(one) <= _ID_DIGITS][:MOST_PLANS]:
             told = _read(self._path / name / _ASKED)
-            if told is not None and told.get("flow") == flow:
+            if told is not None and isinstance(told.get("flow"), str):
                 yield self._path / name, told
 
 
@@ -132,6 +148,18 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) else None
+
+
+def _is_old(folder: Path, now_ms: int) -> bool:
+    """Tell whether nobody has gone on with a plan for too long; whoever does writes its question."""
+    try:
+        return now_ms - (folder / _ASKED).stat().st_mtime * 1000 > KEPT_MS
+    except OSError:
+        return False
+
+
+def _names(told: object) -> tuple[str, ...]:
+    return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
 
 
 def _remove(folder: Path) -> None:

@@ -53,6 +53,7 @@ class ChecksumFollowing:
         self._clock = clock
         self._reporter = reporter
         self._gists: dict[str, dict[str, RunGist]] = {}  # by flow and run
+        self._read_as: dict[str, bool] = {}  # whether of exactly-once, by flow
         self._unreadable: dict[str, str] = {}  # why, by run
         self._unsettled: set[str] = set()  # flows of which runs were taken that nothing tells of yet
         self._unwritten = False  # whether a flow stands otherwise than the series tell
@@ -62,12 +63,14 @@ class ChecksumFollowing:
         self.series: ChecksumSeries | None = None  # None while no run is known
 
     def use(self, flows: Iterable[Flow]) -> None:
-        """Follow these flows from now on; what is known of one that has changed is read anew."""
+        """Follow these flows from now on.
+
+        What was read of one whose delivery is another now the next look reads anew; until then it stands.
+        """
         before, self._flows = self._flows, {flow.name: flow for flow in flows}
-        for name, flow in before.items():
-            if self._flows.get(name) != flow:
-                self._gists.pop(name, None)
-                self._stand(name, None)
+        for name in before.keys() - self._flows.keys():
+            self._gists.pop(name, None)
+            self._stand(name, None)
         if self._unwritten:
             self._tell(ChecksumSeries(self._topics()))
 
@@ -161,32 +164,43 @@ class ChecksumFollowing:
         rows = await self._book.runs(
             flow, limit=KEPT_RUNS, taken_since_ms=int(self._holding_since_at() * 1000)
         )
+        exactly_once = self._exactly_once(flow)
         before = self._gists.get(flow, {})
+        usable = self._usable(before) if self._read_as.get(flow) is exactly_once else {}
         unreadable = {row.run: self._unreadable[row.run] for row in rows if row.run in self._unreadable}
         kept: dict[str, RunGist] = {}
         for row in rows:
-            if row.run in before:
-                kept[row.run] = before[row.run]
+            if row.run in usable:
+                kept[row.run] = usable[row.run]
             elif row.run not in unreadable:
                 try:
-                    kept[row.run] = await self._read(row)
+                    kept[row.run] = await self._read(row, exactly_once=exactly_once)
                 except MalformedError as error:
                     unreadable[row.run] = str(error)
-        if (kept.keys() != before.keys() or flow in self._unsettled) and flow in self._flows:
+        same = kept.keys() == before.keys() and all(kept[run] is before[run] for run in kept)
+        if (not same or flow in self._unsettled) and flow in self._flows:
             self._gists[flow] = kept
             await self._settle(flow)
+        self._read_as[flow] = exactly_once
         return unreadable
 
-    async def _read(self, row: RunRow) -> RunGist:
-        """Return what is kept of a run of the store; raises MalformedError."""
+    def _usable(self, gists: Mapping[str, RunGist]) -> dict[str, RunGist]:
+        """Return those that do not lie ahead, as where the clock was set back since they were read."""
+        now_at = self._clock.wall_s()
+        return {run: one for run, one in gists.items() if max(one.ended_at, one.told_at or 0.0) <= now_at}
+
+    async def _read(self, row: RunRow, *, exactly_once: bool) -> RunGist:
+        """Return what is kept of a run of the store; raises MalformedError.
+
+        One that ended or was told while a clock was ahead did so now: it must not be the newest until then.
+        """
         found = await self._book.run(row.run)
         document = None if found is None else found.document
-        once = self._exactly_once(row.flow)
-        told_at = None if row.taken_ms is None else row.taken_ms / 1000
+        now_at = self._clock.wall_s()
+        ended_at = min(row.ended_ms / 1000, now_at)
+        told_at = None if row.taken_ms is None else min(row.taken_ms / 1000, now_at)
         return await asyncio.to_thread(
-            lambda: gist_of(
-                read_run(document), ended_at=row.ended_ms / 1000, told_at=told_at, exactly_once=once
-            )
+            lambda: gist_of(read_run(document), ended_at=ended_at, told_at=told_at, exactly_once=exactly_once)
         )
 
     async def _settle(self, flow: str) -> None:

@@ -32,34 +32,55 @@ def leaving_soon(scratch: Path, *, say: Callable[[], object], grace_s: float = G
 
     `say` is called at once, on a thread of its own, to tell that the command was interrupted. Where it does
     not end, since nobody reads what it writes, nothing that is printed later would: the process ends too.
+    What ends after it ends as interrupted: what fails then, since Spark is being stopped, failed by that.
     """
     if threading.current_thread() is not threading.main_thread():  # signals are none of another's
         yield
         return
     heard, told = socket.socketpair()
     told.setblocking(False)
-    over = threading.Event()
+    over, interrupted = threading.Event(), threading.Event()
     # Python's handlers run between two of its own instructions; this one is told by the signal itself.
     before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
     thread = threading.Thread(
-        target=_wait, args=(heard, over, scratch, say, grace_s), name="leaving", daemon=True
+        target=_wait,
+        args=(heard, over, interrupted, scratch),
+        kwargs={"say": say, "grace_s": grace_s},
+        name="leaving",
+        daemon=True,
     )
     thread.start()
-    try:
-        yield
-    finally:
+
+    def end() -> None:
         over.set()
         signal.set_wakeup_fd(before)
-        told.close()  # at this the thread ends
+        told.close()  # at this the thread ends, when it has heard what was told before
         thread.join()
         heard.close()
 
+    try:
+        yield
+    except Exception as error:
+        end()
+        if interrupted.is_set():
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        end()
+
 
 def _wait(
-    heard: socket.socket, over: threading.Event, scratch: Path, say: Callable[[], object], grace_s: float
+    heard: socket.socket,
+    over: threading.Event,
+    interrupted: threading.Event,
+    scratch: Path,
+    *,
+    say: Callable[[], object],
+    grace_s: float,
 ) -> None:
     while numbers := heard.recv(64):
         if signal.SIGINT in numbers:
+            interrupted.set()
             saying = threading.Thread(target=_say, args=(say,), name="leaving-word", daemon=True)
             saying.start()
             in_time = over.wait(grace_s)

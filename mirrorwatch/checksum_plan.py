@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from checksum.plan_shape import Plan
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Chosen, Desk
+    from mirrorwatch.checksum_folder import KeptPlan
     from mirrorwatch.checksum_state import Run
 
 
@@ -151,7 +152,7 @@ async def _planned(
     if run is not None:
         kept = await _kept(desk, flow, asked, run)
         if kept is not None:
-            return Planned(flow, kept, run=run, asked=asked, resumed=True)
+            return Planned(flow, kept.plan, run=run, asked=asked, resumed=True, nothing_new=kept.nothing_new)
     made = await plan_flow(
         flow,
         desk.connects,
@@ -165,18 +166,19 @@ async def _planned(
     return Planned(flow, made.plan, run=run, asked=asked, nothing_new=made.nothing_new)
 
 
-async def _kept(desk: Desk, flow: Flow, asked: Mapping[str, Any], run: Run) -> Plan | None:
+async def _kept(desk: Desk, flow: Flow, asked: Mapping[str, Any], run: Run) -> KeptPlan | None:
     """Return the plan for the same question that another run did not finish, if it still holds.
 
     Those that do not are taken away with their digests.
     """
-    found: Plan | None = None
+    found: KeptPlan | None = None
     if run.plans is None:
         return None
-    for plan, based_on in run.plans.kept(flow.name, asked):
-        holds = not outdated(plan, flow, desk.rules) and based_on == basis(plan, run.before.verified)
+    for kept in run.plans.kept(flow.name, asked, now_ms=int(desk.clock.wall_s() * 1000)):
+        plan = kept.plan
+        holds = not outdated(plan, flow, desk.rules) and kept.basis == basis(plan, run.before.verified)
         if found is None and holds and not any([await _changed(desk, plan, side) for side in Side]):
-            found = plan
+            found = kept
         else:
             run.plans.forget(plan)
     return found

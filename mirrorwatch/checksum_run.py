@@ -126,6 +126,9 @@ def _audited(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Ou
         if not one.resumed:
             raise
         desk.sheet.say(f"{error}. Begun anew.")
+        # As another plan: `--folder` keeps digests by the plan's id, and these would be met again.
+        now_ms = int(desk.clock.wall_s() * 1000)
+        again = replace(plan, made_at_ms=max(now_ms, plan.made_at_ms + 1))
     if run.plans is not None:
         run.plans.forget(plan)
     return _compared(desk, one, again, run, spark)
@@ -134,7 +137,8 @@ def _audited(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Ou
 def _compared(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> Outcome:
     beside = None
     if run.plans is not None:
-        beside = run.plans.keep(plan, one.asked, basis=basis(plan, run.before.verified))
+        based_on = basis(plan, run.before.verified)
+        beside = run.plans.keep(plan, one.asked, basis=based_on, nothing_new=one.nothing_new)
     run.planned(plan_id(plan))
     cells = {}
     for side in Side:

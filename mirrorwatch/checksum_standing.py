@@ -257,7 +257,8 @@ def _topics(told: ToldRun, at: float) -> dict[str, TopicStanding]:
         if not left.later:  # where it holds nothing, nothing of it is unverified
             offsets[left.topic] += left.records
             records.setdefault(left.topic, Counter())
-    topics = {name: TopicStanding(at, 1.0, {}, at, compared=False) for name in told.nothing_new} | {
+    until = _known_until(told)
+    return {name: TopicStanding(at, 1.0, {}, at, compared=False) for name in told.nothing_new} | {
         name: TopicStanding(
             at,
             min(1.0, verified[name] / offsets[name]) if offsets[name] else 1.0,
@@ -266,9 +267,20 @@ def _topics(told: ToldRun, at: float) -> dict[str, TopicStanding]:
             compared=name in compared,
         )
         for name, counts in records.items()
+        if until is None or name < until
     }
+
+
+def _known_until(told: ToldRun) -> str | None:
+    """Return the first topic of which not all may be told, as a list was cut; None where each is.
+
+    Partitions are listed by topic in order, and so is what is left out, with what is merely new behind it.
+    """
+    cut = []
     if told.partitions_count > len(told.partitions):
-        # Partitions are listed by topic in order: behind the last one nothing is known for sure.
-        until = told.partitions[-1].topic if told.partitions else ""
-        return {name: one for name, one in topics.items() if name < until}
-    return topics
+        cut.append(told.partitions[-1].topic if told.partitions else "")
+    if told.left_out_count > len(told.left_out):
+        last = told.left_out[-1] if told.left_out else None
+        if last is None or not last.later:
+            cut.append("" if last is None else last.topic)
+    return min(cut, default=None)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checksum.book import ChecksumBook
+from checksum.book import LEASE_S, ChecksumBook
 from checksum.planning import Before
 from checksum.result_document import of_run
 from fleet.errors import ConfigurationError, MirrorwatchError, Problem, UnavailableError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
     from typing import TypeVar
 
-    from checksum.book import Counted, RunRow, VerifiedTo
+    from checksum.book import Counted, OpenRun, RunRow, VerifiedTo
     from checksum.book_entries import Place
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Desk
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 HEART_S = 15.0
 LIMIT_S = 60.0  # of one operation: a run of a hundred thousand partitions writes as many rows at once
 MOST_RUNS = 1000  # of a flow that are looked at for what was found: a month of hours
-PLANS_KEPT_MS = 7 * 86_400_000  # of runs that nobody has gone on with
 
 
 class State:
@@ -68,12 +67,18 @@ class State:
             self._store = None
 
     def begin(self, flow: Flow, *, counts_only: bool = False) -> Run:
-        """Begin a run of a flow; raises UnavailableError while another one is on, or the store fails."""
-        begun_ms = self.now_ms()
+        """Begin a run of a flow; raises UnavailableError while another one is on, or the store fails.
+
+        Where one may be on whose machine's clock is another, it waits until that is known.
+        """
         if self._store is None:
-            return Run(self, uuid.uuid4().hex, flow.name, begun_ms, counts_only=counts_only)
+            return Run(self, uuid.uuid4().hex, flow.name, self.now_ms(), counts_only=counts_only)
         book = ChecksumBook(self._store)
-        begun = self.ask(book.begin(flow.name, who=who(), now_ms=begun_ms, counts_only=counts_only))
+        silent = self._silent(book, flow)
+        begun_ms = self.now_ms()
+        begun = self.ask(
+            book.begin(flow.name, who=who(), now_ms=begun_ms, counts_only=counts_only, silent=silent)
+        )
         run = Run(self, begun, flow.name, begun_ms, book=book, counts_only=counts_only)
         self._runs.append(run)
         run.start()
@@ -81,6 +86,18 @@ class State:
         if self._folder is not None and not counts_only:
             run.plans = PlanFolder(self._folder, warn=self._desk.sheet.say)
         return run
+
+    def _silent(self, book: ChecksumBook, flow: Flow) -> list[OpenRun]:
+        """Return runs of which no sign is to be seen for LEASE_S, where their own clocks do not tell."""
+        doubtful = self.ask(book.doubtful(flow.name, now_ms=self.now_ms()))
+        if doubtful:
+            self._desk.sheet.say(
+                f"{flow.name}: a run on {doubtful[0].who} has given no sign for {LEASE_S:g} s, if the clocks"
+                f" of both machines agree: {LEASE_S:g} s are waited for one.",
+                indent=0,
+            )
+            self._desk.pause(LEASE_S)
+        return doubtful
 
     def look(self, flow: Flow) -> Run:
         """Return what stands for a run that is not begun: it knows what is known, and writes nothing."""
@@ -267,8 +284,9 @@ class Run:
     def _tidy(self, book: ChecksumBook) -> None:
         now_ms = self._state.now_ms()
         _quietly(lambda: self._state.ask(book.forget(now_ms - self._state.keeps_ms)))
-        if self.plans is not None:
-            self.plans.forget_older(self._flow, now_ms - PLANS_KEPT_MS)
+        plans = self.plans
+        if plans is not None:
+            _quietly(lambda: plans.forget_old(now_ms, on=self._state.ask(book.flows_on(now_ms))))
 
     def _beat(self, plan: str | None = None) -> None:
         book, state = self._book, self._state

@@ -87,7 +87,7 @@ async def tell(
         else:
             if answer.status in (HTTPStatus.OK, HTTPStatus.CREATED):
                 return
-            if _is_for_good(answer):
+            if _is_for_good(answer, document):
                 raise NotTakenError(_refusal(address, answer, len(body)))
             lasting = answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
             if pause_s is None or (lasting and answer.status != HTTPStatus.TOO_MANY_REQUESTS):
@@ -141,11 +141,20 @@ def _wrong(sentence: str) -> ConfigurationError:
     return ConfigurationError([Problem("the command line", "--tell", sentence)])
 
 
-def _is_for_good(answer: Answer) -> bool:
-    """Tell whether a refusal is about the run: by a sentence of ours, not by a proxy's; or for its size."""
-    if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND):
-        return bool(_said(answer.body))
-    return answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+def _is_for_good(answer: Answer, document: Mapping[str, Any]) -> bool:
+    """Tell whether a refusal is about the run: for its size, or by what only a service of ours answers.
+
+    An `error` stands in what many others answer at an address that they do not know.
+    """
+    match answer.status:
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return True
+        case HTTPStatus.BAD_REQUEST:
+            return isinstance(_value(answer.body, "problems"), list)
+        case HTTPStatus.NOT_FOUND:
+            return bool(_value(answer.body, "flow") == document["flow"])
+        case _:
+            return False
 
 
 def _refusal(address: str, answer: Answer, size: int) -> str:
@@ -170,10 +179,15 @@ def _refusal(address: str, answer: Answer, size: int) -> str:
 
 
 def _said(body: bytes) -> str:
-    """Return the sentence of an answer of ours; empty where it is none."""
+    """Return the sentence of an answer; empty where it has none."""
+    said = _value(body, "error")
+    return plain(said).strip()[:_SHOWN] if isinstance(said, str) else ""
+
+
+def _value(body: bytes, key: str) -> object:
+    """Return what an answer has under a key; None where it has nothing, or is no object of JSON."""
     try:
         document = json.loads(body[:100_000])
-        said = document["error"]
-    except (ValueError, RecursionError, KeyError, TypeError):
-        return ""
-    return plain(said).strip()[:_SHOWN] if isinstance(said, str) else ""
+    except (ValueError, RecursionError):
+        return None
+    return document.get(key) if isinstance(document, dict) else None

@@ -102,6 +102,7 @@ class ToldRun:
     partitions: tuple[ToldPartition, ...]
     partitions_count: int
     left_out: tuple[ToldLeftOut, ...]
+    left_out_count: int
     nothing_new: tuple[str, ...]  # topics that were asked for, and of which all was verified before
 
 
@@ -184,6 +185,7 @@ def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
     findings_count, findings = (0, ()) if counts_only else top["findings"].some(MOST_FINDINGS)
     blocks_count, blocks = (0, ()) if counts_only else top["not_read_again"].some(MOST_FINDINGS)
     partitions_count, partitions = (0, ()) if counts_only else top["partitions"].some(MOST_PARTITIONS)
+    left_out_count, left_out = top.get("left_out").some(MOST_LEFT_OUT)
     return ToldRun(
         run=top["run"].matching(
             RUN_ID, "letters, digits, '.', '_' and '-', at most 64, a letter or digit first"
@@ -205,7 +207,8 @@ def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
         blocks_count=blocks_count,
         partitions=tuple(_partition(one) for one in partitions),
         partitions_count=partitions_count,
-        left_out=tuple(_left_out(one) for one in top.get("left_out").some(MOST_LEFT_OUT)[1]),
+        left_out=tuple(_left_out(one) for one in left_out),
+        left_out_count=left_out_count,
         nothing_new=tuple(one.topic() for one in top.get("nothing_new").items(MOST_PARTITIONS)),
     )
 

@@ -164,6 +164,8 @@ def _drop_output() -> None:
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
     _prepare_streams()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a shell starts what it puts behind itself
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # A supervisor's stop is Ctrl-C to a command; in a container, where we are process 1, it would be nothing.
     signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     try:

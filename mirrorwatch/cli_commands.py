@@ -102,14 +102,15 @@ def configure_logs(ctx: click.Context) -> Redactor:
 
 def _told(error: Exception, ctx: click.Context) -> int:
     from fleet.errors import ConfigurationError  # noqa: PLC0415 - help needs nothing of this
+    from mirrorwatch.words import plain  # noqa: PLC0415 - help needs nothing of this
     from runtime.logs import Redactor  # noqa: PLC0415 - help needs nothing of this
 
     redactor = Redactor(ctx.meta.get(_SECRETS, ()))
     if not isinstance(error, ConfigurationError):
-        click.echo(redactor.text(str(error)), err=True)
+        click.echo(plain(redactor.text(str(error))), err=True)
         return UNAVAILABLE
-    for problem in error.problems:
-        click.echo(redactor.text(str(problem)), err=True)
+    for problem in error.problems:  # names in it, a connector's for one, may hold anything
+        click.echo(plain(redactor.text(str(problem))), err=True)
     count = len(error.problems)
     found = "1 problem" if count == 1 else f"{count} problems"
     refusal = ctx.meta.get(_REFUSAL, f"{ctx.params.get('config', 'The configuration')} cannot be used")

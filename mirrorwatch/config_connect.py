@@ -9,7 +9,8 @@ from fleet.connect_config import Said, Worker, read_connectors, version_of_worke
 from fleet.connect_config_json import expanded
 from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedError, UnavailableError
 from mirrorwatch.config_connect_asking import answer_of, no_connect
-from mirrorwatch.config_connect_places import harmless, place_of, secrets_of
+from mirrorwatch.config_connect_places import harmless, place_of
+from mirrorwatch.config_problems import secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ _BOTH = {"expand": ["info", "status"]}
 
 
 class ConnectAddress:
-    """The connectors behind one address. `secrets` grows by what their properties hold, in clear as it is."""
+    """The connectors behind one address. `secrets` grows by what a mirror's hold, in clear as it is."""
 
     path: Path | None = None  # there is no file
 
@@ -48,7 +49,8 @@ class ConnectAddress:
         """
         version, found = asyncio.run(self._ask())
         for connector in found:
-            self.secrets |= secrets_of(connector)
+            if connector.kind is not None:
+                self.secrets |= secrets_in(connector.config)
         found = self._chosen(found)
         self.connectors = tuple(harmless(each) for each in found if each.kind is not None)
         said = Said(mirror_version, clusters, by_hand)
@@ -56,6 +58,11 @@ class ConnectAddress:
             return read_connectors(found, Worker(version=version), file=self.name, said=said)
         except ConfigurationError as error:
             raise ConfigurationError([self._told(problem) for problem in error.problems]) from error
+
+    @property
+    def passwords(self) -> set[str]:
+        """Return what must never be shown, whoever says it: of connectors it is all that is secret."""
+        return self.secrets
 
     def locate(self, alias: str, name: str) -> tuple[str, str] | None:
         """Return where and under which key a client property of a cluster stands; None where it does not."""

@@ -11,7 +11,8 @@ from fleet.connect_config import Connector, Said, Worker, read_connectors
 from fleet.connect_config_json import written
 from fleet.errors import ConfigurationError, MalformedError, Problem
 from fleet.strimzi import KIND, is_mirror, read_resource
-from mirrorwatch.config_connect_places import harmless, place_of, secrets_of
+from mirrorwatch.config_connect_places import harmless, place_of
+from mirrorwatch.config_problems import secrets_in
 from mirrorwatch.config_text import MAX_BYTES
 from runtime import strict_yaml
 
@@ -61,7 +62,7 @@ def refuse_mirror(document: Document) -> None:
 
 
 class ConnectorsFile:
-    """Connectors in one file. `secrets` grows by what their properties hold."""
+    """Connectors in one file. `secrets` grows by what those of a mirror hold in their properties."""
 
     def __init__(self, path: Path, form: MirrorForm) -> None:
         self.path = path
@@ -81,9 +82,10 @@ class ConnectorsFile:
         """Return what the file comes to; ConfigurationError with every problem, and its line where known."""
         try:
             connectors, worker = self._described(content)
-            for connector in connectors:
-                self.secrets |= secrets_of(connector)
-            self.connectors = tuple(harmless(each) for each in connectors if each.kind is not None)
+            mirror = [each for each in connectors if each.kind is not None]
+            for connector in mirror:
+                self.secrets |= secrets_in(connector.config)
+            self.connectors = tuple(map(harmless, mirror))
             said = Said(mirror_version, clusters, by_hand)
             found = read_connectors(connectors, worker, file=str(self.path), said=said)
         except ConfigurationError as error:
@@ -115,7 +117,7 @@ class ConnectorsFile:
             return self._resource(document.data)
         data = self._json(content)
         if is_mirror(data):  # as kubectl get -o json gives it
-            return self._resource(_as_text(data))
+            return self._resource(data)
         try:
             return written(data), Worker()
         except MalformedError as error:
@@ -135,7 +137,8 @@ class ConnectorsFile:
         if len(content) > MAX_BYTES:
             raise self._refusal("is larger than 1 MB, which no connector needs: is it the right file?")
         try:
-            return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+            data = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+            return _as_text(data) if is_mirror(data) else data
         except json.JSONDecodeError as error:
             where = f"{self.path}:{error.lineno}"
             sentence = f"is no JSON: {error.msg[:1].lower()}{error.msg[1:]} (column {error.colno})"

@@ -1,11 +1,9 @@
-"""What connectors hold that is secret, and where a cluster's properties stand in them."""
+"""What connectors hold that may be shown, and where a cluster's properties stand in them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from runtime.kafka.redaction import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,11 +12,6 @@ if TYPE_CHECKING:
 
 _ROLES = ("cluster", "admin", "consumer", "producer")
 _HARMLESS = ("connector.class", "source.cluster.alias", "target.cluster.alias", "enabled")
-
-
-def secrets_of(connector: Connector) -> set[str]:
-    """Return what must not be shown: a worker tells the properties of a connector with their passwords."""
-    return {value for key, value in connector.config.items() if value and is_secret(key)}
 
 
 def harmless(connector: Connector) -> Connector:

@@ -8,13 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from fleet import java_properties
+from fleet.config_providers import Lookup
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2 import ByHand, Mm2, read_mm2
 from fleet.mm2_names import WORKER_NAMES
+from fleet.mm2_resolution import Mm2Properties
 from mirrorwatch.config_connect_files import ConnectorsFile, MirrorForm, form_of
+from mirrorwatch.config_problems import secrets_in
 from mirrorwatch.config_text import MAX_BYTES, check_properties, lines_of_keys, read_bytes
 from runtime.kafka.fate import Fate
 from runtime.kafka.java_clients import JAVA_KEYS
+from runtime.kafka.redaction import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +31,21 @@ _ROLES = ("", "admin.", "consumer.", "producer.")
 
 
 class Mirror(Protocol):
-    """What tells of a mirror: a file, or an address. `name` is what it is called in sentences."""
+    """What tells of a mirror: a file, or an address. `name` is what it is called in sentences.
+
+    `secrets` are what no problem of it may quote, all that comes in from elsewhere among them; those that are
+    passwords and keys must never be shown, whoever says them.
+    """
 
     name: str
     path: Path | None  # None: it is no file
     secrets: set[str]
     connectors: tuple[Connector, ...]
+
+    @property
+    def passwords(self) -> set[str]:
+        """Return the passwords and keys that the mirror itself has, once it was read."""
+        ...
 
     def read(
         self,
@@ -59,6 +72,7 @@ class MirrorFile:
         self._path = path
         self._described: ConnectorsFile | None = None
         self.secrets: set[str] = set()
+        self.passwords: set[str] = set()
         self._environ = _Remembering(environ, self.secrets)
         self._lines: dict[str, int] = {}
 
@@ -81,11 +95,12 @@ class MirrorFile:
                 )
             finally:
                 self.connectors = self._described.connectors
+                self.passwords = self.secrets
         check_properties(self._path, content)
         text = content.decode("latin-1")
         self._lines = lines_of_keys(text)
         try:
-            return read_mm2(
+            found = read_mm2(
                 text,
                 file=self.name,
                 mirror_version=mirror_version,
@@ -96,6 +111,8 @@ class MirrorFile:
             )
         except ConfigurationError as error:
             raise ConfigurationError([self.placed(problem) for problem in error.problems]) from error
+        self.passwords = self._passwords_in(text)
+        return found
 
     def placed(self, problem: Problem) -> Problem:
         """Return the problem with the line of its key, where the key stands in this file."""
@@ -112,6 +129,12 @@ class MirrorFile:
             if key in self._lines:
                 return f"{self.name}:{self._lines[key]}", key
         return None
+
+    def _passwords_in(self, text: str) -> set[str]:
+        """Return the values of secret keys as MirrorMaker has them; the text is one that could be read."""
+        raw = java_properties.as_mapping(java_properties.parse(text))
+        mm2 = Mm2Properties(raw, None, Lookup(self._environ, self._read_file))
+        return secrets_in(mm2.resolve_all({key: value for key, value in raw.items() if is_secret(key)}))
 
     def _read_file(self, name: str) -> str:
         """Return the text of a file that a provider names, relative to this file; OSError where it cannot."""

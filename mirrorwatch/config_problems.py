@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _LINE = re.compile(r":(\d+)$")
+# An option of a login module. Not by the grammar: a text that breaks it is what errors are about, and quote.
+_OPTION = re.compile(r"""(?<![\w.])([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 
 
 def in_order(
@@ -49,8 +51,20 @@ def unread(alias: str, problem: Problem) -> Problem:
 
 
 def secrets_in(properties: Mapping[str, str]) -> set[str]:
-    """Return the passwords and keys among the properties of a client."""
-    return {value for key, value in properties.items() if is_secret(key) and value}
+    """Return the passwords and keys among the properties of a client, and those within a login module."""
+    found = {value for key, value in properties.items() if is_secret(key) and value}
+    for key, value in properties.items():
+        if key.endswith("sasl.jaas.config"):
+            found |= _secret_options(value)
+    return found
+
+
+def _secret_options(module: str) -> set[str]:
+    """Return the secrets of a login module, each as it is written and as it is meant."""
+    written = {
+        found[2] or found[3] or found[4] or "" for found in _OPTION.finditer(module) if is_secret(found[1])
+    }
+    return {one for each in written for one in (each, re.sub(r"\\(.)", r"\1", each)) if one}
 
 
 def _without(sentence: str, secrets: Iterable[str]) -> str:

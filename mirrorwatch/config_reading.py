@@ -304,6 +304,8 @@ class _Reading:
 
     def _secrets(self, topology: Topology, clients: Mapping[str, ClientSettings]) -> frozenset[str]:
         found = set(self._document.secrets) if self._document is not None else set()
+        if self._mirror is not None:  # not all are our clients', and errors of the mirror's own quote them
+            found |= self._mirror.passwords
         for cluster in topology.clusters:
             found |= secrets_in(cluster.client)
         for settings in clients.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -18,7 +17,6 @@ MOST_ROUNDS = 20
 # Stands in for a cluster that was refused, so that nothing more is said of it.
 PLACEHOLDER = {"bootstrap.servers": "placeholder:9092"}
 _MIRROR = (("mm2",), ("connect",))
-_QUOTED = re.compile(r", not '.*'$")
 
 
 def sections_of(document: Document) -> tuple[RootSection | None, list[Problem]]:
@@ -38,7 +36,7 @@ def sections_of(document: Document) -> tuple[RootSection | None, list[Problem]]:
 
 
 def _told(error: ValidationError, document: Document) -> list[Problem]:
-    found = problems_of(
+    return problems_of(
         error,
         file=document.file,
         prefix="",
@@ -46,14 +44,6 @@ def _told(error: ValidationError, document: Document) -> list[Problem]:
         model=RootSection,
         secrets=document.secrets,
     )
-    return [_shown(problem) for problem in found]
-
-
-def _shown(problem: Problem) -> Problem:
-    """Leave out the value of what should be a cluster's properties: it may hold a password."""
-    if problem.key.startswith("clusters."):
-        return Problem(problem.file, problem.key, _QUOTED.sub("", problem.sentence))
-    return problem
 
 
 def _same_flows(document: Document) -> list[Problem]:

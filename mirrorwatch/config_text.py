@@ -88,7 +88,9 @@ def _reads_like_mirror(content: bytes) -> bool:
         entries = java_properties.parse(content[:MAX_BYTES].decode("latin-1"))
     except ValueError:
         return False
-    return sum(bool(_MIRROR_KEY.fullmatch(entry.key)) and bool(entry.value) for entry in entries) > 1
+    # In YAML a value may stand on its key's line too, in braces, and a key of several documents twice.
+    said = {entry.key for entry in entries if entry.value and not entry.value.startswith("{")}
+    return sum(bool(_MIRROR_KEY.fullmatch(key)) for key in said) > 1
 
 
 def _refusal(path: Path, sentence: str) -> ConfigurationError:

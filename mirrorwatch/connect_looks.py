@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Begun = Mapping[tuple[str, int | None, str], tuple[int, bool]]  # by connector, task and state
 
 MOST_TRACES = 100  # of one connector: a sentence tells one of them
-NEXT_MS = 120_000  # what is not found within this after the look before may be so for longer
+NEXT_MS = 120_000  # after a longer silence nothing before it counts: another state may have come between
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ConnectLook:
 
     A flow that is not in it is one of which nothing is known. `begun` is when each state that can be believed
     was first seen, however often the lag monitor's process began anew since then, and whether the look before
-    it found another: the first look tells nothing of how long it is so.
+    it found another: the first look, and the first after a silence, tells nothing of how long it is so.
     """
 
     at_ms: int
@@ -73,10 +73,10 @@ def look_of(
     believed = [
         (name, one.task, one.state) for name, states in flows.values() for one in states if one.state in TOLD
     ]
-    known = {} if before is None else before.begun
+    known: Begun = {}
     seen = set()
     if before is not None and 0 <= at_ms - before.at_ms <= NEXT_MS:
-        seen = {name for name, _ in before.flows.values()}
+        known, seen = before.begun, {name for name, _ in before.flows.values()}
     return ConnectLook(
         at_ms, flows, {which: known.get(which, (at_ms, which[0] in seen)) for which in believed}
     )

@@ -62,7 +62,7 @@ class ConnectWatch:
             self._take(config)
             self._forget()
             self._changed.set()
-        self._clean = Redactor(config.secrets).text
+        self._clean = Redactor(config.secrets).foreign
 
     async def keep(self) -> None:
         """Look until cancelled."""
@@ -78,7 +78,7 @@ class ConnectWatch:
     def _take(self, config: Configuration) -> None:
         self._section: ConnectSection | None = config.connect
         self._connectors = _without_states(config)
-        self._clean = Redactor(config.secrets).text
+        self._clean = Redactor(config.secrets).foreign
 
     def _forget(self) -> None:
         """Know nothing, and complain of nothing: something else is watched."""

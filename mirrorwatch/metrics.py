@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 def render(numbers: ServiceNumbers, accept: str) -> tuple[bytes, str]:
     """Return the body of a scrape and its content type, in the format that the scraper prefers."""
-    encode, content_type = choose_encoder(accept)
+    try:
+        encode, content_type = choose_encoder(accept)
+    except (TypeError, ValueError):  # a version in it that is none
+        encode, content_type = choose_encoder("")
     own: bytes = encode(_Families(numbers))
     if numbers.checksums is not None:
         form = form_of(content_type)

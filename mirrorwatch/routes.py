@@ -143,7 +143,9 @@ def _json_text(document: dict[str, Any]) -> str:
 
 def _json(text: str, *, status: int = 200) -> web.Response:
     response = web.Response(
-        text=text,
+        # Half a surrogate pair, which a JSON of others may hold, is no UTF-8: it is escaped as JSON does it.
+        body=text.encode(errors="backslashreplace"),
+        charset="utf-8",
         content_type="application/json",
         status=status,
         headers={**SECURITY_HEADERS, "Cache-Control": "no-store"},

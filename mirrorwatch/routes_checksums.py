@@ -119,7 +119,7 @@ class _Desk:
         unknown = next((one for one in told if not self._runs.knows(one.run.flow)), None)
         if unknown is not None:
             sentence = f"{unknown.place}there is no flow '{unknown.run.flow}' here"
-            return json_answer({"error": sentence}, status=404)
+            return json_answer({"error": sentence, "flow": unknown.run.flow}, status=404)
         answers: list[dict[str, Any]] = []
         failure: UnavailableError | None = None
         for one in told:

@@ -82,7 +82,10 @@ def group_asked(request: web.Request, *, most: int) -> dict[str, object]:
     `..`) are asked for by `?id=`, as the page links them.
     """
     cluster, _, group = request.rel_url.raw_path.partition("/groups/")[2].partition("/")
-    called = {"group": unquote(group, errors="surrogatepass")}
+    try:
+        called = {"group": unquote(group, errors="surrogatepass")}
+    except UnicodeDecodeError:
+        raise web.HTTPBadRequest(text="The group's name is no UTF-8.") from None
     if not group and request.query.get("id"):
         called = {"group_id": request.query["id"]}
     return page_asked(request, most) | {"kafka_cluster": unquote(cluster), **called}

@@ -103,7 +103,7 @@ class _Desk:
             refusal = _unless_operator(request, http)
             if refusal is not None:
                 return refusal
-        elif request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+        elif _is_of_another_site(request):
             return _refusal(HTTPStatus.FORBIDDEN, "a page of another site may not ask for this")
         wait_s = self._reloads.take(self._clock.monotonic_ns())
         if wait_s:
@@ -114,6 +114,14 @@ class _Desk:
             status = HTTPStatus.SERVICE_UNAVAILABLE if done.unavailable else HTTPStatus.BAD_REQUEST
             return json_answer({"problems": list(done.problems)}, status=status)
         return json_answer({"changes": list(done.sentences), "at_the_next_start": list(done.later)})
+
+
+def _is_of_another_site(request: web.Request) -> bool:
+    """Tell whether a page from elsewhere asks; over plain HTTP browsers say so by `Origin` alone."""
+    if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+        return True
+    origin = request.headers.get(hdrs.ORIGIN)
+    return origin is not None and origin.partition("://")[2] != request.host
 
 
 def _unless_operator(request: web.Request, http: HttpConfig) -> web.Response | None:

@@ -17,6 +17,7 @@ from lagmon.exposition_format import form_of
 from lagmon.exposition_gzip import Checksum
 from lagmon.exposition_join import around, around_packed
 from mirrorwatch.metrics import render
+from runtime.http_guards import cut
 
 if TYPE_CHECKING:
     from mirrorwatch.lagging import Lagging
@@ -32,7 +33,7 @@ async def answer_scrape(
     headers = {"Content-Type": content_type}
     if lagging is None or not lagging.on:
         return web.Response(body=own, headers=headers)
-    packed = "gzip" in request.headers.get(hdrs.ACCEPT_ENCODING, "")
+    packed = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
     form = form_of(content_type)
     try:
         head, large = await lagging.stream("metrics", form=form.value, gzip=packed)
@@ -40,6 +41,9 @@ async def answer_scrape(
         return web.Response(body=own, headers=headers)
     if packed:
         headers[hdrs.CONTENT_ENCODING] = "gzip"
+    if request.method == hdrs.METH_HEAD:  # what is streamed would follow the headers
+        await large.aclose()
+        return web.Response(headers=headers)
     response = web.StreamResponse(headers=headers)
     if packed:
         before, end = await asyncio.to_thread(around_packed, own, form)
@@ -48,8 +52,21 @@ async def answer_scrape(
         before, after = around(own, form)
     async with aclosing(large):
         await response.prepare(request)
-        await response.write(before)
-        async for piece in large:
-            await response.write(piece)
+        try:
+            await response.write(before)
+            async for piece in large:
+                await response.write(piece)
+        except UnavailableError as error:  # a body that is cut must not look whole
+            cut(request)
+            raise ConnectionResetError(str(error)) from error
         await response.write_eof(after)
     return response
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Tell whether an Accept-Encoding asks for gzip, and does not refuse it by a quality of 0."""
+    for one in accepted.lower().split(","):
+        name, *parameters = (part.strip() for part in one.split(";"))
+        if name == "gzip":
+            return not any(part.startswith("q=") and not part[2:].strip("0.") for part in parameters)
+    return False

@@ -132,7 +132,7 @@ class Service:
             unanswered=self._lagging.unanswered,
             tell=lambda line: getattr(self._log, line.level)(line.sentence, **line.facts),
         )
-        self._server = HttpServer()
+        self._server = HttpServer(self._clock)
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait

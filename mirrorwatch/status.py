@@ -47,8 +47,9 @@ class _Credentials(NamedTuple):
     password: str
 
     def header(self) -> dict[str, str]:
-        """Return them as HTTP's basic authentication sends them."""
-        return {"Authorization": "Basic " + b64encode(f"{self.user}:{self.password}".encode()).decode()}
+        """Return them as HTTP's basic authentication sends them; the environment's may be any bytes."""
+        said = f"{self.user}:{self.password}".encode(errors="surrogateescape")
+        return {"Authorization": "Basic " + b64encode(said).decode()}
 
 
 class _NoAnswerError(Exception):
@@ -125,9 +126,17 @@ def _address(url: str) -> URL:
     except ValueError:
         usable = False
     if not usable:
-        raise _UsageError(f"'{plain(text)[:200]}' is no address of a service: write it as {DEFAULT_URL}")
+        raise _UsageError(_no_address(text))
     path = address.path.rstrip("/").removesuffix(PATH)
     return address.with_path(path + PATH)
+
+
+def _no_address(text: str) -> str:
+    if "@" in text:  # what stands before it may be a password
+        sentence = "The address has a user in it and is none of a service"
+        hint = "in a user or password write %2F for a slash, %23 for #, %3F for ? and %40 for @"
+        return f"{sentence}: write it as https://user:password@host:9699; {hint}"
+    return f"'{plain(text)[:200]}' is no address of a service: write it as {DEFAULT_URL}"
 
 
 def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | None:

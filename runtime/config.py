@@ -135,12 +135,15 @@ class HttpConfig(Section):
         return insecure
 
 
+_LONGEST_KEPT_S = 100 * 365 * 86400.0
+
+
 class KeepConfig(Section):
     """For how long the store keeps what, in seconds."""
 
-    minutes: Duration = Field(default=400 * 86400.0, gt=0)
-    syncs: Duration = Field(default=30 * 86400.0, gt=0)
-    findings: Duration = Field(default=400 * 86400.0, gt=0)
+    minutes: Duration = Field(default=400 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
+    syncs: Duration = Field(default=30 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
+    findings: Duration = Field(default=400 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
 
 
 class StoreConfig(Section):

@@ -43,6 +43,7 @@ _EXPECTED = {
     "set_type": "a list is",
     "frozen_set_type": "a list is",
 }
+_SECTIONS = frozenset(kind for kind, expected in _EXPECTED.items() if expected == "a mapping of keys is")
 _BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
@@ -232,6 +233,8 @@ class _Sentence:
                 shown = _HIDDEN
             case "" | None:
                 shown = "nothing"
+            case str() if self._details["type"] in _SECTIONS:  # it may be an address with its password
+                shown = "text"
             case str():
                 short = value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "..."
                 shown = "'" + "".join(each if each.isprintable() else " " for each in short) + "'"

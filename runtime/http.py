@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from fleet.errors import UnavailableError
+from runtime.clock import SystemClock
 from runtime.http_guards import plain_errors, put_headers, sign_in, time_limit
+from runtime.http_refusals import Refusals
 from runtime.http_users import Users, require_token
 from runtime.logs import get
 
 if TYPE_CHECKING:
+    from runtime.clock import Clock
     from runtime.config import Address, HttpConfig
     from runtime.config_web import WebConfig
     from runtime.http_users import Token
@@ -61,7 +64,8 @@ def application(
 class HttpServer:
     """Serve an application until told to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._refusals = Refusals(get("http"), clock or SystemClock())
         self._runner: web.AppRunner | None = None
         self._bound: list[socket.socket] = []
         self._tokens: tuple[Token, ...] = ()
@@ -83,7 +87,7 @@ class HttpServer:
         address = config.address
         try:
             self._bound = await _bound(address)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise UnavailableError(_refusal(address, error)) from error
 
     async def start(self, app: web.Application, config: HttpConfig, *, web_config: WebConfig) -> None:
@@ -101,6 +105,7 @@ class HttpServer:
         runner = web.AppRunner(
             app,
             access_log=None,
+            logger=self._refusals,
             handle_signals=False,
             keepalive_timeout=HEADERS_WITHIN_S,
             max_line_size=MAX_LINE_BYTES,
@@ -172,9 +177,9 @@ async def _bound(address: Address) -> list[socket.socket]:
     return sockets
 
 
-def _refusal(address: Address, error: OSError) -> str:
+def _refusal(address: Address, error: OSError | UnicodeError) -> str:
     match error:
-        case socket.gaierror():
+        case socket.gaierror() | UnicodeError():  # what no host can be called
             return f"http.listen: the host of '{address}' cannot be resolved: use an address of this machine"
         case OSError(errno=errno.EADDRINUSE):
             return f"http.listen: {address} is in use by another program: stop it or choose another port"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runtime.logs import Logger
 
 API = "/api/"
+_BEGUN = web.RequestKey("begun", bool)  # whether the first bytes of the answer may be under way
 JSON = "application/json"
 
 # Pages bring their own style sheet and script as files of this server; nothing comes from elsewhere, nothing
@@ -36,12 +37,19 @@ HEADERS = {
 }
 
 
-async def put_headers(_request: web.Request, response: web.StreamResponse) -> None:
+async def put_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Add the headers to any answer that does not set its own; a signal for on_response_prepare."""
+    request[_BEGUN] = True
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
     response.headers[hdrs.SERVER] = "mirrorwatch"
+
+
+def cut(request: web.Request) -> None:
+    """End the connection of an answer that cannot be finished: another one behind it would be part of it."""
+    if request.transport is not None:
+        request.transport.abort()
 
 
 def plain_errors(log: Logger) -> Middleware:
@@ -65,6 +73,9 @@ def plain_errors(log: Logger) -> Middleware:
             raise  # the client went away
         except Exception:
             log.exception("a request failed, which is a bug", method=request.method, path=request.path)
+            if _BEGUN in request:
+                cut(request)
+                raise ConnectionResetError from None
             failed, status = "The request failed inside mirrorwatch; its log says why.\n", 500
             if request.path.startswith(API):
                 return web.Response(status=status, text=_json(failed), content_type=JSON)
@@ -100,6 +111,9 @@ def time_limit(limit_s: float) -> Middleware:
         except TimeoutError:
             if not limit.expired():
                 raise
+            if _BEGUN in request:
+                cut(request)
+                raise ConnectionResetError from None
             raise web.HTTPRequestTimeout(
                 text=f"The request took longer than {limit_s:g} s.\n", headers={hdrs.CONNECTION: "close"}
             ) from None

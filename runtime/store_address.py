@@ -14,6 +14,7 @@ Address: TypeAlias = URL
 
 _DIALECTS = ("sqlite", "postgresql")
 _DRIVER = "postgresql+psycopg"
+_NUMBERS = frozenset({"port", "connect_timeout", "tcp_user_timeout", "keepalives"})
 _WRITE = (
     "write sqlite:///FILE, for example sqlite:///mirrorwatch.db, or postgresql://USER:PASSWORD@HOST/DATABASE"
 )
@@ -25,6 +26,8 @@ def check_address(text: str) -> None:
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise ValueError(f"is no database address: {_WRITE}") from None
+    if "\0" in text:
+        raise ValueError(f"holds a NUL, which no address may: {_WRITE}")
     backend = url.get_backend_name()
     if backend not in _DIALECTS:
         raise ValueError(f"'{backend}' is no database that can be used: {_WRITE}")
@@ -35,11 +38,20 @@ def check_address(text: str) -> None:
             raise ValueError("holds an '@' that separates nothing: write one of the password as %40")
         if not url.database:
             raise ValueError("names no database: write postgresql://USER:PASSWORD@HOST/DATABASE")
+        _check_numbers(url)
         return
     if not url.database or url.database.startswith((":memory:", "file:")):
         raise ValueError("names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db")
     if url.host or url.query:
         raise ValueError("takes neither host nor options: write sqlite:///FILE, with three slashes")
+
+
+def _check_numbers(url: URL) -> None:
+    for name, value in url.query.items():
+        if name in _NUMBERS or name.startswith("keepalives_"):
+            said = ",".join([value] if isinstance(value, str) else value)
+            if not all(one.isascii() and one.isdigit() for one in said.split(",")):
+                raise ValueError(f"has an option '{name}' that is no whole number")
 
 
 def resolve_address(text: str, directory: Path) -> Address:

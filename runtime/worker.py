@@ -86,6 +86,7 @@ class Worker:
             with _kept_off():
                 process = await asyncio.create_subprocess_exec(
                     sys.executable,
+                    "-P",  # or whatever lies in the current folder under a name of ours were run
                     "-m",
                     self._module,
                     stdin=asyncio.subprocess.PIPE,

@@ -6,6 +6,7 @@ this check holds no password.
 
 from __future__ import annotations
 
+import http.client
 import os
 import sys
 import urllib.error
@@ -23,6 +24,10 @@ def problem(url: str) -> str | None:
             return None
     except urllib.error.HTTPError as error:
         return None if error.code == 401 else f"{url} answers {error.code}"
+    except http.client.InvalidURL as error:
+        return f"MIRRORWATCH_HEALTH_URL is '{url}', which is no address: {error}"
+    except http.client.HTTPException as error:
+        return f"{url} does not answer by HTTP: {type(error).__name__}"
     except OSError as error:
         return f"{url} does not answer: {getattr(error, 'reason', error)}"
 

@@ -68,7 +68,7 @@ class GroupAsker:
         self.end()
         self._answers = queue.SimpleQueue()
         process = subprocess.Popen(
-            [sys.executable, "-m", "runtime.kafka.group_asker"],
+            [sys.executable, "-P", "-m", "runtime.kafka.group_asker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -153,13 +153,14 @@ class GroupOffsets:
             found = future.result()
         except KafkaException as error:
             return self._failed("list", "", error.args[0], "reading the list of consumer groups")
-        self._symptoms.clear()
+        if not found.errors:
+            self._symptoms.clear()
         states = {one.group_id: one.state.name.lower() for one in found.valid}
         if len(states) > MAX_GROUPS:  # the same ones each time
             states = {name: states[name] for name in sorted(states)[:MAX_GROUPS]}
         problem = ""
         for fault in found.errors[:1]:
-            problem = str(self._explained(fault.args[0], "reading the list of consumer groups"))
+            problem = str(self._explained(fault, "reading the list of consumer groups"))
         return GroupsListed(states, problem)
 
     def _count_others(self) -> None:
@@ -168,13 +169,16 @@ class GroupOffsets:
             # The old call, by the class that it is deprecated in: it alone shows groups of every kind.
             every = super(AdminClient, cast("AdminClient", self._client)).list_groups(timeout=self._timeout_s)
             asked = self._client.list_consumer_groups(request_timeout=self._timeout_s)
-            consumers = asked.result(self._timeout_s)  # else it waits without end where no broker is up
+            consumers = asked.result(self._timeout_s)
         except KafkaException as error:
             self._sink(self._failed("others", "", error.args[0], doing))
             return
         except LateError:
             sentence = f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s"
             self._sink(Failed("others", "", sentence, refused=False))
+            return
+        if consumers.errors:  # what a broker did not list would count as of another kind
+            self._sink(self._failed("others", "", consumers.errors[0], doing))
             return
         known = {one.group_id for one in consumers.valid}
         self._sink(GroupsOfAnyKind(sum(one.id not in known for one in every)))

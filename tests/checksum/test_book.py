@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from checksum import book_rows
-from checksum.book import LEASE_S, ChecksumBook, Counted, VerifiedTo
+from checksum.book import FOREIGN_LEASE_S, LEASE_S, ChecksumBook, Counted, VerifiedTo
 from checksum.book_documents import packed_run
 from checksum.book_tables import MIGRATIONS
 from fleet.errors import MalformedError, UnavailableError
@@ -20,6 +20,8 @@ from runtime.store import Store
 from tests.checksum.pretend_runs import BEGUN_MS, document
 from tests.databases import DATABASES, address_of
 
+HERE = this_process()
+NEXT_DOOR = replace(HERE, namespace="pid:[1]").text()  # in another container of this machine
 ELSEWHERE = '{"boot":"b","namespace":"n","pid":1,"began":"1"}'  # on another machine: not seen from here
 MARK = VerifiedTo("id-a", "id-b", 100, 90, BEGUN_MS)
 
@@ -48,8 +50,9 @@ def an_ended_process():
     return ended.stdout.strip()
 
 
-async def begun(book, *, flow="A->B", now_ms=BEGUN_MS, process=ELSEWHERE):
-    return await book.begin(flow, who="host-1, process 7", now_ms=now_ms, counts_only=False, process=process)
+async def begun(book, *, flow="A->B", now_ms=BEGUN_MS, process=ELSEWHERE, silent=()):
+    details = {"counts_only": False, "process": process, "silent": silent}
+    return await book.begin(flow, who="host-1, process 7", now_ms=now_ms, **details)
 
 
 async def opened(store, flow="A->B"):
@@ -88,8 +91,8 @@ async def test_a_second_run_of_a_flow_is_refused_with_who_is_on_and_since_when(b
     ("beaten_at_s", "asked_at_s", "on"),
     [(0, LEASE_S - 0.001, True), (0, LEASE_S, False), (50, LEASE_S + 49, True), (50, LEASE_S + 50, False)],
 )
-async def test_a_run_elsewhere_is_on_for_as_long_as_it_gives_signs(book, beaten_at_s, asked_at_s, on):
-    run = await begun(book)
+async def test_a_run_that_is_not_seen_is_on_for_as_long_as_it_gives_signs(book, beaten_at_s, asked_at_s, on):
+    run = await begun(book, process=NEXT_DOOR)
     assert await book.beat(run, BEGUN_MS + beaten_at_s * 1000)
     now_ms = BEGUN_MS + round(asked_at_s * 1000)
     if on:
@@ -104,12 +107,51 @@ async def test_a_run_elsewhere_is_on_for_as_long_as_it_gives_signs(book, beaten_
     await finished(book, taken)
 
 
+@pytest.mark.parametrize(
+    ("process", "lease_s"), [(NEXT_DOOR, LEASE_S), (ELSEWHERE, FOREIGN_LEASE_S), ("", FOREIGN_LEASE_S)]
+    ids=["next-door", "elsewhere", "unknown"],
+)
+@pytest.mark.parametrize("ahead", [-1, 1])
+async def test_a_sign_that_lies_ahead_is_as_good_as_one_that_is_as_old(book, process, lease_s, ahead):
+    await begun(book, process=process)
+    with pytest.raises(UnavailableError):
+        await begun(book, now_ms=BEGUN_MS + ahead * round(lease_s * 1000 - 1))
+    await begun(book, now_ms=BEGUN_MS + ahead * round(lease_s * 1000))
+
+
+async def test_a_run_elsewhere_whose_clock_may_differ_is_doubtful_and_gone_where_no_sign_comes(book):
+    for process in (NEXT_DOOR, HERE.text(), an_ended_process()):
+        run = await begun(book, process=process)
+        assert await book.doubtful("A->B", now_ms=BEGUN_MS + round(LEASE_S * 1000)) == []
+        await book.give_up(run)
+    run = await begun(book)
+    now_ms = BEGUN_MS + round(LEASE_S * 1000)
+    assert await book.doubtful("A->B", now_ms=now_ms - 1) == []
+    assert await book.doubtful("B->A", now_ms=now_ms) == []
+    silent = await book.doubtful("A->B", now_ms=now_ms)
+    assert [one.run for one in silent] == [run]
+    await book.beat(run, BEGUN_MS + 1)  # its clock is behind
+    with pytest.raises(UnavailableError, match="another run of the checksum is on"):
+        await begun(book, now_ms=now_ms, silent=silent)
+    silent = await book.doubtful("A->B", now_ms=now_ms + 1)
+    await begun(book, now_ms=now_ms + 1, silent=silent)
+    assert not await book.beat(run, now_ms)
+
+
 async def test_a_run_here_is_on_while_its_process_is_and_gone_with_it(book):
     await begun(book, process=this_process().text())
     with pytest.raises(UnavailableError):  # it may be stopped, and go on
         await begun(book, now_ms=BEGUN_MS + 3_600_000)
     await begun(book, flow="B->A", process=an_ended_process())
     await begun(book, flow="B->A", now_ms=BEGUN_MS + 1)  # no need to wait: it is seen to be gone
+
+
+async def test_flows_that_are_on_are_known(book):
+    await begun(book, process=this_process().text())
+    await begun(book, flow="B->A")
+    await begun(book, flow="gone", process=an_ended_process())
+    assert await book.flows_on(BEGUN_MS + 1) == {"A->B", "B->A"}
+    assert await book.flows_on(BEGUN_MS + 3_600_000) == {"A->B"}
 
 
 async def test_of_two_that_begin_at_once_one_does(address, book):

@@ -86,6 +86,18 @@ LACKING = "is not among the copies that were compared on B"
                 " does not reach that far back, or too much of it would have to be read"
             ),
         ),
+        (
+            {
+                "verdict": "unverifiable",
+                "records": 3,
+                "source": OffsetRange(7, 12),
+                "target": OffsetRange(9, 10),
+            },
+            (
+                f"each of 3 equal records at one of the offsets 7 to 11 on A, of {AT}, stands at offset 9 on B,"
+                " and has so many equals that nobody can tell if it is in order"
+            ),
+        ),
     ],
 )
 def test_a_finding_is_one_sentence(more, sentence):

@@ -127,7 +127,10 @@ def test_the_topic_is_read_to_its_end(bulk):
 def test_what_was_read_before_is_passed_over(bulk):
     bulk.batches[:] = [batch(sync(1, 1), sync(2, 2), sync(3, 3), ends={0: 9})]
     bulk.batches[0].offsets[:] = [4, 5, 8]
-    assert read(since=5).of("t", 0) == [Pair(2, 2), Pair(3, 3)]
+    pairs = read(since=5)
+    assert (pairs.of("t", 0), pairs.until) == ([Pair(2, 2), Pair(3, 3)], 9)
+    bulk.batches[:] = [batch(ends={0: 0})]
+    assert read(since=5).until == 0
 
 
 def test_a_topic_that_may_not_be_read_is_refused(bulk):

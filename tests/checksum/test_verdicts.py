@@ -134,6 +134,16 @@ def test_what_is_expected_is_told_and_counted():
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
+def test_equal_records_in_order_or_not_match_nothing_and_make_it_incomplete(exactly_once):
+    audit = audited({"t": [partition(numbers=range(10))]})
+    doubtful = finding(V.UNVERIFIABLE, records=4, source=OffsetRange(2, 9), target=OffsetRange(3, 9))
+    known = replace(audit.known, findings=(doubtful,))
+    found = concluded(audit, known, exactly_once=exactly_once)
+    assert found.partitions[0].records == {V.MATCH: 6, V.UNVERIFIABLE: 4}
+    assert (found.findings, found.unsettled, found.status) == ((), (doubtful,), INCOMPLETE)
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
 def test_an_extra_record_that_nobody_looked_up_may_be_a_second_copy(exactly_once):
     audit = audited({"t": [partition(after={30: [content(30)]})]}, cells=1, bucket_ms=1000)
     found = concluded(audit, exactly_once=exactly_once)
@@ -225,6 +235,12 @@ def test_of_equal_records_each_has_its_own_other_look():
     assert confirmed(first, [replace(UNKNOWN, records=5)]) == []
     assert confirmed([EXTRA, finding()], [finding()]) == [finding()]
     assert confirmed([finding()], [EXTRA]) == []
+
+
+def test_equal_records_in_order_or_not_are_no_second_copies_in_another_look():
+    doubtful = replace(UNKNOWN, source=OffsetRange(3, 4))
+    assert confirmed([DUPLICATED], [doubtful]) == []
+    assert confirmed([DUPLICATED, doubtful], [doubtful, DUPLICATED]) == [doubtful, DUPLICATED]
 
 
 def test_an_extra_record_stays_where_the_other_look_had_too_much_to_read(monkeypatch):

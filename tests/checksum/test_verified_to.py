@@ -16,12 +16,19 @@ MOST = 1000  # offsets of one look at a block
 HERE = ("orders", 0)
 
 
-def plan(first=100, until=500, *, delta=-10):
+def plan(first=100, until=500, *, delta=-10, compacted=False):
     held = PartitionPlan(
         0, OffsetRange(first, until), OffsetRange(first + delta, until + delta), (), (), "offset syncs"
     )
     topic = TopicPlan(
-        "orders", "A.orders", "S1", "T1", headers=False, timestamps=True, compacted=False, partitions=(held,)
+        "orders",
+        "A.orders",
+        "S1",
+        "T1",
+        headers=False,
+        timestamps=True,
+        compacted=compacted,
+        partitions=(held,),
     )
     return Plan(
         "A->B", "A", "B", AT_MS - 1, 4, 1000, "read_uncommitted", "read_uncommitted", (), (topic,), ()
@@ -85,3 +92,32 @@ def test_a_range_is_held_so_often_and_no_more():
         if before.source_offset == 500:
             break
     assert seen == [(100, 1), (100, 2), (100, 3), (500, 0)]
+
+
+def test_a_compacted_one_is_held_where_it_is_and_so_often_and_no_more():
+    before, seen = None, []
+    for night in range(1, 10):
+        (before,) = moved(found(block(5)), before, first=0, until=1000 * night, compacted=True).values()
+        seen.append((before.source_offset, before.target_offset, before.held))
+    begun, gone = (0, -10), (4000, 3990)
+    assert seen == [
+        *((*begun, held) for held in (1, 2, 3)),
+        (*gone, 0),
+        *((*gone, held) for held in (1, 2, 3)),
+        (8000, 7990, 0),
+        (8000, 7990, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (mark(300, held=1), VerifiedTo("S1", "T1", 300, 290, AT_MS, 2)),
+        (mark(60, held=1), VerifiedTo("S1", "T1", 100, 90, AT_MS, 2)),  # what stood before expired
+        (mark(501, held=1), VerifiedTo("S1", "T1", 100, 90, AT_MS, 1)),  # a log was cut
+        (VerifiedTo("S1", "T1", 300, 491, AT_MS, 1), VerifiedTo("S1", "T1", 100, 90, AT_MS, 1)),
+        (mark(300, held=1, ids=("S0", "T1")), VerifiedTo("S1", "T1", 100, 90, AT_MS, 1)),
+    ],
+)
+def test_a_compacted_one_that_is_held_goes_back_only_for_other_records(before, expected):
+    assert moved(found(block(5)), before, compacted=True) == {HERE: expected}

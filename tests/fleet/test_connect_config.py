@@ -350,6 +350,20 @@ def test_what_belongs_to_no_flow_is_told():
     ]
 
 
+def test_a_connector_without_its_name_is_called_by_its_class_and_nothing_is_looked_for_by_that():
+    bare = written(dict(connector().config))
+    assert flow(*bare).connector == ""
+    (warning,) = read(*bare).warnings
+    assert str(warning) == (
+        "connect: MirrorSourceConnector.name: is missing: where several connectors keep their offsets in one"
+        " topic, those of all that mirror A are taken for this one's; write the connector's name there."
+    )
+    (inner,) = written({**connector().config, "name": "mine"})
+    (empty,) = written({"name": "", "config": connector().config})
+    assert (inner.name, inner.named, empty.name, empty.named) == ("mine", True, SOURCE, False)
+    assert (flow(inner).connector, read(inner).warnings) == ("mine", ())
+
+
 def test_secrets_do_not_show_when_a_connector_is_printed():
     assert "hunter2" not in repr(connector(**{"source.cluster.sasl.jaas.config": "hunter2"}))
     assert "hunter2" not in repr(Worker({"sasl.jaas.config": "hunter2"}))

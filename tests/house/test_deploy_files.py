@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -148,6 +149,7 @@ def test_a_service_that_answers_with_an_error_is_not_well():
     [
         ("http://127.0.0.1:1/-/healthy", "does not answer: [Errno 111] Connection refused"),
         ("file:///etc/passwd", "write an address with http:// or https://"),
+        ("http://127.0.0.1:96x9/", "which is no address: nonnumeric port: '96x9'"),
     ],
 )
 def test_a_service_that_cannot_be_asked_is_told_in_a_sentence(url, sentence):
@@ -155,6 +157,23 @@ def test_a_service_that_cannot_be_asked_is_told_in_a_sentence(url, sentence):
     assert asked.returncode == 1
     assert asked.stdout.strip().endswith(sentence)
     assert asked.stderr == ""
+
+
+def test_what_answers_something_else_is_told_in_a_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            taken, _ = server.accept()
+            taken.recv(4096)
+            taken.sendall(b"220 mail.example.org ESMTP\r\n")
+            taken.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        asked = health(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        thread.join()
+    assert (asked.returncode, asked.stderr) == (1, "")
+    assert "does not answer by HTTP: BadStatusLine" in asked.stdout
 
 
 # --- the unit

@@ -48,7 +48,7 @@ class Mirrored:
         self.flow.windows.take(topic, partition, to - 1, self.now, live=live)
 
     def look(self, *, starts=True):
-        """Look at both clusters' logs, and read the offsets topic to its end."""
+        """Look at both clusters' logs and the target's topics, and read the offsets topic to its end."""
         for lag, ends in ((self.a, self.ends), (self.b, self.target_ends)):
             known = [
                 (place, end)
@@ -62,7 +62,7 @@ class Mirrored:
             for topic, number in self.ends:
                 place = np.array([self.a.places.of(topic)[number]], np.int32)
                 self.a.heads.note_starts(place, np.array([self.starts.get((topic, number), 0)]))
-        self.flow.read_to_ms = self.now
+        self.flow.read_to_ms = self.b.listed_ms = self.now
 
     def go(self, seconds, *, each=None, step=1, look=10):
         """Let time pass in steps of so many seconds; `each` is called at each step, before a look."""

@@ -157,7 +157,46 @@ def test_no_group_is_stopped_before_it_was_asked_twice_without_moving():
     asked.told("g", [("t", 0, 60)], ago_s=-55)
     asked.told("g", [("t", 0, 60)], ago_s=-110)
     asked.ends(150, 100, ago_s=-115)
-    assert asked.status("g", later_s=115) is Status.STOP
+    assert asked.status("g", later_s=109) is Status.OK
+    assert asked.status("g", later_s=115) is Status.UNKNOWN  # three times its pace, and not asked since
+    asked.told("g", [("t", 0, 60)], ago_s=-116)
+    assert asked.status("g", later_s=116) is Status.STOP
+
+
+@pytest.mark.parametrize("members", [0, 1])
+def test_a_group_is_told_to_stand_by_what_was_answered_and_never_by_what_was_not(members):
+    asked = Asked()
+    asked.intake.take_state("g", "stable" if members else "empty")
+    asked.intake.take_members("g", [("m", "client", "/host", [("t", [0])])] * members)
+    for number in range(20):
+        asked.ends(100 * number, 0, ago_s=200 - 10 * number)
+        asked.told("g", [("t", 0, 100 * (number // 2))], ago_s=200 - 10 * number)
+    for later_s in range(-9, 51):
+        asked.ends(100 * 21, 0, ago_s=-later_s)
+        assert asked.status("g", later_s=later_s) not in (Status.STOP, Status.STALL)
+    row = asked.rows("g", later_s=49)["t", 0]
+    assert row["sentence"].endswith(" It has not been asked since that went by, so it may have moved.")
+    assert asked.rows("g", later_s=60)["t", 0]["reason"] == "commits_stale"
+    asked.told("g", [("t", 0, 900)], ago_s=-60)
+    assert asked.status("g", later_s=60) is (Status.STALL if members else Status.STOP)
+
+
+def test_members_of_a_group_that_was_empty_are_not_known_until_they_are_told():
+    asked = Asked()
+    for state, members in (("empty", 0), ("preparing_rebalancing", -1), ("dead", 0), ("unknown", -1)):
+        asked.intake.take_state("g", state)
+        assert asked.lag.membership.members("g") == members
+    asked.intake.take_members("g", [("m", "client", "/host", [])])
+    asked.intake.take_state("g", "stable")
+    assert asked.lag.membership.members("g") == 1  # until other ones are told
+
+
+@pytest.mark.parametrize(("state", "joined"), [("stable", True), ("empty", False), ("unknown", False)])
+def test_a_group_that_has_members_by_its_state_was_joined_also_where_nobody_tells_by_whom(state, joined):
+    asked = Asked()
+    for one in ("empty", state, "empty"):
+        asked.intake.take_state("g", one)
+    assert asked.lag.membership.joined("g") is joined
 
 
 def test_a_group_that_moves_and_falls_behind_or_goes_back_is_told_so_without_a_word_of_commits():

@@ -39,7 +39,10 @@ class Cluster:
                 late = name in self.silent
                 after_s = self.plan.budget.timeout_s if late else self.answer_s
                 self._answers.append((self.now_s + after_s, name, not (late or name in self.refusing)))
-            self.described += [(self.now_s, name) for name in self.plan.to_describe(self.now_s)]
+            for name in self.plan.to_describe(self.now_s):
+                self.described.append((self.now_s, name))
+                if name not in self.silent:
+                    self.plan.note_described(name, self.now_s, members=1)
 
     def times(self, name):
         return [at_s for at_s, one in self.asked if one == name]
@@ -128,7 +131,9 @@ def test_what_was_asked_of_a_process_that_died_is_asked_again():
 def test_groups_that_go_are_asked_no_more_and_only_a_whole_list_shows_it():
     cluster = Cluster(names(4))
     cluster.run(5)
-    assert cluster.plan.note_listed({"g0": "empty"}, cluster.now_s, whole=False) == []
+    for whole in (False, False, True, False):
+        assert cluster.plan.note_listed({"g0": "empty"}, cluster.now_s, whole=whole) == []
+    assert "g1" in cluster.plan  # one whole list lacks it: its coordinator may be on its way
     assert sorted(cluster.plan.note_listed({"g0": "empty"}, cluster.now_s, whole=True)) == ["g1", "g2", "g3"]
     assert "g1" not in cluster.plan
     seen = len(cluster.asked)
@@ -136,15 +141,61 @@ def test_groups_that_go_are_asked_no_more_and_only_a_whole_list_shows_it():
     assert {name for _, name in cluster.asked[seen:]} == {"g0"}
 
 
-def test_an_answer_of_a_group_that_is_gone_changes_nothing():
-    plan = Plan(random=lambda: 0.5)
-    plan.note_listed({"g": "empty"}, 0.0, whole=True)
+def test_a_group_that_a_list_lacks_between_two_that_have_it_is_never_gone():
+    cluster = Cluster(["g"])
+    for states in ({}, cluster.states, {}, cluster.states):
+        cluster.run(10)
+        assert cluster.plan.note_listed(states, cluster.now_s, whole=True) == []
+    assert len(cluster.times("g")) == 4
+
+
+def begun(state="empty", **budget):
+    """Return a plan with one group that is being asked since second 1."""
+    plan = Plan(random=lambda: 0.5, budget=Budget(**budget))
+    plan.note_listed({"g": state}, 0.0, whole=True)
     plan.due(0.0)
+    plan.to_describe(0.0)
     assert plan.due(1.0) == ["g"]
-    plan.note_listed({}, 1.0, whole=True)
-    plan.note_answered("g", 1.2)
-    plan.note_failed("g", 1.2)
+    return plan
+
+
+def leave(plan):
+    for _ in range(2):
+        plan.note_listed({}, 1.0, whole=True)
+
+
+def test_an_answer_of_a_group_that_is_gone_changes_nothing():
+    plan = begun()
+    leave(plan)
+    assert not plan.note_answered("g", 1.2)
+    assert not plan.note_failed("g", 1.2)
     assert (plan.groups, plan.due(100.0)) == (0, [])
+
+
+def test_an_answer_counts_once_and_only_while_it_is_waited_for():
+    plan = begun()
+    assert (plan.note_answered("g", 1.2), plan.note_answered("g", 1.3)) == (True, False)
+    assert not plan.note_failed("g", 1.4)
+    plan = begun()
+    leave(plan)
+    plan.note_listed({"g": "empty"}, 2.0, whole=True)
+    assert not plan.note_answered("g", 2.0)  # it was asked for before it went
+    assert plan.due(2.1) == ["g"]
+    assert plan.note_answered("g", 2.2)
+
+
+def test_what_is_never_answered_is_asked_again_and_fills_no_place():
+    plan = begun("stable", asked_per_s=1, timeout_s=1, lost_after_s=60)
+    assert plan.to_describe(1.0) == ["g"]
+    assert plan.due(61.0) == []
+    plan.note_listed({"g": "stable", "other": "empty"}, 61.0, whole=True)
+    assert plan.due(61.0) == []  # one may be in flight at once
+    assert plan.due(61.2) == ["other"]
+    assert plan.note_answered("other", 61.3)
+    plan.note_listed({"g": "preparing_rebalancing", "other": "empty"}, 61.5, whole=True)
+    assert plan.to_describe(61.5) == ["g"]
+    assert plan.due(76.0) == ["g"]
+    assert not plan.note_answered("other", 76.0)
 
 
 def test_members_are_asked_for_where_the_state_changed_and_now_and_then():
@@ -159,6 +210,72 @@ def test_members_are_asked_for_where_the_state_changed_and_now_and_then():
     cluster.plan.note_listed({"a": "preparing_rebalance", "b": "empty"}, cluster.now_s, whole=True)
     cluster.run(1)
     assert [name for _, name in cluster.described] == ["a", "a", "a"]
+
+
+def test_members_that_are_not_told_are_asked_for_again_ever_more_seldom():
+    plan = Plan(random=lambda: 0.5)
+    plan.note_listed({"g": "stable"}, 0.0, whole=True)
+    asked = []
+    for second in range(1, 2000):
+        for name in plan.to_describe(float(second)):
+            asked.append(second)
+            if second > 1500:
+                assert plan.note_described(name, float(second), members=2)
+            elif second > 100:
+                plan.note_not_described(name, float(second))
+            else:  # members of a group without any: that was another moment
+                assert not plan.note_described(name, float(second), members=0)
+        for name in plan.due(float(second)):
+            plan.note_answered(name, float(second))
+    gaps = [later - first for first, later in itertools.pairwise(asked)]
+    assert gaps[:5] == pytest.approx([10, 20, 40, 80, 160], abs=12)
+    assert gaps[5:] == pytest.approx([300] * len(gaps[5:]), abs=20)
+    assert len(gaps) >= 8
+
+
+def test_members_count_once_and_not_of_a_group_that_was_found_empty_since():
+    def asked():
+        plan = Plan(random=lambda: 0.5)
+        plan.note_listed({"g": "stable"}, 0.0, whole=True)
+        plan.to_describe(0.0)
+        assert plan.to_describe(1.0) == ["g"]
+        return plan
+
+    plan = asked()
+    assert (plan.note_described("g", 1.1, members=1), plan.note_described("g", 1.2, members=1)) == (
+        True,
+        False,
+    )
+    plan = asked()
+    plan.note_listed({"g": "empty"}, 1.1, whole=True)
+    assert not plan.note_described("g", 1.2, members=1)
+    plan = asked()
+    leave(plan)
+    assert not plan.note_described("g", 1.2, members=1)
+    plan.note_not_described("g", 1.2)
+    assert plan.to_describe(100.0) == []
+
+
+def test_a_change_while_members_are_asked_for_waits_for_the_answer():
+    plan = Plan(random=lambda: 0.5)
+    plan.note_listed({"g": "preparing_rebalancing"}, 0.0, whole=True)
+    plan.to_describe(0.0)
+    assert plan.to_describe(1.0) == ["g"]
+    plan.note_listed({"g": "stable"}, 2.0, whole=True)
+    assert plan.to_describe(3.0) == []
+    assert plan.note_described("g", 4.0, members=1)
+    assert plan.to_describe(5.0) == ["g"]
+
+
+def test_members_asked_of_a_process_that_died_are_asked_for_again_within_the_budget():
+    plan = Plan(random=lambda: 0.5)
+    plan.note_listed(dict.fromkeys(names(100), "stable"), 0.0, whole=True)
+    plan.to_describe(0.0)
+    first = plan.to_describe(10.0)
+    assert len(first) == 12
+    plan.note_lost(10.0)
+    again = [name for tenth in range(1, 300) for name in plan.to_describe(10 + tenth / 10)]
+    assert Counter(again) == dict.fromkeys(names(100), 1)
 
 
 def test_members_have_a_budget_of_their_own():

@@ -36,6 +36,8 @@ class PretendAsker:
         self.listless, self.hung = False, 0  # the client waits for brokers without end
         self.asked: list[str] = []
         self.described: list[str] = []
+        self.undescribed: set[str] = set()
+        self.members = [["m", "client", "/h", [["t", [0]]]]]
         self.lists = 0
         self._answers: list[object] = []
 
@@ -65,9 +67,11 @@ class PretendAsker:
 
     def describe(self, groups):
         self.described += groups
-        self._answers += [
-            MembersTold(group, "stable", [["m", "client", "/h", [["t", [0]]]]]) for group in groups
-        ]
+        for group in groups:
+            if group in self.undescribed:
+                self._answers.append(Failed("members", group, "it timed out", refused=False))
+            elif group not in self.silent:
+                self._answers.append(MembersTold(group, "stable", self.members))
 
     def take(self):
         if self.dead:
@@ -154,7 +158,7 @@ def test_a_list_that_is_not_whole_takes_no_group_away_and_ends_no_start(made):
     assert groups_of(made) == {"here", "there"}
     assert made.rounds.progress.problem == "broker 2 is down"
     made.asker.problem = ""
-    made.turns(12)
+    made.turns(22)
     assert groups_of(made) == {"here"}
     assert made.rounds.progress.problem == ""
 
@@ -253,11 +257,112 @@ def test_a_process_that_died_is_asked_everything_again(made):
     assert groups_of(made) == {"g"}
 
 
-def test_a_group_that_is_deleted_goes_with_the_next_list(made):
-    made.asker.states = {"g": "empty"}
-    made.asker.offsets = {"g": [["t", 0, 5]]}
+def test_a_group_that_is_deleted_goes_with_its_offsets_and_with_the_second_list(made):
+    made.asker.states = {"g": "empty", "other": "empty"}
+    made.asker.offsets = {"g": [["t", 0, 5]], "other": [["t", 0, 5]]}
     made.turns(3)
-    made.asker.states = {}
+    made.asker.states, made.asker.offsets["g"] = {}, []
     made.turns(11)
+    assert groups_of(made) == {"other"}
+    made.turns(10)
     assert groups_of(made) == set()
     assert made.lag.asked_ms == {}
+
+
+def test_a_group_that_one_list_lacks_keeps_what_is_known_of_it(made):
+    made.asker.states = {"g": "stable"}
+    made.asker.offsets = {"g": [["t", 0, 5]]}
+    made.turns(15)
+    made.asker.offsets = {"g": [["t", 0, 6]]}
+    made.turns(5)
+    made.asker.states = {}
+    made.turns(10)
+    made.asker.states = {"g": "stable"}
+    made.turns(10)
+    (slot,) = made.lag.slots.of("g").tolist()
+    assert made.lag.rings.offset[slot, -2:].tolist() == [5, 6]
+    assert made.lag.membership.members("g") == 1
+
+
+def test_an_answer_that_comes_when_its_group_has_gone_and_is_back_is_passed_over(made):
+    made.asker.states, made.asker.silent = {"g": "empty"}, {"g"}
+    made.turns(3)
+    assert made.asker.asked == ["g"]
+    made.asker.states = {}
+    made.turns(20)
+    made.asker.states, made.asker.offsets = {"g": "empty"}, {"g": [["t", 0, 7]]}
+    list_groups = made.asker.list_groups
+
+    def list_and_answer():
+        list_groups()
+        made.asker._answers.append(OffsetsTold("g", [["t", 0, 5]]))
+
+    made.asker.list_groups = list_and_answer
+    made.turns(10)
+    assert groups_of(made) == set()  # the next question is not answered yet
+    made.asker.list_groups = list_groups
+    made.asker._answers.append(OffsetsTold("g", [["t", 0, 7]]))
+    made.turns(0.1)
+    assert groups_of(made) == {"g"}
+
+
+def test_an_answer_that_comes_twice_is_taken_once(made):
+    made.asker.states, made.asker.offsets = {"g": "empty"}, {"g": [["t", 0, 7]]}
+    made.turns(3)
+    asked_ms = dict(made.lag.asked_ms)
+    made.asker._answers += [
+        OffsetsTold("g", [["t", 0, 5]]),  # of an earlier time
+        Failed("offsets", "g", "it timed out", refused=True),
+        MembersTold("g", "stable", made.asker.members),
+    ]
+    made.turns(0.1)
+    (slot,) = made.lag.slots.of("g").tolist()
+    assert made.lag.rings.offset[slot, -1] == 7
+    assert (made.lag.asked_ms, made.rounds.failing) == (asked_ms, {})
+    assert made.lag.membership.members("g") == 0
+
+
+def test_a_group_that_is_left_and_joined_again_has_members_that_are_not_known_until_they_are_told(made):
+    made.asker.states, made.asker.offsets = {"g": "stable"}, {"g": [["t", 0, 7]]}
+    made.turns(3)
+    made.asker.states = {"g": "empty"}
+    made.turns(10)
+    assert made.lag.membership.members("g") == 0
+    made.asker.states, made.asker.undescribed = {"g": "stable"}, {"g"}
+    made.turns(10)
+    assert made.lag.membership.members("g") == -1
+    assert len(made.asker.described) == 2
+    made.turns(15)
+    assert 3 <= len(made.asker.described) <= 4  # again, with pauses
+    made.asker.undescribed = set()
+    made.turns(45)
+    assert made.lag.membership.members("g") == 1
+
+
+def test_members_that_were_told_in_between_two_states_are_not_believed(made):
+    made.asker.states, made.asker.offsets = {"g": "stable"}, {"g": [["t", 0, 7]]}
+    made.turns(3)
+    made.asker.states, made.asker.members = {"g": "preparing_rebalancing"}, []  # just when all are away
+    made.turns(10)
+    assert made.lag.membership.members("g") == 1
+    made.asker.members = [["m", "client", "/h", []], ["n", "client", "/h", []]]
+    made.turns(25)
+    assert made.lag.membership.members("g") == 2
+    made.asker.silent, made.asker.states = {"g"}, {"g": "stable"}
+    made.turns(10)
+    made.asker.states = {"g": "empty"}
+    made.turns(10)
+    made.asker._answers.append(MembersTold("g", "stable", made.asker.members))  # late
+    made.turns(1)
+    assert made.lag.membership.members("g") == 0
+
+
+def test_members_asked_of_a_process_that_died_are_asked_for_again(made):
+    made.asker.states, made.asker.silent = {"g": "stable"}, {"g"}
+    made.turns(2)
+    assert made.asker.described == ["g"]
+    made.rounds.note_lost("it ended")
+    made.asker.silent = set()
+    made.turns(2)
+    assert made.asker.described == ["g", "g"]
+    assert made.lag.membership.members("g") == 1

@@ -13,9 +13,7 @@ from tests.lagmon.windows import NOW, arrays_of_positions, arrays_of_windows, po
 
 def told(shape, where):
     """Return reason and sentence of one row."""
-    rows = sweep(
-        arrays_of_windows([shape]), arrays_of_positions([where]), now_ms=NOW, policy=Policy(until_read=False)
-    )
+    rows = sweep(arrays_of_windows([shape]), arrays_of_positions([where]), now_ms=NOW, policy=Policy())
     asked = seen_by_asking(rows, np.array([where.members]))
     return Reason(int(asked.reason[0])), asked.sentence(0)
 

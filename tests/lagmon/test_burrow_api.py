@@ -196,6 +196,32 @@ def test_a_group_is_listed_for_a_topic_that_it_read_long_ago_while_it_reads_anot
     assert document["consumers"] == ["g"]
 
 
+def test_a_commit_to_a_partition_that_there_is_not_makes_none():
+    lag = ClusterLag(wanted=lambda _group, _topic: True)
+    lag.note_topics({"t": 3})
+    take(lag, [("g", "t", 1, 5, 0), ("astray", "t", 99_999, 5, 0), ("astray", "t", 0, 5, 0)], read_ago_ms=0)
+    look(lag, 0, {"t": [5, 5, 5, *[-1] * 99_997]})
+    for group, read in (("g", [1]), ("astray", [0])):
+        _, document = ask({"c": BurrowCluster("c", lag)}, f"/v3/kafka/c/consumer/{group}")
+        shown = document["topics"]["t"]
+        assert len(shown) == 3
+        assert [place for place, one in enumerate(shown) if one["offsets"]] == read
+
+
+def test_what_was_read_of_a_partition_that_is_there_no_more_keeps_its_place():
+    lag = ClusterLag(wanted=lambda _group, _topic: True)
+    lag.note_topics({"t": 3})
+    take(lag, [("g", "t", 2, 5, 0), ("h", "t", 0, 5, 0)], read_ago_ms=0)
+    look(lag, 0, {"t": [5, 5, 5]})
+    lag.note_topics({"t": 1})  # made anew, with fewer
+    found = [
+        ask({"c": BurrowCluster("c", lag)}, f"/v3/kafka/c/consumer/{group}")[1]["topics"]["t"]
+        for group in ("g", "h")
+    ]
+    assert [len(one) for one in found] == [3, 1]
+    assert found[0][2]["offsets"][-1]["offset"] == 5
+
+
 def test_what_went_away_is_not_shown_any_more():
     lag = filled()
     clusters = {"c": BurrowCluster("c", lag)}

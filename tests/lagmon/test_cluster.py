@@ -7,6 +7,7 @@ import pytest
 
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
+from lagmon.cluster_marks import TopicMarks
 from lagmon.names import Places
 from lagmon.words import Reason, Status
 
@@ -149,6 +150,59 @@ def test_an_open_transaction_holds_up_nobody():
     assert desk.reasons("g")[("t", 0)] not in {Reason.STOPPED, Reason.STALLED}
 
 
+@pytest.mark.parametrize("every", [1, 6])
+def test_a_group_that_is_dead_has_stopped_also_where_a_transaction_is_open_at_each_look(every):
+    desk = Desk()
+    for look in range(40):
+        ago_s, end = 400 - 10 * look, 1000 * (look + 1)
+        if look < 20:
+            desk.commit("g", 0, max(0, end - 1100), ago_s=ago_s + 1)
+        desk.look(end, 100, ago_s=ago_s, stables=(end - 50 if look % every == 0 else end, 100))
+    desk.look(41_000, 100, stables=(40_950, 100))
+    desk.read_all()
+    assert desk.reasons("g") == {("t", 0): Reason.STOPPED}
+
+
+def test_who_waited_for_one_transaction_has_not_stopped_where_the_next_is_open_already():
+    desk = Desk()
+    desk.look(100, 100, ago_s=400)
+    for ago_s in (395, 390, 385):
+        desk.commit("g", 0, 485 - ago_s, ago_s=ago_s)
+    for ago_s in range(300, 20, -10):
+        desk.look(900 - ago_s, 100, ago_s=ago_s, stables=(100, 100))
+    for ago_s in (20, 10, 0):
+        desk.look(900 - ago_s, 100, ago_s=ago_s, stables=(880 - ago_s, 100))
+    desk.read_all()
+    assert desk.reasons("g")[("t", 0)] not in {Reason.STOPPED, Reason.STALLED}
+
+
+def test_nothing_is_said_of_a_group_where_last_stable_offsets_are_not_read_any_more():
+    """It would stand at the last of them, with nothing to read, for ever."""
+    desk = Desk()
+    desk.look(100, 100, ago_s=120)
+    desk.commit("g", 0, 100, ago_s=110)
+    for ago_s in range(100, 0, -10):
+        desk.look(300 - ago_s, 100, ago_s=ago_s, stables=(-1, 100))
+    desk.commit("h", 0, 90, ago_s=5)
+    desk.commit("i", 1, 100, ago_s=5)
+    desk.read_all()
+    assert desk.reasons("g") == desk.reasons("h") == {("t", 0): Reason.HEAD_STALE}
+    assert desk.reasons("i") == {("t", 1): Reason.CAUGHT_UP}
+    desk.look(300, 100, stables=(300, 100))
+    assert desk.reasons("g") == {("t", 0): Reason.STOPPED}
+
+
+def test_where_a_last_stable_offset_was_never_read_nobody_knows_what_can_be_read():
+    desk = Desk()
+    desk.look(100, 100, stables=(-1, 100))
+    desk.commit("g", 0, 90, ago_s=0)
+    desk.read_all()
+    assert desk.reasons("g") == {("t", 0): Reason.NO_HEAD}
+    desk.look(-1, 100, stables=(-1, 100))
+    desk.look(110, 100, stables=(100, 100))
+    assert desk.reasons("g")[("t", 0)] is not Reason.NO_HEAD
+
+
 def test_a_topic_that_went_away_takes_its_offsets_with_it():
     desk = Desk()
     desk.look(100, 100)
@@ -157,7 +211,53 @@ def test_a_topic_that_went_away_takes_its_offsets_with_it():
     assert desk.lag.watched_topics() == ["t", "u"]
     assert desk.lag.note_topics({"u": 1}) == ["t"]
     assert list(desk.reasons("g")) == [("u", 0)]
-    assert desk.lag.watched_topics() == ["u"]
+    assert desk.lag.slots.used == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"), [("one", "one", True), (None, "one", True), ("one", "two", False)]
+)
+def test_what_was_committed_to_a_topic_that_was_only_hidden_is_to_be_read_again(before, after, lost):
+    desk = Desk()
+    if before is not None:
+        desk.lag.note_id("t", before, NOW)
+    desk.commit("g", 0, 90, ago_s=5)
+    desk.lag.note_topics({"u": 1})
+    desk.lag.note_topics({"t": 2, "u": 1})
+    assert desk.lag.watched_topics() == ["t"]
+    desk.lag.note_id("t", after, NOW)
+    assert desk.lag.positions_lost is lost
+    desk.lag.begin_commits(50)
+    desk.lag.note_id("t", after, NOW)
+    assert desk.lag.positions_lost is False
+
+
+def test_a_topic_that_nobody_read_is_no_reason_to_read_commits_again():
+    desk = Desk()
+    desk.lag.note_id("u", "one", NOW)
+    desk.commit("g", 0, 90, ago_s=5)
+    desk.lag.note_topics({"t": 2})
+    desk.lag.note_topics({"t": 2, "u": 1})
+    desk.lag.note_id("u", "one", NOW)
+    assert desk.lag.positions_lost is False
+
+
+def test_of_topics_that_went_away_no_more_are_remembered_than_a_few_thousand():
+    marks = TopicMarks()
+    names = [f"t{number}" for number in range(10_005)]
+    marks.forget(names, [], read=set(names))
+    assert list(marks.gone_ids) == names[5:]
+
+
+def test_a_topic_that_one_list_lacks_keeps_all_and_no_room_is_made_for_it():
+    desk = Desk()
+    desk.commit("g", 0, 90, ago_s=5)
+    desk.commit("g", 0, 3, ago_s=5, topic="new")
+    assert desk.lag.lacking({"u": 1}) == {"t", "new"}
+    assert desk.lag.note_topics({"u": 1}, lacking={"t", "new"}) == []
+    assert (desk.lag.slots.used, desk.lag.topics) == (2, {"u": 1, "t": 2})
+    assert desk.lag.places.listed == 3
+    assert desk.lag.note_topics({"u": 1}) == ["new", "t"]
 
 
 def test_no_groups_at_all_is_no_trouble():

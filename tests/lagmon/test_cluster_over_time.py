@@ -258,3 +258,20 @@ def test_a_group_whose_topic_was_made_anew_is_told_since_when_and_what_the_new_o
         "The topic was seen to be made anew at 2026-09-21 14:14:20 UTC, after the commit of offset 80, and "
         "perhaps that belongs to the old one: the next commit tells. The new one holds 4,212 records now."
     )
+
+
+@pytest.mark.parametrize("every_s", [5, 30])
+def test_a_step_back_is_told_until_ten_later_commits_make_up_the_trail(every_s):
+    """Two minutes at the least: what is still to be read again is lag like any other from then on."""
+    life, told = Life(), {}
+    for second in range(900):
+        if not second % every_s:
+            life.commit(1_000_000 + second if second < 300 else 10 * (second - 300), second)
+        if not second % 10:
+            life.look(1_000_100 + second, second)
+            told[second] = life.reason(second)
+    rewound = [second for second, reason in told.items() if reason is Reason.REWOUND]
+    last = 300 + 9 * max(every_s, 15)
+    assert (rewound[0], len(rewound)) == (300, (rewound[-1] - 300) // 10 + 1)
+    assert last - 30 <= rewound[-1] <= last
+    assert told[890] is Reason.MOVING

@@ -5,8 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from fleet.wire_commits import encode_commit_key
 from lagmon.commits import Progress
 from lagmon.group_id import group_id
+from lagmon.group_list import group_line, matching
+from lagmon.group_rows import partition_rows
 from lagmon.readiness import not_ready, unread
 from runtime.supervision import Phase, State
 from tests.mirrorwatch.monitored import LOOK_S, NOW_S, Monitored, end_at
@@ -82,6 +85,46 @@ async def test_a_group_that_was_read_just_now_is_in_the_list(monitored):
     monitored.group("A", "new", "orders", "stopped")
     _, document = await told(monitored, "groups", search="new")
     assert [line["status"] for line in document["groups"]] == ["STOP"]
+
+
+def replace(monitored, old, new):
+    """Have a group's one offset deleted and another begin, which gets its numbers."""
+    watch = monitored.watches["A"]
+    number = watch.lag.slots.number(old)
+    tombstones = [encode_commit_key(old, "orders", 0)]
+    watch.lag.intake.take(tombstones, [None], read_ms=NOW_S * 1000, live=True)
+    monitored.group("A", new, "orders", "stopped")
+    assert watch.lag.slots.number(new) == number
+
+
+async def test_a_group_that_got_the_number_of_another_has_not_its_verdict(monitored):
+    await told(monitored, "groups")
+    replace(monitored, "shipping", "new")
+    _, document = await told(monitored, "groups", search="new")
+    assert [(line["group"], line["status"]) for line in document["groups"]] == [("new", "STOP")]
+    replace(monitored, "new", "newer")
+    _, document = await told(monitored, "group", kafka_cluster="A", group="newer")
+    assert (document["group"], document["status"]) == ("newer", "STOP")
+    assert [row["status"] for row in document["rows"]] == ["STOP"]
+
+
+async def test_verdicts_leave_out_what_has_their_numbers_since(monitored):
+    watch = monitored.watches["A"]
+    sight = watch.lag.see(NOW_S * 1000)
+    replace(monitored, "shipping", "new")
+    found = matching("A", watch.lag, sight, "")
+    assert sorted(one.name for one in found) == ["Refunds", "billing"]
+    assert partition_rows(watch.lag, sight, "new") == ([], 0)
+    billing = watch.lag.slots.number("billing")
+    assert group_line("A", "billing", billing, watch.lag, sight)["worst"] == {
+        "topic": "orders",
+        "partition": 1,
+    }
+    keys = [encode_commit_key("billing", "orders", 1)]
+    watch.lag.intake.take(keys, [None], read_ms=NOW_S * 1000, live=True)
+    monitored.group("A", "newest", "orders", "moving")  # at the slot of billing's worst partition
+    assert group_line("A", "billing", billing, watch.lag, sight)["worst"] is None
+    assert partition_rows(watch.lag, sight, "billing")[1] == 2
 
 
 async def test_an_unknown_cluster_is_not_an_empty_one(monitored):

@@ -146,8 +146,21 @@ def test_what_is_no_commit_is_counted_once_and_ends_nothing(key, value, counter)
     )
     assert getattr(intake.taken, counter) == 1
     assert intake.taken.records == 3
-    assert windows(intake)[("h", "t", 1)] == [(1, 1, END - 1), (2, 2, END - 2)]
+    assert windows(intake) == {("h", "t", 1): [(1, 1, END - 1), (2, 2, END - 2)]}
+    assert (list(intake.slots.groups()), intake.slots.used) == ([(0, "h")], 1)
     assert bool(intake.taken.sample) == (counter == "malformed")
+
+
+def test_who_commits_a_negative_offset_stands_where_it_stood_before():
+    intake = make()
+    key = encode_commit_key("g", "t", 0)
+    for offset in (7, -1, -5):
+        intake.take([key], [encode_commit_value(offset, 1)], read_ms=5, live=True)
+    assert windows(intake) == {("g", "t", 0): [(7, 1, END - 7)]}
+    intake.take([key] * 2, [None, encode_commit_value(-1, 1)], read_ms=5, live=True)
+    assert (windows(intake), intake.slots.used) == ({}, 0)
+    intake.take([key] * 2, [encode_commit_value(one, 1) for one in (-1, 8)], read_ms=5, live=True)
+    assert windows(intake) == {("g", "t", 0): [(8, 1, END - 8)]}
 
 
 def test_an_end_that_is_not_known_leaves_the_lag_open():

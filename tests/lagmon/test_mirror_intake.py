@@ -131,6 +131,7 @@ ORDERS = [
             refresh_topics_interval_s=None,
             offset_flush_interval_s=5.0,
             isolation_level="read_committed",
+            offset_reset="latest",
             on_connect=True,
             connector="mine",
         ),
@@ -147,6 +148,35 @@ def test_an_order_goes_over_to_the_process_whole(order):
     for topic in ("a1", "b", "c", "heartbeats", "B.x", "mm2-offsets.A.internal"):
         assert found.flow.decide(topic) == order.flow.decide(topic)
     assert found.flow.isolation_level == order.flow.isolation_level
+    assert found.flow.offset_reset == order.flow.offset_reset
+
+
+def test_a_connector_whose_name_is_not_known_may_have_any():
+    flow = Flow("A", "B", on_connect=True, connector="", offset_storage_topic="connect-offsets")
+    one, (windows,) = intake(order_of(flow))
+    take(one, (key(connector="its-name"), value(41)), (key(connector="its-name", cluster="C"), value(90)))
+    assert windows.next_offset[windows.slot("orders", 0)] == 42
+    assert (one.taken.offsets, one.taken.others) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("flow", "how", "topic"),
+    [
+        ({}, {}, "mm2-status.A.internal"),
+        ({"status_storage_topic": ""}, {"topic": "mine"}, "mm2-status.A.internal"),
+        ({"status_storage_topic": "states"}, {}, "states"),
+        ({}, {"topic": "connect-offsets"}, ""),  # of a worker of Connect, as a flow with `offsets` is one
+        ({"on_connect": True, "connector": "mine"}, {"topic": "connect-offsets"}, ""),
+        ({"on_connect": True, "connector": ""}, {"topic": "connect-offsets"}, ""),
+        ({"on_connect": True, "connector": ""}, {}, ""),
+        ({"on_connect": True, "connector": "mine", "status_storage_topic": "states"}, {}, "states"),
+        ({}, {"lag_from": "offset-syncs"}, ""),
+    ],
+)
+def test_where_a_worker_tells_the_states_of_its_tasks(flow, how, topic):
+    order = order_of(Flow("A", "B", **flow), **how)
+    assert order.status_topic == topic
+    assert read_mirror(write_mirror(order)).status_topic == topic
 
 
 def test_where_offsets_are_unless_an_operator_says_so():

@@ -220,3 +220,16 @@ def test_whose_flush_is_said(flow, how, is_said):
     order = order_of(Flow("A", "B", **flow), **how)
     assert order.flush_is_said is is_said
     assert read_mirror(write_mirror(order)).flush_is_said is is_said
+
+
+@pytest.mark.parametrize("flush_ms", [0, 86_400_000, (1 << 62), (1 << 63) - 1])
+def test_a_flow_is_judged_whatever_its_worker_is_told_of_when_to_write(flush_ms):
+    one = Mirrored(flush_s=flush_ms / 1000)
+    one.look()
+    for _ in range(8):
+        one.now += 10 * S
+        for partition in (0, 1):
+            one.write(10, partition=partition)
+            one.commit(partition=partition)
+        one.look()
+        assert one.verdict().verdict is Verdict.HEALTHY

@@ -479,3 +479,24 @@ def test_a_task_that_is_not_assigned_is_still_told_of_a_mirror_that_is_down(flow
     flow.go(90, each=lambda: busy(flow, moves=()))
     assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
     assert "is UNASSIGNED since" in flow.verdict().sentence
+
+
+@pytest.mark.parametrize(
+    ("task", "copy", "cause"),
+    [
+        (0, True, Cause.TASK_FAILED),
+        (None, True, Cause.TASK_FAILED),
+        (0, False, Cause.TOPIC_MISSING),  # the connector makes it
+        (None, False, Cause.TASK_FAILED),
+    ],
+)
+def test_a_topic_waits_for_what_has_failed_of_the_mirror(task, copy, cause):
+    copies = {"A.orders": 2} | ({"A.new": 1} if copy else {})
+    one = Mirrored({"orders": 2, "new": 1}, target=copies, refresh_topics_interval_s=60.0)
+    one.look()
+    one.go(60, each=lambda: busy(one))
+    looked(one, FAILED, task)
+    one.write(7, "new", copied=False)
+    one.go(300, each=lambda: busy(one))
+    assert told(one) == (Verdict.STALLED, cause)
+    assert "is FAILED since" in one.verdict().sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_ends import TargetEnds
 from lagmon.mirror_findings import HELD_MS, MirrorFinding, listed
@@ -722,3 +723,65 @@ def test_a_topic_made_anew_that_went_for_good_is_not_followed_for_ever(flow):
     flow.a.note_topics({"other": 1})
     flow.run(20)
     assert flow.flow.losses.remade == {}
+
+
+OWN = "billing.internal"  # internal to MirrorMaker 3.x, a topic as any other to 4.x
+
+
+def of_unknown_version(*, copy="A.billing.internal", **settings):
+    one = Mirrored({"orders": 1, OWN: 1}, target={"A.orders": 1, copy: 1}, mirror_version=None, **settings)
+    one.look()
+    one.sight()
+    return one
+
+
+def test_a_topic_of_which_the_mirrors_version_would_tell_counts_once_it_is_seen_to_be_carried():
+    one = of_unknown_version(copy="A.more", refresh_topics_interval_s=2.0)
+
+    def each():
+        one.write(10)
+        one.write(10, OWN, copied=False)
+        one.commit()
+
+    one.go(300, each=each)
+    assert told(one) == (Verdict.HEALTHY, None)
+    assert one.sight().missing == ()
+    one.commit(OWN, to=5)
+    one.sight()
+    assert one.flow.topics.remote == {"orders": "A.orders", OWN: "A.billing.internal"}
+    one.go(300, each=each)
+    assert told(one) == (Verdict.STALLED, Cause.TOPIC_MISSING)
+
+
+def test_a_copy_shows_that_it_is_carried_but_for_one_that_has_its_topics_own_name():
+    assert OWN in of_unknown_version().flow.topics.remote
+    identity = ReplicationPolicy(PolicyKind.IDENTITY)
+    one = of_unknown_version(copy=OWN, policy=identity)
+    assert OWN not in one.flow.topics.remote
+    one.flow.windows.take(OWN, 0, 3, one.now, live=True)
+    one.sight()
+    assert one.flow.topics.remote[OWN] == OWN
+    another = of_unknown_version(copy=OWN, policy=identity, lag_from="equal-offsets")
+    assert OWN in another.flow.topics.remote  # it is no MirrorMaker
+
+
+def test_settings_of_topics_that_went_are_forgotten_with_their_ids():
+    one = Mirrored({"orders": 1})
+    settings = {"retention.ms": "3600000", "cleanup.policy": "compact,delete"} | CREATE
+
+    def note(names):
+        one.a.note_topics({"orders": 1} | dict.fromkeys(names, 1))
+        one.sight()
+        for name in names:
+            one.flow.note_settings("A", name, settings)
+            one.flow.note_settings("B", f"A.{name}", CREATE)
+
+    note(["orders", "kept"])
+    one.flow.topics.note_id("kept", "source", "id", one.now)
+    for number in range(3):
+        note([f"job-{number}"])
+    one.a.note_topics({"orders": 1})
+    one.sight()
+    # One of which the id is known may come again, and what is lost of it depends on whether it is compacted.
+    assert one.flow.retention_ms.keys() == one.flow.settings.compacted == {"orders", "kept"}
+    assert {topic for topic, _ in one.flow.settings._types} == {"orders", "kept"}

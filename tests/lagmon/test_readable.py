@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lagmon.readable import AGAIN_MS, MOST_OFFSETS, STANDS_MS, Readable, Readers, Stretch
-from lagmon.readable_gaps import MOST_GAPS, Seen
+from lagmon.readable_gaps import MOST_GAPS, Gap, Seen
 
 NOW = 1_790_000_000_000
 
@@ -229,3 +229,18 @@ def test_looks_come_to_an_end_and_the_nearest_readers_know_what_there_is(records
             assert gap(readable, 0, offset) <= there
         else:
             assert gap(readable, 0, offset) == (there if there > offset else -1)
+
+
+def test_what_is_known_can_be_handed_on_and_taken_up():
+    readable, again = Readable(), Readable()
+    places = np.array([90, 3, 1], np.int32)
+    note(readable, Seen(3, 10, 12, is_record=False), Seen(3, 20, 25, is_record=True))
+    note(readable, Seen(1, 5, 5, is_record=True))
+    gaps = readable.gaps(places)
+    assert gaps == [[], [Gap(10, 12, -1), Gap(20, 25, NOW)], [Gap(5, 5, NOW)]]
+    for place, known in zip(places.tolist(), gaps, strict=True):
+        again.take_up(place, known, NOW)
+    assert again.gaps(places) == gaps
+    assert (gap(again, 3, 10), gap(again, 3, 15), gap(again, 3, 21)) == (12, -1, 25)
+    assert due(again, (1, 5, 8)) == []
+    assert [one.first for one in due(again, (3, 10, 30), (90, 1, 8))] == [1, 12]

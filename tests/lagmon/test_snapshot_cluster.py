@@ -14,6 +14,7 @@ from fleet.errors import MalformedError
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
 from lagmon.head_history import HORIZON_MS
+from lagmon.readable_gaps import Seen
 from lagmon.snapshot_cluster import PLACES_AT_ONCE, frames_of, read_cluster, take_up
 from lagmon.snapshot_frames import seal, unseal
 from lagmon.words import RANK, STATUS_OF, Reason, Status
@@ -277,6 +278,50 @@ def test_a_transaction_that_held_up_readers_counts_over_a_restart():
     assert told(again, world.now)["g0", "t", 0][0] is not Reason.STOPPED
 
 
+def test_a_transaction_behind_what_a_group_has_to_read_holds_it_up_no_more_after_a_restart():
+    world, lag, _ = begun([((5, 0, 0), ("reads all", *["nothing"] * 5))] * 4)
+    place = np.array([lag.places.of("t")[0]], np.int32)
+    for end in range(30, 120, 10):  # the first of these records can be read at the first of these looks
+        world.now += LOOK
+        lag.note_looked(place, np.array([end]), np.array([end - 5]), world.now)
+    world.read(lag, since=len(world.commits))
+    again = restarted(world, lag)
+    again.note_looked(place, np.array([120]), np.array([115]), world.now)
+    world.read(again, live=False)
+    assert told(again, world.now)["g0", "t", 0][:2] == told(lag, world.now)["g0", "t", 0][:2]
+    assert told(again, world.now)["g0", "t", 0][0] is Reason.STOPPED
+
+
+def test_what_an_earlier_program_kept_of_transactions_holds_up_until_then():
+    lag, _ = many(1)
+    document, heads = next(
+        unseal(list(frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=NOW))[1])
+    )
+    found = read_cluster(seal(HEAD) + seal(document | {"held": [[1, NOW - S]]}, heads))
+    again = ClusterLag(wanted=lambda *_: True)
+    take_up(again, found, partitions={"topic0": 3}, now_ms=NOW)
+    assert again.marks(again.places.of("topic0"))[1] == [(-1, -1), (NOW - S, 0), (-1, -1)]
+
+
+def test_where_there_is_nothing_to_read_is_known_after_a_restart_where_retention_took_the_log_as_well():
+    world, lag, _ = begun([((5, 0, 0), ("reads all", *["nothing"] * 5))] * 4)
+    lag.note_id("t", "one", world.now)
+    world.ends["t", 0] += 1  # a marker
+    for _ in range(12):
+        world.now += LOOK
+        world.look(lag)
+    due = lag.tails_due(world.now)
+    lag.readable.note_asked([one.place for one in due], world.now)
+    lag.readable.note([Seen(one.place, one.first, one.end, is_record=False) for one in due])
+    again = restarted(world, lag)
+    world.read(again, live=False)
+    world.look(again)
+    again.heads.note_starts(np.array([again.places.of("t")[0]], np.int32), np.array([21]))
+    assert told(again, world.now)["g0", "t", 0][0] is Reason.CAUGHT_UP
+    again.note_id("t", "another", world.now)
+    assert again.readable.gaps(np.array(again.places.of("t"), np.int32)) == [[], []]
+
+
 def test_where_logs_ended_more_than_a_day_ago_is_of_no_use_and_ids_are():
     world, lag, _ = begun([((5, 0, 0), ["nothing"] * 6)] * 3)
     lag.note_id("t", "old", world.now)
@@ -403,7 +448,7 @@ HEAD = {
     "away": [],
     "absence": [NOW, NOW + 40 * S, 0, NOW + 50 * S, 0],
 }
-NO_TOPICS = {"names": [], "counts": [], "ids": [], "remade": [], "held": []}
+NO_TOPICS = {"names": [], "counts": [], "ids": [], "remade": [], "held": [], "gaps": []}
 
 
 @pytest.mark.parametrize(
@@ -432,6 +477,26 @@ NO_TOPICS = {"names": [], "counts": [], "ids": [], "remade": [], "held": []}
 def test_what_is_wrong_is_said(frames, sentence):
     with pytest.raises(MalformedError, match=sentence):
         read_cluster(b"".join(seal(*one) for one in frames))
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({"remade": [[3, NOW]]}, "tells of a partition that is not there"),
+        ({"held": [[0]]}, "has no list"),
+        ({"held": [[0, NOW, -1]]}, "has no number"),
+        ({"gaps": [[0, 1, 2]]}, "has no list"),
+        ({"gaps": [[0, 5, 4, -1]]}, "ends before it begins"),
+        ({"gaps": [[0, 2 * one, 2 * one + 1, -1] for one in range(5)]}, "has more than 4 gaps of a log"),
+    ],
+)
+def test_what_is_told_wrongly_of_partitions_is_refused_in_words(told, sentence):
+    lag, _ = many(1)
+    document, heads = next(
+        unseal(list(frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=NOW))[1])
+    )
+    with pytest.raises(MalformedError, match=sentence):
+        read_cluster(seal(HEAD) + seal(document | told, heads))
 
 
 values = st.recursive(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -53,9 +54,11 @@ class Life:
     def now_ms(self):
         return int(self.clock.wall_s() * 1000)
 
-    def reach(self, alias, *, end=None, cluster_id=None):
+    def reach(self, alias, *, end=None, cluster_id=None, topics=None):
         """List a cluster's topics and look at its logs, as its watch does."""
-        watch, topics = self.watches[alias], TOPICS if alias == "A" else COPIES
+        watch = self.watches[alias]
+        if topics is None:
+            topics = TOPICS if alias == "A" else COPIES
         watch.on_reached(alias, cluster_id or f"id of {alias}", topics)
         watch.lag.note_topics(topics)
         if end is not None:
@@ -146,6 +149,32 @@ async def test_a_cluster_that_is_away_for_a_whole_life_loses_nothing(begun, know
     assert third.flow.topics.ids == {("orders", "source"): "old"}
 
 
+async def test_what_the_first_list_lacks_is_taken_up_with_the_second_and_handed_on_until_then(
+    begun, known, clock
+):
+    clock.advance(30)
+    life = begun(known)
+    life.reach("A", topics={})  # of a broker that has just begun
+    assert (await life.told())["cluster:A"] == known["cluster:A"]
+    clock.advance(10)
+    life.reach("A", end=9)
+    assert life.oldest_end("A") == [7]
+    life.watches["A"].lag.heads.away = []
+    life.reach("A", end=9)
+    assert life.watches["A"].lag.heads.away == []
+    assert (await life.told())["cluster:A"] != known["cluster:A"]
+    assert [facts["topics"] for _, facts in life.log.told] == [0, 1]
+
+
+async def test_a_topic_that_the_second_list_lacks_too_is_gone(begun, known):
+    life = begun(known)
+    life.reach("A", topics={"other": 1}, end=None)
+    life.reach("A", topics={"other": 1}, end=None)
+    life.reach("A", end=9)
+    assert life.oldest_end("A") == [9]
+    assert "cluster:A" in await life.told()
+
+
 async def test_what_was_kept_of_a_flow_is_handed_on_until_its_offsets_are_read(begun, known, clock):
     clock.advance(30)
     life = begun(known)
@@ -177,6 +206,22 @@ async def test_another_cluster_behind_the_alias_takes_nothing_up(begun, known):
     (cluster, _), (flow, _) = life.log.warnings
     assert cluster.startswith("what was kept is of another cluster, id of A, and this is another: ")
     assert flow.startswith("what was kept is of other clusters than these: ")
+    assert "flow:A->B" in await life.told()  # from now on its own
+
+
+async def test_of_a_flow_that_other_offsets_tell_of_nothing_is_taken_up_and_the_clusters_are(begun, known):
+    life = begun(known)
+    order = replace(life.flow.order, offsets_topic="elsewhere")
+    life.flow.order = order
+    life.reach("A", end=9)
+    life.reach("B", end=6)
+    assert life.oldest_end("A") == [7]
+    assert life.flow.topics.ids == {}
+    assert life.mirrors.told_since("A->B") is None
+    assert life.log.warnings == []
+    assert life.log.told[-1][0].startswith(
+        "other offsets tell of this flow now, or its copies have other names: "
+    )
     assert "flow:A->B" in await life.told()  # from now on its own
 
 

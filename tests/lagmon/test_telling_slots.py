@@ -132,3 +132,41 @@ def test_a_group_that_came_after_the_verdicts_were_made_is_told_with_the_next():
     assert len(lags) == 1
     assert 'group="g"' in lags[0]
     assert desk.told("mirrorwatch_group_lag_records") == {("A", "g"): 10, ("A", "new"): 20}
+
+
+def test_a_group_that_got_the_numbers_of_another_since_the_verdicts_is_told_with_the_next():
+    """Until then it has no value, and never that of the one before it."""
+    desk = Desk()
+    desk.commit("A", "before", "t", 0, 10)
+    desk.commit("A", "stays", "t", 1, 60)
+    desk.told(BY_TOPIC)
+    sights = {alias: lag.see(NOW) for alias, lag in desk.lags.items()}
+    desk.commit("A", "before", "t", 0, None)
+    desk.commit("A", "after", "t", 0, 80)
+    text = b"".join(desk.telling.tell(sights, Form.PLAIN)).decode()
+    told = [line for line in text.splitlines() if line.startswith("mirrorwatch_group_")]
+    assert {line.split("{")[0].removeprefix("mirrorwatch_group_") for line in told} == {
+        "status",
+        "lag_records",
+        "max_lag_records",
+        "lag_seconds",
+        "topic_lag_records",
+        "partition_lag_records",
+    }
+    assert all('group="stays"' in line for line in told)
+    assert desk.told(BY_TOPIC) == {("A", "stays", "t"): 40, ("A", "after", "t"): 20}
+
+
+def test_a_slot_that_went_to_another_partition_of_the_group_is_told_with_the_next_verdicts():
+    desk = Desk()
+    desk.commit("A", "g", "t", 0, 10)
+    desk.commit("A", "g", "u", 0, 60)
+    desk.told(BY_TOPIC)
+    sights = {alias: lag.see(NOW) for alias, lag in desk.lags.items()}
+    desk.commit("A", "g", "t", 0, None)
+    desk.commit("A", "g", "t", 1, 80)
+    text = b"".join(desk.telling.tell(sights, Form.PLAIN)).decode()
+    told = [line for line in text.splitlines() if line.startswith((BY_TOPIC, BY_PARTITION))]
+    assert len(told) == 2
+    assert all('topic="u"' in line for line in told)
+    assert desk.told(BY_PARTITION) == {("A", "g", "t", "1"): 20, ("A", "g", "u", "0"): 40}

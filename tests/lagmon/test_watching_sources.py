@@ -29,6 +29,10 @@ class Reading:
         self.progress = Progress(began_at=1_800_000_000.0, ready_after_s=1.0)
         self.cycle_s, self.others = 10.0, 0
         self._ending = threading.Event()
+        self.anew = False
+
+    def has_to_begin_anew(self):
+        return self.anew
 
     def run(self, *_ends):
         if self.refused:
@@ -142,6 +146,37 @@ async def test_commits_that_are_refused_are_asked_for_and_tried_again_every_ten_
         assert made.watch.refusal == ""
 
     await running(made, check)
+
+
+async def test_commits_are_read_anew_where_the_reader_has_to(made):
+    async def check():
+        await is_by(made, made.Topic, "topic")
+        first = made.watch.reader
+        first.anew = True
+        await eventually_async(lambda: made.watch.reader not in {None, first}, 5, what="another reader")
+        assert first._ending.is_set()
+
+    await running(made, check)
+
+
+def test_a_reader_begins_anew_for_topics_that_are_back_once_it_has_read_all():
+    looked = Looked()
+    reader, client = begun(looked, {0: 0}, {0: 50})
+    looked.look()
+    looked.commit("g", 90)
+    looked.look()
+    there = looked.topics
+    looked.topics = {TOPIC: there[TOPIC]}
+    for _ in range(8):
+        looked.look()
+    looked.topics = there
+    for _ in range(6):
+        looked.look()
+    assert looked.lag.slots.used == 0
+    assert reader.has_to_begin_anew() is False  # it has yet to read what was there when it began
+    client.at = {0: 50}
+    reader._take()
+    assert reader.has_to_begin_anew() is True
 
 
 async def test_a_topic_that_is_hidden_is_refused_and_one_that_is_not_there_is_not(made):
@@ -375,6 +410,17 @@ def test_a_topic_that_is_back_after_a_list_without_it_is_known_as_another_at_onc
     assert looked.lag.see(looked.now_ms).rows.reason.tolist()[:1] == [Reason.RECREATED]
 
 
+def test_topics_are_listed_at_the_next_look_where_a_flow_waits_for_that():
+    looked = Looked()
+    looked.look()
+    listed_ms = []
+    for awaited in (set(), {"A->B"}, set(), {"A->B"}):
+        looked.lag.list_awaited = awaited
+        looked.look()
+        listed_ms.append(looked.now_ms == looked.lag.listed_ms)
+    assert listed_ms == [False, True, False, True]
+
+
 def test_the_last_stable_offset_is_read_where_a_log_grew_or_holds_a_transaction_and_everywhere_now_and_then():
     looked = Looked()
     looked.topics = {"t": Listed("t", (1, 1, 1))}
@@ -392,6 +438,37 @@ def test_the_last_stable_offset_is_read_where_a_log_grew_or_holds_a_transaction_
         looked.look()
         assert looked.lag.heads.stable[looked.lag.places.of("t")].tolist() == [stables[0], 90, 100]
     assert asked == [[0, 1, 2], [1], [0, 1, 2], [1], [1], [1], [0, 1, 2]]
+
+
+def test_topics_are_listed_anew_where_a_last_stable_offset_had_no_answer():
+    looked, lists = Looked(), []
+    looked.watch.on_reached = lambda *told: lists.append(told)
+    looked.look()
+    read = looked.read
+    looked.end = 110
+    looked.read = lambda partitions, which: [
+        -1 if which is Which.STABLE and topic == "t" else offset
+        for (topic, _), offset in zip(partitions, read(partitions, which), strict=True)
+    ]
+    looked.look()
+    assert len(lists) == 1
+    looked.look()
+    assert lists == [("A", "c", {"t": 1, TOPIC: 1})] * 2
+
+
+def test_what_is_committed_to_a_topic_newer_than_the_list_stays_for_two_lists():
+    looked, lists = Looked(), []
+    looked.watch.on_reached = lambda *told: lists.append(told)
+    there = looked.topics
+    looked.topics = {TOPIC: there[TOPIC]}
+    looked.commit("g", 90)  # its topic was made after this list was asked for
+    looked.look()
+    assert (looked.lag.slots.used, looked.lag.topics) == (1, {TOPIC: 1})
+    for _ in range(5):
+        looked.look()
+    assert len(lists) == 1  # a topic that is hidden for good is no reason to list all more often
+    looked.look()
+    assert (looked.lag.slots.used, len(lists)) == (0, 2)
 
 
 class Pretended:

@@ -125,7 +125,7 @@ class Monitored:
 
     def _sight(self, alias, least):
         known = self._sights.get(alias)
-        if known is None or len(known.groups.status) < least:
+        if known is None or known.begun < least:
             known = self._sights[alias] = self.watches[alias].lag.see(NOW_S * 1000)
         return known
 

@@ -25,7 +25,7 @@ from mirrorwatch.checksum_following import (
 from mirrorwatch.checksum_told import read_run
 from mirrorwatch.store_parts import MIGRATIONS
 from runtime.store import Store
-from tests.mirrorwatch.told_runs import ENDED_AT, counted, finding, partition, run
+from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, partition, run
 from tests.runtime.fake_clock import FakeClock
 
 NOW_AT = ENDED_AT + 60
@@ -124,6 +124,34 @@ async def test_a_run_from_a_clock_that_is_ahead_ended_now(scene):
     assert scene.following.standings["A->B"].newest.ended_at == NOW_AT
 
 
+DAYS_AHEAD = 10 * 86_400.0
+
+
+@pytest.mark.parametrize("seen_while_ahead", [False, True])
+async def test_a_run_of_the_store_that_ended_while_the_clock_was_ahead_is_not_the_newest_for_good(
+    scene, seen_while_ahead
+):
+    scene.clock.began_wall_s += DAYS_AHEAD
+    await scene.keep(run("ahead", ended_at=ENDED_AT + DAYS_AHEAD, findings=[finding()]))
+    if seen_while_ahead:
+        await scene.following.look()
+        assert scene.following.evidence("A->B").ended_at == ENDED_AT + DAYS_AHEAD
+    scene.clock.began_wall_s -= DAYS_AHEAD
+    await scene.following.look()
+    assert scene.following.evidence("A->B").ended_at == NOW_AT
+    reads, read = [], scene.book.run
+    scene.book.run = lambda run: reads.append(run) or read(run)
+    scene.clock.began_wall_s += 3600
+    await scene.following.look()
+    assert reads == []
+    await scene.keep(run("night", ended_at=NOW_AT + 3000))
+    await scene.following.look()
+    assert scene.runs() == ["night", "ahead"]
+    checksum = scene.following.evidence("A->B")
+    assert not is_quiet(checksum, NOW_AT + HOLD_FOUND_S)
+    assert is_quiet(checksum, NOW_AT + HOLD_FOUND_S + 1)
+
+
 async def test_no_more_runs_are_kept_than_the_newest_and_others_are_not_read(scene):
     scene.clock.began_wall_s += 1000
     documents = [run(f"r{number:02}", ended_at=ENDED_AT + number) for number in range(KEPT_RUNS + 5)]
@@ -210,7 +238,7 @@ async def test_runs_of_a_file_are_settled_once_and_made_ready_beside_the_event_l
 
 
 async def test_a_flow_that_changes_while_it_is_settled_is_read_anew(scene, monkeypatch):
-    await scene.tell(run("r1"), run("other", flow="B->A"))
+    await scene.tell(run("r1", blocks=[block(surplus=5)]), run("other", flow="B->A"))
     standing_of, changed = checksum_following.standing_of, [Flow("A", "B", exactly_once=True), FLOWS[1]]
 
     def changing(runs):
@@ -220,9 +248,11 @@ async def test_a_flow_that_changes_while_it_is_settled_is_read_anew(scene, monke
     with monkeypatch.context() as patch:
         patch.setattr(checksum_following, "standing_of", changing)
         await scene.tell(run("r2", ended_at=ENDED_AT + 1))
-    assert list(scene.following.standings) == ["B->A"]
+    assert scene.runs() == ["r2", "r1"]
+    assert scene.following.evidence("A->B").found == ()
     await scene.following.look()
     assert scene.runs() == ["r2", "r1"]
+    assert [one.verdict for one in scene.following.evidence("A->B").found] == [Verdict.ALTERED]
 
 
 async def test_what_was_taken_and_not_settled_the_next_look_settles(scene):
@@ -296,18 +326,20 @@ async def test_it_looks_every_half_minute_and_has_the_store_forget_each_hour(sce
     assert looks[121][1] == []
 
 
-async def test_flows_that_go_are_forgotten_and_those_that_change_are_read_anew(scene):
-    await scene.keep(run("r1"))
+async def test_flows_that_go_are_forgotten_and_those_that_change_stand_until_they_are_read_anew(scene):
+    await scene.keep(run("r1", blocks=[block(surplus=5)], findings=[finding()]))
     await scene.following.look()
     assert scene.following.knows("A->B")
-    before = scene.following.standings["A->B"]
-    scene.following.use(FLOWS)
-    assert scene.following.standings["A->B"] is before
-    scene.following.use([Flow("A", "B", exactly_once=True)])
-    assert scene.following.standings == {}
-    await scene.following.look()
-    assert scene.runs() == ["r1"]
+    before, series = scene.following.standings["A->B"], scene.following.series
+    for flow in (FLOWS[0], Flow("A", "B", offset_reset="latest"), Flow("A", "B", exactly_once=True)):
+        scene.following.use([flow])
+        assert scene.following.standings["A->B"] is before
+        assert scene.following.series is series
+        await scene.following.look()
+        verdicts = [one.verdict for one in scene.following.evidence("A->B").found]
+        assert verdicts == [Verdict.LOSING, *([Verdict.ALTERED] if flow.exactly_once else [])]
     scene.following.use([Flow("B", "A")])
+    assert scene.following.standings == {}
     await scene.following.look()
     assert scene.following.standings == {}
     assert not scene.following.knows("A->B")

@@ -17,6 +17,12 @@ except KeyboardInterrupt:
     time.sleep(60)
 """,
     "in a thread that reads": "asyncio.run(asyncio.to_thread(time.sleep, 60))",
+    "in what fails by it, by itself": """
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    raise ConnectionError("what it asked has ended") from None
+""",
     "in what comes back by itself": """
 try:
     time.sleep(60)

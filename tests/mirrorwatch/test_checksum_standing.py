@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from checksum.book_entries import RunRow
 from checksum.findings import RecordVerdict
+from checksum.result_document import MOST_LEFT_OUT
 from fleet.judgement_words import MAX_ROWS
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch.checksum_standing import gist_of, newest_finding, standing_of
@@ -218,6 +219,40 @@ def test_of_a_document_that_was_cut_only_whole_topics_are_told(shown, known):
     listed["count"] = 3
     told = gist_of(read_run(document), ended_at=ENDED_AT, exactly_once=False).topics
     assert set(told) == known
+
+
+def cut(document, shown):
+    """A document of which the ends of the list are left out, as a large one is told."""
+    listed = document["left_out"]
+    return document | {"left_out": {**listed, "shown": listed["shown"][:shown]}}
+
+
+@pytest.mark.parametrize(
+    ("shown", "known"),
+    [(4, {"a", "b", "c"}), (3, {"a", "b", "c"}), (2, {"a"}), (1, set()), (0, set())],
+)
+def test_where_what_is_left_out_was_cut_only_topics_before_the_end_are_told(shown, known):
+    gone = [left("a", 1), left("b", 1)]
+    new = [left("a", 2, later=True), left("c", 2, later=True)]
+    document = run(
+        partitions=[partition(name) for name in "abc"],
+        left_out=sorted([*new, *gone], key=lambda one: (one.topic, one.partition)),
+        nothing_new=["quiet"],
+    )
+    told = gist_of(read_run(cut(document, shown)), ended_at=ENDED_AT, exactly_once=False).topics
+    assert set(told) == known | {"quiet"}  # of which all was verified before, whatever is left out
+    assert {name for name, one in told.items() if one.verified_at is None} == known - {"c"}
+
+
+def test_what_is_new_is_cut_before_what_is_left_out():
+    new = [left("busy", number, later=True) for number in range(MOST_LEFT_OUT)]
+    document = run(partitions=[partition("zebra")], left_out=[*new, left("zebra", 1, records=900)])
+    assert (document["left_out"]["count"], len(document["left_out"]["shown"])) == (
+        MOST_LEFT_OUT + 1,
+        MOST_LEFT_OUT,
+    )
+    told = gist_of(read_run(document), ended_at=ENDED_AT, exactly_once=False).topics
+    assert {name: (one.coverage, one.verified_at) for name, one in told.items()} == {"zebra": (0.1, None)}
 
 
 RUNS = st.lists(

@@ -185,9 +185,8 @@ def test_digests_are_kept_where_the_command_line_says(stage, tmp_path):
     killed_at(tmp_path, "one side")
     (plan,) = (tmp_path / "checksum").iterdir()
     found = stage()
-    plans = PlanFolder(tmp_path / "checksum").kept(
-        "A->B", {"flow": "A->B", "topics": None, "equal_offsets": False}
-    )
+    asked = {"flow": "A->B", "topics": None, "equal_offsets": False}
+    (kept,) = PlanFolder(tmp_path / "checksum").kept("A->B", asked, now_ms=0)
     for folder, beside, expected in (
         (None, plan, f"{plan}/source"),
         (None, None, f"{tmp_path}/scratch/digests/{plan.name[:12]}/source"),
@@ -203,7 +202,7 @@ def test_digests_are_kept_where_the_command_line_says(stage, tmp_path):
         )
         spark.say_interrupted()
         assert found.said.endswith("Interrupted. ")
-        assert spark.folder_of(plans[0][0], Side.SOURCE, beside=beside) == expected
+        assert spark.folder_of(kept.plan, Side.SOURCE, beside=beside) == expected
         spark.say_interrupted()
         goes_on = "What was read is kept: the same command goes on with it."
         assert found.said.endswith(f"Interrupted. {goes_on} " if beside else "Interrupted. ")

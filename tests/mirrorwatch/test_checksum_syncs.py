@@ -17,6 +17,7 @@ from lagmon.sync_tables import cursor_of, write_syncs
 from mirrorwatch.checksum_syncs import StoredSyncs
 from mirrorwatch.checksum_threads import AskingThread
 from mirrorwatch.store_parts import MIGRATIONS
+from runtime.kafka.admin import TopicDescription
 from runtime.store import Store
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_stage import SYNCS, Stage
@@ -155,3 +156,42 @@ def test_the_topic_of_syncs_is_read_behind_what_is_kept(stored, tmp_path, monkey
     assert made.nothing_new == ()
     if of_topic == "X":  # what was kept alone tells of the beginning
         assert partition.runs[0].first == pairs[0].upstream == 0
+
+
+NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"  # as a broker before 2.8 tells it
+
+
+@pytest.mark.parametrize("made_anew", [False, True])
+def test_where_no_topic_has_an_id_one_that_ends_before_what_was_kept_is_another(
+    stored, tmp_path, monkeypatch, made_anew
+):
+    one = Mirrored(lag_max=10)
+    one.write(100)
+    one.copy()
+    one.flush()
+    pairs = [pair._replace(source_topic_id=None, target_topic_id=None) for pair in one.pairs]
+    syncs = [
+        WaitingSync(at, "orders", 0, pair.upstream, pair.downstream, one.now_ms)
+        for at, pair in enumerate(pairs[:5])
+    ]
+    kept = stored(syncs, topic_id=NO_ID)
+    stage = Stage(tmp_path, {("orders", 0): one}, monkeypatch)
+    stage.clusters.a.topics[SYNCS] = TopicDescription(SYNCS, NO_ID, (1,))
+    asked = []
+
+    def read_sync_topic(*_where, since, **_how):
+        asked.append(since)
+        if made_anew:
+            return SimpleNamespace(of=lambda *_place: pairs[-3 + since :], until=3)
+        return SimpleNamespace(of=lambda *_place: pairs[since:], until=len(pairs))
+
+    monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
+    (flow,) = stage.config.topology.flows
+    details = {"rules": stage.desk.rules, "equal_offsets": False, "clock": stage.desk.clock}
+    before = Before(syncs=kept)
+    made = asyncio.run(plan_flow(flow, stage.desk.connects, patterns=None, **details, before=before))
+    (partition,) = made.plan.topics[0].partitions
+    assert asked == ([5, 0] if made_anew else [5])
+    assert (partition.source.first, partition.source.until) == (0, 100)
+    known = pairs[-3:] if made_anew else pairs
+    assert {source for source, _ in partition.segments} == {0, *(pair.upstream for pair in known)}

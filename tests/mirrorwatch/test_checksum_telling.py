@@ -79,7 +79,7 @@ async def test_a_service_behind_a_path_and_a_bare_host_are_found():
         ),
         ((403, "no"), "answered with HTTP 403", UnavailableError),
         (
-            (404, {"error": "there is no flow 'A->B' here"}),
+            (404, {"error": "there is no flow 'A->B' here", "flow": "A->B"}),
             "answered with HTTP 404: there is no flow 'A->B' here",
             NotTakenError,
         ),
@@ -89,11 +89,27 @@ async def test_a_service_behind_a_path_and_a_bare_host_are_found():
             UnavailableError,
         ),
         (
-            (400, {"error": "this is no run: \x1b[2J"}),
+            (400, {"error": "this is no run: \x1b[2J", "problems": ["version is 2"]}),
             "answered with HTTP 400: this is no run: �[2J",
             NotTakenError,
         ),
         ((400, {"error": ["odd"]}), "answered with HTTP 400", UnavailableError),
+        ((400, ["odd"]), "answered with HTTP 400", UnavailableError),
+        (
+            (400, {"statusCode": 400, "error": "Bad Request", "message": "a kbn-xsrf header is missing"}),
+            "answered with HTTP 400: Bad Request",
+            UnavailableError,
+        ),
+        (
+            (404, {"status": 404, "error": "Not Found", "path": "/api/v1/checksums"}),
+            "answered with HTTP 404: Not Found",
+            UnavailableError,
+        ),
+        (
+            (404, {"error": "there is no flow 'else' here", "flow": "else"}),
+            "answered with HTTP 404: there is no flow 'else' here",
+            UnavailableError,
+        ),
         (
             (413, {"error": "At most 16 MiB are taken at once."}),
             "answered with HTTP 413: At most 16 MiB are taken at once.",

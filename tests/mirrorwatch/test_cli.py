@@ -125,6 +125,21 @@ def test_every_problem_of_a_configuration_is_told_before_the_count(tmp_path):
     assert len(ended.stderr.splitlines()) == 4
 
 
+def test_a_name_steers_no_terminal(tmp_path):
+    (tmp_path / "c.json").write_text(
+        '{"name": "m\\u001b[31m\\nall is well", "config": {"connector.class": "MirrorSource"}}'
+    )
+    path = tmp_path / "mirrorwatch.yaml"
+    path.write_text("mm2: c.json\n")
+    ended = mirrorwatch("check", path)
+    told, count = ended.stderr.splitlines()
+    assert (
+        f"{tmp_path}/c.json: m\N{REPLACEMENT CHARACTER}[31m all is well.source.cluster.alias: is missing"
+        in told
+    )
+    assert count == f"{path} cannot be used: 1 problem."
+
+
 def test_a_reader_that_goes_away_is_no_finding(config):
     process = subprocess.Popen(
         command("check", "--no-connect", config), stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -272,6 +287,21 @@ def test_ctrl_c_ends_a_status_with_130():
             held.close()
             assert process.returncode == 130
             assert said.strip() == ""
+
+
+def test_sigterm_ends_a_command_that_a_shell_put_behind_itself():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(STARTED_S)
+        written = " ".join(command("status", f"127.0.0.1:{silent.getsockname()[1]}"))
+        # A shell without job control has what follows an `&` ignore SIGINT.
+        with subprocess.Popen(
+            ["/bin/sh", "-c", f"trap '' INT; exec {written}"], stderr=subprocess.PIPE
+        ) as process:
+            held, _ = silent.accept()
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=60)[1]
+            held.close()
+            assert (process.returncode, said.strip()) == (130, b"")
 
 
 FAULTY = """\

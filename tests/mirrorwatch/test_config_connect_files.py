@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fleet.errors import ConfigurationError
 from mirrorwatch.config_connect_files import MirrorForm, form_of
 from mirrorwatch.config_connect_url import rest_address
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.configuration import LagSource
+from mirrorwatch.lag_orders import mirror_orders
 
 RECORDED = json.loads((Path(__file__).parent / "golden_connect" / "connect-4.3.0.json").read_text("utf-8"))
 CONNECTOR = RECORDED["GET /connectors/mirror-source"]["body"]
@@ -78,6 +80,33 @@ def test_a_connector_as_a_worker_tells_it(tmp_path):
     assert config.mm2_path == tmp_path / "connector.json"
     assert any("shown-in-clear" in secret for secret in config.secrets)
     assert "shown-in-clear" not in repr(config)
+
+
+def test_a_bare_configuration_tells_no_name_and_the_connectors_own_offsets_are_taken(tmp_path):
+    """As PUT /connectors/mirror-source/config takes it: the name is in the address alone."""
+    ours = "mm2: connector.json\nflows: {A->B: {offsets: {topic: connect-offsets}}}\n"
+    bare = {key: value for key, value in json.loads(CONNECTOR)["config"].items() if key != "name"}
+    config = read(tmp_path, ours, "connector.json", json.dumps(bare))
+    (order,) = mirror_orders(config)
+    assert (order.connector, order.offsets_topic, order.status_topic) == ("", "connect-offsets", "")
+    assert "MirrorSourceConnector.name" in [warning.key for warning in config.worth_reading]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"kind": "KafkaMirrorMaker2", "spec": %s}',
+        '{"connector.class": "MirrorSource", "x": %s}',
+        '[{"connector.class": "MirrorSource", "x": %s}]',
+        '{"m": {"info": {"config": {"connector.class": "MirrorSource", "x": %s}}}}',
+    ],
+)
+@pytest.mark.parametrize("depth", [600, 980, 50_000])
+def test_what_is_nested_however_deeply_is_refused_in_a_sentence(tmp_path, text, depth):
+    with pytest.raises(ConfigurationError) as refusal:
+        read(tmp_path, "mm2: mirror.json\n", "mirror.json", text % ("[" * depth + "]" * depth))
+    if depth == 50_000:
+        assert str(refusal.value).endswith("mirror.json is nested too deeply for a connector.")
 
 
 def test_a_list_of_connectors_and_what_our_own_file_says_over_them(tmp_path):
@@ -174,6 +203,24 @@ def test_where_progress_is_read_without_a_mirrors_file(tmp_path):
 )
 def test_an_address(text, address):
     assert rest_address(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://mw:hunter2secret@connect:8083",
+        "http://mw:hunter2#secret@connect:8083",
+        "http://mw:hunter2/secret@connect:8083",
+        "http://mw:hunter2?secret@connect:8083",
+        "http://mw:hunter2 secret@connect:8083",
+        "mw:hunter2secret@connect:8083",
+        "http://mw:hunter2@secret@[",
+    ],
+)
+def test_an_address_with_a_user_is_never_shown_whatever_the_password_holds(text):
+    with pytest.raises(ValueError, match="has a user in it") as refusal:
+        rest_address(text)
+    assert "hunter2" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ async def test_a_file_is_looked_at_as_a_whole_before_anything_of_it_is_kept(scen
 
 async def test_of_a_file_with_a_flow_that_is_not_known_nothing_is_kept(scene):
     status, answer = await tell(scene, written(run("r1"), run("r2") | {"flow": "A->C"}))
-    assert (status, answer) == (404, {"error": "runs[1]: there is no flow 'A->C' here"})
+    assert (status, answer) == (404, {"error": "runs[1]: there is no flow 'A->C' here", "flow": "A->C"})
     assert scene.kept.documents == {}
 
 
@@ -257,7 +257,7 @@ async def test_a_page_can_be_drawn_of_what_is_taken_whatever_else_stands_in_it(s
 
 async def test_a_flow_that_is_not_known(scene):
     status, answer = await tell(scene, run() | {"flow": "A->C"})
-    assert (status, answer) == (404, {"error": "there is no flow 'A->C' here"})
+    assert (status, answer) == (404, {"error": "there is no flow 'A->C' here", "flow": "A->C"})
 
 
 async def test_a_store_that_does_not_answer(scene):

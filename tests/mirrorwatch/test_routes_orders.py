@@ -148,6 +148,10 @@ async def test_a_reload_tells_how_it_went(scene, outcome, status, document):
 async def test_without_a_token_a_page_of_another_site_may_not_reload(scene):
     scene.service.http = HttpConfig(reload=True)
     assert (await ask(scene, "/-/reload", {"Sec-Fetch-Site": "cross-site"}))[0] == 403
+    for origin in ("http://evil.example", "null"):  # all that a browser says where it trusts no plain HTTP
+        assert (await ask(scene, "/-/reload", {"Origin": origin}))[0] == 403
     assert scene.service.reloads == 0
     assert (await ask(scene, "/-/reload"))[0] == 200
+    ours = str(scene.client.make_url("/")).rstrip("/")
+    assert (await ask(scene, "/-/reload", {"Origin": ours}))[0] == 200
     assert (await scene.client.get("/-/reload")).status == 405

@@ -302,6 +302,23 @@ async def test_credentials_come_from_the_address_or_the_environment(environ, in_
     assert not any(word in text for word in ("wrong", "geheim", "zürich"))
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["https://ops:s3cr/et@h:9", "http://o:s3cr#et@h", "http://o:s3cr et@h", "ftp://o:s3cret@h", "o:s3cret@"],
+)
+async def test_a_password_in_what_is_no_address_is_never_shown(url):
+    console = _console()
+    assert await status(url, as_json=False, console=console) == 2
+    assert "s3cr" not in console.file.getvalue()
+    assert "%2F" in console.file.getvalue()
+
+
+async def test_what_the_environment_says_may_be_any_bytes():
+    console = _console()
+    environ = {"MIRRORWATCH_USER": "z\udcfcrich", "MIRRORWATCH_PASSWORD": "\udcff"}
+    assert await status("http://127.0.0.1:1", as_json=False, console=console, environ=environ) == 4
+
+
 async def test_a_password_in_the_address_is_never_shown():
     console = _console()
     assert await status("http://me:secret@127.0.0.1:1", as_json=False, console=console) == 4

@@ -102,7 +102,7 @@ def test_every_kind_of_problem_at_once():
         "mw.yml:10: inner.threshold: '5' is no duration: write a number with ms, s, m, h or d, for example 5s",
         "mw.yml:10: inner.horizont: is no key that is known here; did you mean 'horizon'?",
         "mw.yml:11: many.a.threshold: has to be more than 0 s, not 0 s",
-        "mw.yml:11: many.b: a mapping of keys is expected here, not 'x'",
+        "mw.yml:11: many.b: a mapping of keys is expected here, not text",
         "mw.yml:11: many.c.horizon: is shorter than threshold: nothing could ever be late",
         "mw.yml:12: clusters.A.bootstrap.servers: text is expected here, not a list",
         "mw.yml:12: clusters.B: a mapping of keys is expected here, not nothing",

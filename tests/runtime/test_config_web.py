@@ -81,6 +81,7 @@ CASES = [
      ("web.yml:2: basic_auth_users.a: is no bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one\n"
      "web.yml:3: basic_auth_users.b: is no bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one")),
     ("basic_auth_users:\n  a: " + HASH.replace("$04$", "$17$"), "web.yml:2: basic_auth_users.a: has a bcrypt cost outside 4 to 16: use 10 to 12"),
+    ("basic_auth_users:\n  a: " + HASH[:28] + "a" + HASH[29:], "web.yml:2: basic_auth_users.a: is no bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one"),
     ("basic_auth_users: {'a:b': " + HASH + "}", "web.yml:1: basic_auth_users.a:b: a user's name is text without a colon"),
     ("http_server_config: {http2: true}", "web.yml: guards nothing: it needs tls_server_config or basic_auth_users"),
     ("basic_auth_user: {}", "web.yml:1: basic_auth_user: is no key that is known here; did you mean 'basic_auth_users'?"),

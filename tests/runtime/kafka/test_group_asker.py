@@ -6,17 +6,18 @@ import io
 import os
 import queue
 import signal
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
 from confluent_kafka.admin import AclOperation
 
 from fleet.errors import UnavailableError
-from runtime.kafka import group_asker
+from runtime.kafka import group_asker, group_offsets
 from runtime.kafka.group_asker import GroupAsker
-from runtime.kafka.group_offsets import Failed, GroupOffsets, GroupsOfAnyKind, RightTold
+from runtime.kafka.group_offsets import Failed, GroupOffsets, GroupsListed, GroupsOfAnyKind, RightTold
 from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually
 
@@ -103,6 +104,45 @@ def test_a_cluster_that_is_away_tells_of_no_right(asker):
     asker.ask(["one"])
     found = answers(asker, 1)
     assert [type(one) for one in found] == [Failed]
+
+
+def test_a_list_that_brokers_did_not_answer_is_told_with_why_and_with_what_others_told():
+    heard, listed = [], Future()
+    asking = GroupOffsets(NOWHERE, cluster="A", timeout_s=0.5, sink=heard.append)
+    asking._client = SimpleNamespace(list_consumer_groups=lambda **_named: listed)
+    asking.list_groups()
+    one = SimpleNamespace(group_id="g", state=ConsumerGroupState.STABLE)
+    listed.set_result(SimpleNamespace(valid=[one], errors=[KafkaError(KafkaError._TIMED_OUT)]))
+    (found,) = heard
+    assert found.states == {"g": "stable"}
+    assert found.problem.startswith("cluster A: reading the list of consumer groups failed")
+
+
+def test_lists_and_counts_of_a_cluster_that_is_away_are_answered(asker):
+    asker.list_groups()
+    asker.count_others()
+    found = {type(one): one for one in answers(asker, 2)}
+    assert found[GroupsListed].states == {}
+    assert found[GroupsListed].problem.startswith("cluster A")
+    assert found[Failed].about == "others"
+
+
+def test_groups_of_other_kinds_are_not_counted_by_a_list_that_is_short(monkeypatch):
+    class Old:
+        def list_groups(self, **_named):
+            return [SimpleNamespace(id="a consumer's"), SimpleNamespace(id="a share group")]
+
+    class Client(Old):
+        def list_consumer_groups(self, **_named):
+            errors = [KafkaError(KafkaError._TIMED_OUT)]
+            return Asked(SimpleNamespace(valid=[], errors=errors))
+
+    heard = []
+    asking = GroupOffsets(NOWHERE, cluster="A", timeout_s=0.5, sink=heard.append)
+    monkeypatch.setattr(group_offsets, "AdminClient", Client)
+    asking._client = Client()
+    asking._count_others()
+    assert [(type(one), one.about) for one in heard] == [(Failed, "others")]
 
 
 def test_names_that_the_client_does_not_take_cost_no_other_group_its_answer(asker):

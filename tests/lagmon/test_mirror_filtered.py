@@ -1,0 +1,86 @@
+"""Topics of which a mirror copies nothing: left out, or of a task that does not run or has just gone on."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet.vocabulary import Cause, Verdict
+from fleet.wire_status import TaskState
+from lagmon.mirror_states import FAILED, PAUSED, UNASSIGNED, Start, Trouble
+from tests.lagmon.mirrors import S, told
+from tests.lagmon.test_mirror_topics import Watched, lost
+
+
+def written(one, state):
+    one.flow.states.take(TaskState("MirrorSourceConnector", 1, state, "RecordTooLargeException"), one.now)
+
+
+def looked(one, state):
+    troubles = [Trouble(1, state, one.now, "", Start.SEEN)] if state in (FAILED, PAUSED) else []
+    one.flow.states.look(troubles, one.now)
+
+
+@pytest.fixture
+def flow():
+    """Give a flow of two tasks: one copies `other`, and `orders`, whose copy is there, is the other's."""
+    one = Watched(refresh_topics_interval_s=60.0)
+    one.goes = {"other"}
+    one.run(30)
+    for partition in (0, 1):
+        one.write(1000, partition=partition, copied=False)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("tell", "state", "cause"),
+    [
+        (written, FAILED, Cause.TASK_FAILED),
+        (looked, FAILED, Cause.TASK_FAILED),
+        (looked, PAUSED, Cause.NOT_MIRRORED),
+        (written, UNASSIGNED, Cause.NOT_MIRRORED),
+    ],
+)
+def test_what_waits_for_a_task_that_does_not_run_is_not_left_out(flow, tell, state, cause):
+    tell(flow, state)
+    for _ in range(60):
+        flow.run(10)
+        assert lost(flow) == []
+    assert told(flow) == (Verdict.STALLED, cause)
+    assert f"is {state} since" in flow.verdict().sentence or state == UNASSIGNED
+    assert [(one.code, one.topic) for one in flow.sight().missing if one.due] == [("not_mirrored", "orders")]
+    # It is started again, and has its time to write its first offsets.
+    tell(flow, "RUNNING")
+    for _ in range(5):
+        flow.run(10)
+        assert lost(flow) == []
+    flow.goes = {"orders", "other"}
+    flow.run(100)
+    assert (told(flow), lost(flow)) == ((Verdict.HEALTHY, None), [])
+
+
+def test_what_a_task_leaves_out_that_was_started_again_is_told_after_its_time(flow):
+    written(flow, FAILED)
+    flow.run(300)
+    written(flow, "RUNNING")
+    began = flow.now
+    while not lost(flow):
+        flow.run(10)
+        assert flow.now - began < 120 * S
+    assert flow.now - began > 60 * S
+    assert told(flow) == (Verdict.HEALTHY, None)
+
+
+def test_a_mirror_that_goes_on_after_a_standstill_has_its_time_to_write_of_all_topics():
+    flow = Watched(refresh_topics_interval_s=2.0)
+    flow.goes = {"other"}
+    flow.run(60)
+    flow.copies = False
+    flow.write(10, copied=False)
+    flow.run(300)
+    flow.copies = True
+    for _ in range(5):
+        flow.run(10)
+        assert lost(flow) == []
+    flow.goes = {"orders", "other"}
+    flow.run(100)
+    assert lost(flow) == []
