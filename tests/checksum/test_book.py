@@ -108,7 +108,8 @@ async def test_a_run_that_is_not_seen_is_on_for_as_long_as_it_gives_signs(book, 
 
 
 @pytest.mark.parametrize(
-    ("process", "lease_s"), [(NEXT_DOOR, LEASE_S), (ELSEWHERE, FOREIGN_LEASE_S), ("", FOREIGN_LEASE_S)]
+    ("process", "lease_s"),
+    [(NEXT_DOOR, LEASE_S), (ELSEWHERE, FOREIGN_LEASE_S), ("", FOREIGN_LEASE_S)],
     ids=["next-door", "elsewhere", "unknown"],
 )
 @pytest.mark.parametrize("ahead", [-1, 1])
