@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from canary.tables import COVERAGE
-from runtime.process_identity import is_gone, on_this_machine
+from runtime.process_identity import is_gone, lease_s
 from runtime.store_migrations import Migration, create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LEASE_S = 10.0
-FOREIGN_LEASE_S = 600.0
 
 _METADATA = sa.MetaData()
 
@@ -65,8 +64,7 @@ class Incarnation:
         seen = is_gone(self.process)
         if self.ended or seen is not None:
             return self.ended or seen is True
-        lease_s = LEASE_S if on_this_machine(self.process) else FOREIGN_LEASE_S
-        return now_at - self.renewed_at > lease_s
+        return now_at - self.renewed_at > lease_s(self.process, LEASE_S)
 
     def at_work(self) -> bool:
         """Tell whether its process is seen to run."""

@@ -21,7 +21,7 @@ from checksum.book_documents import packed_run, unpacked
 from checksum.book_entries import Counted, OpenRun, RunRow, VerifiedTo
 from checksum.finding_words import time_text
 from fleet.errors import MalformedError, UnavailableError
-from runtime.process_identity import is_gone, on_this_machine, this_process
+from runtime.process_identity import is_gone, lease_s, this_process
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["ChecksumBook", "Counted", "OpenRun", "RunRow", "VerifiedTo"]
 
 LEASE_S = 60.0
-FOREIGN_LEASE_S = 600.0  # no clock of another machine is so wrong
 MOST_COUNTED = 100_000  # buckets that one run writes: of more the newest
 MOST_ASKED = 100_000  # rows of one answer
 MOST_UNTOLD = 10  # runs of a flow that are told at once: a document may have some megabytes
@@ -225,7 +224,7 @@ def is_on(one: OpenRun, now_ms: int) -> bool:
     gone = is_gone(one.process)
     if gone is not None:
         return not gone
-    return _apart_s(one, now_ms) < (LEASE_S if on_this_machine(one.process) else FOREIGN_LEASE_S)
+    return _apart_s(one, now_ms) < lease_s(one.process, LEASE_S)
 
 
 def _has_signed(one: OpenRun, now_ms: int) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lagmon.heads import Heads
 
 _BEFORE_ALL_TIME = np.iinfo(np.int64).min
-_NEVER = (-1, -1)
+NEVER = (-1, -1)  # of a look when readers were held up
 _MOST_GONE = 10_000  # topics
 
 
@@ -101,7 +101,7 @@ class TopicMarks:
     def of(self, places: Sequence[int]) -> tuple[list[int], list[tuple[int, int]]]:
         """Return of places when they were made anew and of the look when readers were held up, -1 never."""
         remade = [self.remade_ms.get(place, -1) for place in places]
-        return remade, [self.held.get(place, _NEVER) for place in places]
+        return remade, [self.held.get(place, NEVER) for place in places]
 
     def take_up(
         self, places: Sequence[int], remade_ms: Sequence[int], held: Sequence[tuple[int, int]]

@@ -14,11 +14,12 @@ import numpy as np
 
 from fleet.errors import MalformedError
 from lagmon.cluster_absence import STATE_NUMBERS
+from lagmon.cluster_marks import NEVER
 from lagmon.head_history import HORIZON_MS
 from lagmon.heads import LAST_MS, MAX_AWAY
 from lagmon.heads_snapshot import MAX_ROWS, read_state, snapshot
 from lagmon.snapshot_frames import seal, unseal
-from lagmon.snapshot_marks import NEVER, Marks, read_marks
+from lagmon.snapshot_marks import Marks, read_marks
 from lagmon.snapshot_reading import instant, numbers, text
 
 if TYPE_CHECKING:

@@ -23,7 +23,16 @@ from lagmon.mirror_topics import Recreation
 from lagmon.snapshot_frames import seal, unseal
 from lagmon.snapshot_holding import KeptHolding, holding_document, read_holding
 from lagmon.snapshot_losses import CopiedLosses, KeptLosses, losses_document, read_losses
-from lagmon.snapshot_reading import instant, number, numbers, rows, text
+from lagmon.snapshot_reading import (
+    MOST_LONG,
+    MOST_ROWS,
+    instant,
+    number,
+    numbers,
+    rows,
+    short_text,
+    table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,9 +42,6 @@ if TYPE_CHECKING:
 
     Since = tuple[tuple[str, str | None], int]  # verdict and cause, and since when
 
-MOST_ROWS = 1_000_000
-_MOST_TEXT = 1000
-_MOST = (1 << 63) - 1
 _MOST_RECREATIONS = 100
 _MOST_TOLD_BY = 20
 _SIDES = ("source", "target")
@@ -147,45 +153,45 @@ def read_flow(payload: bytes) -> KeptFlow:
     found = frames[0][0]
     if found.get("kind") != "flow" or len(frames) != 1:
         raise MalformedError("What was kept over the restart is not of a flow where one was to be.")
-    source_id, target_id = (_text(one) for one in rows(found.get("cluster_ids"), least=2, most=2))
+    source_id, target_id = (short_text(one) for one in rows(found.get("cluster_ids"), least=2, most=2))
     return KeptFlow(
         (source_id, target_id),
         instant(found.get("taken_ms")),
         _told(found.get("told")),
         {
-            (_text(topic), _side(side)): (_text(one), instant(at_ms))
-            for topic, side, one, at_ms in _table(found, "ids", 4)
+            (short_text(topic), _side(side)): (short_text(one), instant(at_ms))
+            for topic, side, one, at_ms in table(found, "ids", 4)
         },
         [
-            Recreation(_text(topic), _side(side), instant(at_ms), _text(before), _text(after))
-            for topic, side, at_ms, before, after in _table(found, "recreations", 5, most=_MOST_RECREATIONS)
+            Recreation(short_text(topic), _side(side), instant(at_ms), short_text(before), short_text(after))
+            for topic, side, at_ms, before, after in table(found, "recreations", 5, most=_MOST_RECREATIONS)
         ],
         {
-            (_text(topic), _side(side)): number(count, least=0, most=_MOST)
-            for topic, side, count in _table(found, "recreated_total", 3)
+            (short_text(topic), _side(side)): number(count, least=0, most=MOST_LONG)
+            for topic, side, count in table(found, "recreated_total", 3)
         },
         {
-            (_text(code), _text(topic)): instant(at_ms)
-            for code, topic, at_ms in _table(found, "missing_since", 3)
+            (short_text(code), short_text(topic)): instant(at_ms)
+            for code, topic, at_ms in table(found, "missing_since", 3)
         },
         {
-            _text(topic): number(count, least=0, most=_MOST)
-            for topic, count in _table(found, "overtaken_total", 2)
+            short_text(topic): number(count, least=0, most=MOST_LONG)
+            for topic, count in table(found, "overtaken_total", 2)
         },
         _every_overtaken(rows(found.get("overtaken"), most=MOST_ROWS)),
         _every_overtaken(rows(found.get("settled"), most=MOST_KEPT)),
         {
-            _text(topic): number(kept_ms, least=-1, most=_MOST)
-            for topic, kept_ms in _table(found, "retention_ms", 2)
+            short_text(topic): number(kept_ms, least=-1, most=MOST_LONG)
+            for topic, kept_ms in table(found, "retention_ms", 2)
         },
         read_losses(_part(found, "losses")),
         {
-            (_text(topic), number(partition, least=0, most=MOST_ROWS)): (offset, rest)
-            for topic, partition, *told in _table(found, "rests", 4)
-            for offset, rest in [numbers(told, count=2, least=0, most=_MOST)]
+            (short_text(topic), number(partition, least=0, most=MOST_ROWS)): (offset, rest)
+            for topic, partition, *told in table(found, "rests", 4)
+            for offset, rest in [numbers(told, count=2, least=0, most=MOST_LONG)]
         },
-        tuple(_text(one) for one in rows(found.get("told_by", []), most=_MOST_TOLD_BY)),
-        read_holding(_part(found, "holding", {})),
+        tuple(short_text(one) for one in rows(found.get("told_by", []), most=_MOST_TOLD_BY)),
+        read_holding(_part(found, "holding")) if "holding" in found else KeptHolding(),
     )
 
 
@@ -246,19 +252,11 @@ def _leave_older_log(flow: MirrorFlow, slot: int, remade_ms: int) -> None:
         flow.windows.confirm(slot, remade_ms)
 
 
-def _table(found: Mapping[str, Any], name: str, width: int, *, most: int = MOST_ROWS) -> list[list[Any]]:
-    return [rows(row, least=width, most=width) for row in rows(found.get(name), most=most)]
-
-
-def _part(found: Mapping[str, Any], name: str, otherwise: dict[str, Any] | None = None) -> dict[str, Any]:
-    told = found.get(name, otherwise)
+def _part(found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    told = found.get(name)
     if not isinstance(told, dict):
         raise MalformedError("What was kept over the restart does not tell what was lost.")
     return told
-
-
-def _text(value: object) -> str:
-    return text(value, most=_MOST_TEXT)
 
 
 def _side(value: object) -> str:
@@ -278,17 +276,19 @@ def _every_overtaken(found: list[Any]) -> list[Overtaken]:
 
 def _overtaken(row: object) -> Overtaken:
     topic, *told = rows(row, least=6, most=9)  # of an older process it does not tell the last ones
-    partition, offset, start, first_at_ms, at_ms = numbers(told[:5], count=5, least=0, most=_MOST)
-    (written,) = numbers(told[5:6] or [-1], count=1, least=-1, most=_MOST)
-    (within,) = numbers(told[6:7] or [0], count=1, least=0, most=_MOST)
-    (counted,) = numbers(told[7:] or [0], count=1, least=0, most=_MOST)
+    partition, offset, start, first_at_ms, at_ms = numbers(told[:5], count=5, least=0, most=MOST_LONG)
+    (written,) = numbers(told[5:6] or [-1], count=1, least=-1, most=MOST_LONG)
+    (within,) = numbers(told[6:7] or [0], count=1, least=0, most=MOST_LONG)
+    (counted,) = numbers(told[7:] or [0], count=1, least=0, most=MOST_LONG)
     if partition > MOST_ROWS or not written <= offset <= start or max(first_at_ms, at_ms) > LAST_MS:
         raise MalformedError("What was kept over the restart tells wrongly of records that were deleted.")
-    return Overtaken(_text(topic), partition, offset, start, first_at_ms, at_ms, written, within, counted)
+    return Overtaken(
+        short_text(topic), partition, offset, start, first_at_ms, at_ms, written, within, counted
+    )
 
 
 def _told(value: object) -> Since | None:
     if value is None:
         return None
     verdict, cause, since_ms = rows(value, least=3, most=3)
-    return (_text(verdict), None if cause is None else _text(cause)), instant(since_ms)
+    return (short_text(verdict), None if cause is None else short_text(cause)), instant(since_ms)

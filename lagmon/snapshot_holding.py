@@ -1,6 +1,6 @@
 """Findings that hold for as long as they are seen, and what came again, as rows for a restart. Pure.
 
-Frames of an earlier program have none of it: they are read as if nothing was known.
+Frames of an earlier program have none of it: they are taken up as if nothing was known.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from fleet.errors import MalformedError
 from lagmon.mirror_filtered import KeptFiltered
 from lagmon.mirror_settings import Stamped
 from lagmon.mirror_steps import Rewound, Step
-from lagmon.snapshot_losses import MOST, MOST_FINDINGS, MOST_ROWS, finding_of, row_of
-from lagmon.snapshot_reading import instant, numbers, rows, text
+from lagmon.snapshot_losses import MOST_FINDINGS, finding_of, row_of
+from lagmon.snapshot_reading import MOST_LONG, MOST_ROWS, instant, numbers, rows, short_text, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lagmon.mirror_findings import MirrorFinding
     from lagmon.mirror_flow import MirrorFlow
-
-_MOST_TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +55,20 @@ def holding_document(kept: KeptHolding) -> dict[str, Any]:
 def read_holding(document: Mapping[str, Any]) -> KeptHolding:
     """Return what was kept; raises MalformedError, in words, for anything else."""
     since_ms, told = {}, set()
-    for topic, *seen in _table(document, "filtered", 3):
-        since_ms[_text(topic)], is_told = numbers(seen, count=2, least=0, most=MOST)
+    for topic, *seen in table(document, "filtered", 3):
+        since_ms[short_text(topic)], is_told = numbers(seen, count=2, least=0, most=MOST_LONG)
         if is_told:
-            told.add(_text(topic))
-    awaited = frozenset(_text(topic) for topic in rows(document.get("awaited", []), most=MOST_ROWS))
+            told.add(short_text(topic))
+    awaited = frozenset(short_text(topic) for topic in rows(document.get("awaited"), most=MOST_ROWS))
     return KeptHolding(
         KeptFiltered(since_ms, frozenset(told), awaited),
-        {_text(topic): _stamped(seen) for topic, *seen in _table(document, "stamped", 6)},
-        [_again(*row) for row in _table(document, "again", 2)],
+        {short_text(topic): _stamped(seen) for topic, *seen in table(document, "stamped", 6)},
+        [_again(*row) for row in table(document, "again", 2)],
     )
 
 
 def _stamped(seen: object) -> Stamped:
-    since_ms, first_end, end, grown_ms, holds = numbers(seen, count=5, least=-1, most=MOST)
+    since_ms, first_end, end, grown_ms, holds = numbers(seen, count=5, least=-1, most=MOST_LONG)
     return Stamped(instant(since_ms), first_end, end, instant(grown_ms), holds=bool(holds))
 
 
@@ -80,11 +78,3 @@ def _again(at_ms: object, row: object) -> tuple[Step, MirrorFinding]:
         raise MalformedError("What was kept over the restart tells wrongly of records that came again.")
     back = Step(one.last_offset + 1, one.first_offset, instant(at_ms), Rewound.REPEATED, one.records)
     return back, one
-
-
-def _table(document: Mapping[str, Any], name: str, width: int) -> list[list[Any]]:
-    return [rows(row, least=width, most=width) for row in rows(document.get(name, []), most=MOST_ROWS)]
-
-
-def _text(value: object) -> str:
-    return text(value, most=_MOST_TEXT)

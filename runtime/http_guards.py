@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from aiohttp import hdrs, web
 
@@ -46,10 +46,11 @@ async def put_headers(request: web.Request, response: web.StreamResponse) -> Non
     response.headers[hdrs.SERVER] = "mirrorwatch"
 
 
-def cut(request: web.Request) -> None:
+def cut(request: web.Request) -> NoReturn:
     """End the connection of an answer that cannot be finished: another one behind it would be part of it."""
     if request.transport is not None:
         request.transport.abort()
+    raise ConnectionResetError from None
 
 
 def plain_errors(log: Logger) -> Middleware:
@@ -75,7 +76,6 @@ def plain_errors(log: Logger) -> Middleware:
             log.exception("a request failed, which is a bug", method=request.method, path=request.path)
             if _BEGUN in request:
                 cut(request)
-                raise ConnectionResetError from None
             failed, status = "The request failed inside mirrorwatch; its log says why.\n", 500
             if request.path.startswith(API):
                 return web.Response(status=status, text=_json(failed), content_type=JSON)
@@ -113,7 +113,6 @@ def time_limit(limit_s: float) -> Middleware:
                 raise
             if _BEGUN in request:
                 cut(request)
-                raise ConnectionResetError from None
             raise web.HTTPRequestTimeout(
                 text=f"The request took longer than {limit_s:g} s.\n", headers={hdrs.CONNECTION: "close"}
             ) from None

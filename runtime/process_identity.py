@@ -11,6 +11,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+FOREIGN_LEASE_S = 600.0  # no clock of another machine is so wrong
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
@@ -54,6 +56,11 @@ def on_this_machine(text: str) -> bool:
     """Tell whether the process of this line surely had the same clock: it ran here since the last boot."""
     told = _read_line(text)
     return told is not None and told.boot == _boot()
+
+
+def lease_s(text: str, own_s: float) -> float:
+    """Return how long the process of this line may give no sign: `own_s` where its clock is surely ours."""
+    return own_s if on_this_machine(text) else FOREIGN_LEASE_S
 
 
 def _read_line(text: str) -> ProcessIdentity | None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from canary.leases import FOREIGN_LEASE_S, LEASE_S
+from canary.leases import LEASE_S
+from runtime.process_identity import FOREIGN_LEASE_S
 from tests.canary.desk import DEAD_HERE, OTHER_CONTAINER, OTHER_MACHINE
 from tests.eventually import eventually
 

@@ -11,11 +11,11 @@ from functools import partial
 import pytest
 
 from checksum import book_rows
-from checksum.book import FOREIGN_LEASE_S, LEASE_S, ChecksumBook, Counted, VerifiedTo
+from checksum.book import LEASE_S, ChecksumBook, Counted, VerifiedTo
 from checksum.book_documents import packed_run
 from checksum.book_tables import MIGRATIONS
 from fleet.errors import MalformedError, UnavailableError
-from runtime.process_identity import this_process
+from runtime.process_identity import FOREIGN_LEASE_S, this_process
 from runtime.store import Store
 from tests.checksum.pretend_runs import BEGUN_MS, document
 from tests.databases import DATABASES, address_of
@@ -45,7 +45,7 @@ def book(store):
 
 
 def an_ended_process():
-    said = "from runtime.process_identity import this_process; print(this_process().text())"
+    said = "from runtime.process_identity import FOREIGN_LEASE_S, this_process; print(this_process().text())"
     ended = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     return ended.stdout.strip()
 
