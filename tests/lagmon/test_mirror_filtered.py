@@ -72,11 +72,7 @@ def test_what_a_task_leaves_out_that_was_started_again_is_told_after_its_time(fl
 
 def test_a_mirror_that_goes_on_after_a_standstill_has_its_time_to_write_of_all_topics():
     flow = Watched(refresh_topics_interval_s=2.0)
-    flow.goes = {"other"}
-    flow.run(60)
-    flow.copies = False
-    flow.write(10, copied=False)
-    flow.run(300)
+    flow.stand()
     flow.copies = True
     for _ in range(5):
         flow.run(10)

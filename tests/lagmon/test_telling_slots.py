@@ -30,10 +30,16 @@ class Desk:
         value = None if offset is None else encode_commit_value(offset, NOW)
         self.lags[alias].intake.take([key], [value], read_ms=NOW, live=True)
 
+    def sights(self):
+        return {alias: lag.see(NOW) for alias, lag in self.lags.items()}
+
+    def text(self, sights):
+        """Return what is told by these verdicts, whenever they were made."""
+        return b"".join(self.telling.tell(sights, Form.PLAIN)).decode()
+
     def told(self, name):
         """Return the samples of a family: values by labels in the catalogue's order."""
-        sights = {alias: lag.see(NOW) for alias, lag in self.lags.items()}
-        text = b"".join(self.telling.tell(sights, Form.PLAIN)).decode()
+        text = self.text(self.sights())
         family = next((one for one in text_string_to_metric_families(text) if one.name == name), None)
         samples = family.samples if family is not None else []
         assert len({tuple(one.labels.values()) for one in samples}) == len(samples)
@@ -125,9 +131,9 @@ def test_at_every_scrape_the_series_are_those_of_the_groups_that_are_there(scrap
 def test_a_group_that_came_after_the_verdicts_were_made_is_told_with_the_next():
     desk = Desk()
     desk.commit("A", "g", "t", 0, 90)
-    sights = {alias: lag.see(NOW) for alias, lag in desk.lags.items()}
+    sights = desk.sights()
     desk.commit("A", "new", "t", 0, 80)
-    text = b"".join(desk.telling.tell(sights, Form.PLAIN)).decode()
+    text = desk.text(sights)
     lags = [line for line in text.splitlines() if line.startswith("mirrorwatch_group_lag_records{")]
     assert len(lags) == 1
     assert 'group="g"' in lags[0]
@@ -140,10 +146,10 @@ def test_a_group_that_got_the_numbers_of_another_since_the_verdicts_is_told_with
     desk.commit("A", "before", "t", 0, 10)
     desk.commit("A", "stays", "t", 1, 60)
     desk.told(BY_TOPIC)
-    sights = {alias: lag.see(NOW) for alias, lag in desk.lags.items()}
+    sights = desk.sights()
     desk.commit("A", "before", "t", 0, None)
     desk.commit("A", "after", "t", 0, 80)
-    text = b"".join(desk.telling.tell(sights, Form.PLAIN)).decode()
+    text = desk.text(sights)
     told = [line for line in text.splitlines() if line.startswith("mirrorwatch_group_")]
     assert {line.split("{")[0].removeprefix("mirrorwatch_group_") for line in told} == {
         "status",
@@ -162,10 +168,10 @@ def test_a_slot_that_went_to_another_partition_of_the_group_is_told_with_the_nex
     desk.commit("A", "g", "t", 0, 10)
     desk.commit("A", "g", "u", 0, 60)
     desk.told(BY_TOPIC)
-    sights = {alias: lag.see(NOW) for alias, lag in desk.lags.items()}
+    sights = desk.sights()
     desk.commit("A", "g", "t", 0, None)
     desk.commit("A", "g", "t", 1, 80)
-    text = b"".join(desk.telling.tell(sights, Form.PLAIN)).decode()
+    text = desk.text(sights)
     told = [line for line in text.splitlines() if line.startswith((BY_TOPIC, BY_PARTITION))]
     assert len(told) == 2
     assert all('topic="u"' in line for line in told)

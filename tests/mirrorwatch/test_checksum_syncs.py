@@ -83,6 +83,16 @@ def test_what_the_service_keeps_after_the_cursor_was_read_is_none_of_them(stored
     assert [one.upstream for one in again.of("t", 0)] == [0, 10, 20, 30, 40, 50, 60, 0, 10]
 
 
+def planned(stage, kept):
+    """Return the plan of the only flow, made with these pairs, and its only partition."""
+    (flow,) = stage.config.topology.flows
+    details = {"rules": stage.desk.rules, "equal_offsets": False, "clock": stage.desk.clock}
+    before = Before(syncs=kept)
+    made = asyncio.run(plan_flow(flow, stage.desk.connects, patterns=None, **details, before=before))
+    (partition,) = made.plan.topics[0].partitions
+    return made, partition
+
+
 def test_what_the_service_keeps_while_a_plan_is_made_leaves_all_cuts(stored, tmp_path, monkeypatch):
     one = Mirrored(lag_max=10)
     one.write(300)
@@ -100,11 +110,7 @@ def test_what_the_service_keeps_while_a_plan_is_made_leaves_all_cuts(stored, tmp
         return SimpleNamespace(of=lambda *_place: one.pairs[since:])
 
     monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
-    (flow,) = stage.config.topology.flows
-    details = {"rules": stage.desk.rules, "equal_offsets": False, "clock": stage.desk.clock}
-    before = Before(syncs=kept)
-    made = asyncio.run(plan_flow(flow, stage.desk.connects, patterns=None, **details, before=before))
-    (partition,) = made.plan.topics[0].partitions
+    made, partition = planned(stage, kept)
     assert len(partition.segments) == len(one.pairs) > 20
     assert made.plan.left_out == ()
 
@@ -186,11 +192,7 @@ def test_where_no_topic_has_an_id_one_that_ends_before_what_was_kept_is_another(
         return SimpleNamespace(of=lambda *_place: pairs[since:], until=len(pairs))
 
     monkeypatch.setattr(planning, "read_sync_topic", read_sync_topic)
-    (flow,) = stage.config.topology.flows
-    details = {"rules": stage.desk.rules, "equal_offsets": False, "clock": stage.desk.clock}
-    before = Before(syncs=kept)
-    made = asyncio.run(plan_flow(flow, stage.desk.connects, patterns=None, **details, before=before))
-    (partition,) = made.plan.topics[0].partitions
+    _, partition = planned(stage, kept)
     assert asked == ([5, 0] if made_anew else [5])
     assert (partition.source.first, partition.source.until) == (0, 100)
     known = pairs[-3:] if made_anew else pairs
