@@ -23,7 +23,7 @@ from checksum.loss_looks import explained
 from checksum.plan_shape import READ_COMMITTED, OffsetRange
 from checksum.second_look import looked_twice
 from checksum.stretches import chunks
-from checksum.topic_inventory import is_compacted, settings_of
+from checksum.topic_inventory import is_compacted
 from checksum.verdicts import result
 from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
 
@@ -208,7 +208,7 @@ async def changed_topic(plan: Plan, side: Side, admin: Admin) -> str | None:
                 f" and is {found.topic_id}); make the plan anew"
             )
     whole = [one.topic if source else one.target_topic for one in plan.topics if not one.compacted]
-    for name, settings in (await settings_of(whole, admin)).items():
+    for name, settings in (await admin.describe_topic_configs(whole)).items():
         if is_compacted(settings):
             return (
                 f"cluster {alias}: {name} is compacted since the plan was made (its cleanup.policy is"

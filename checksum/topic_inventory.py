@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fleet.flow import Flow
     from runtime.kafka.admin import TopicDescription
 
-_SETTINGS_AT_ONCE = 20
-
 
 class Admin(Protocol):
     """What `runtime.kafka.admin.ClusterAdmin` does."""
@@ -31,6 +29,10 @@ class Admin(Protocol):
 
     async def describe_topic_config(self, name: str) -> dict[str, str]:
         """Return the settings of a topic."""
+        ...
+
+    async def describe_topic_configs(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return the settings of topics by their names."""
         ...
 
 
@@ -61,24 +63,13 @@ async def read_settings(topics: Iterable[PlannedTopic], source: Admin, target: A
     """Find out which topics are compacted, and where the target stamps records."""
     several = list(topics)
     originals, copies = await asyncio.gather(
-        settings_of([topic.name for topic in several], source),
-        settings_of([topic.target for topic in several], target),
+        source.describe_topic_configs([topic.name for topic in several]),
+        target.describe_topic_configs([topic.target for topic in several]),
     )
     for topic in several:
         original, copy = originals[topic.name], copies[topic.target]
         topic.compacted = is_compacted(original) or is_compacted(copy)
         topic.stamps = copy.get("message.timestamp.type", "") == "LogAppendTime"
-
-
-async def settings_of(names: Iterable[str], admin: Admin) -> dict[str, dict[str, str]]:
-    """Return the settings of topics by their names, a few asked for at once."""
-    turns = asyncio.Semaphore(_SETTINGS_AT_ONCE)
-
-    async def read(name: str) -> tuple[str, dict[str, str]]:
-        async with turns:
-            return name, await admin.describe_topic_config(name)
-
-    return dict(await asyncio.gather(*(read(name) for name in names)))
 
 
 def is_compacted(settings: Mapping[str, str]) -> bool:

@@ -108,8 +108,8 @@ class Answers:
             "not_ready": not_ready(state, progress, failing),
             "phase": state.phase.value if state is not None else "",
             "sentence": state.sentence if state is not None else "",
-            "looked_at": watch.looked_at,
-            "look_took_s": watch.look_took_s,
+            "looked_at": watch.looks.looked_at,
+            "look_took_s": watch.looks.took_s,
             "groups": groups,
             "positions": watch.lag.slots.used,
             "total_records": progress.total_records if progress else 0,
@@ -145,7 +145,10 @@ class Answers:
             if failing is not None:
                 kind = refused if failing.refused else away
                 kind[alias] = {"since_ms": failing.since_ms, "why": failing.why}
-            known = {"positions": watch.looked_at, "commits": read_to_ms / 1000 if read_to_ms >= 0 else None}
+            known = {
+                "positions": watch.looks.looked_at,
+                "commits": read_to_ms / 1000 if read_to_ms >= 0 else None,
+            }
             succeeded[alias] = {name: at for name, at in known.items() if at is not None}
             failed[alias] = {"positions": float(watch.failed_looks), "commits": float(watch.failed_reads)}
         return {"last_success_at": succeeded, "errors": failed, "away": away, "refused": refused}

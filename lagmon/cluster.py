@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from lagmon.readable import Stretch
     from lagmon.rules_window import Longs
 
-
 MEASURED_MS = 45_000  # commits older than this have been measured by the looks before
 
 
@@ -179,6 +178,7 @@ class ClusterLag:
         `read_ms` is when all had been read, -1 where that is not known.
         """
         self.ends_read_ms = read_ms
+        self.heads.starts.let_go(at_ms - self.policy.stale_after_ms)  # as of then nobody is judged
         answered = places[ends >= 0]
         if len(answered):
             self.absence.note_answer(at_ms)

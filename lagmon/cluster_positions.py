@@ -54,7 +54,7 @@ def positions_of(
         head=head,
         end=end,
         head_at_ms=marks.head_at_ms(heads)[at],
-        start=heads.start[at],
+        start=heads.starts.as_of(at, heads.start[at], commits_read_to_ms),
         passed_ms=passed_ms,
         passed_exact=exact,
         seen_ms=seen_ms,

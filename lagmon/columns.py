@@ -9,7 +9,7 @@ is left to the reader of single records.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _SHORTEST_KEY = 10  # two empty names and a partition
 _SHORTEST = 18  # version 0 up to the metadata's length, and a time
 _NEWEST = 4
-_EIGHT = np.arange(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,14 @@ def read_values(values: Sequence[bytes]) -> Columns:
     ends = np.cumsum(lengths)
     starts = ends - lengths
     # What stands behind the last is read where a value is too short, and thrown away.
-    data = np.frombuffer(b"".join((*values, bytes(_SHORTEST + 16))), np.uint8)
-    version = _two(data, starts)
+    data = b"".join((*values, bytes(_SHORTEST + 16)))
+    bytes_, twos, longs = (_everywhere(data, kind) for kind in ("u1", ">i2", ">i8"))
+    version = twos[starts].astype(np.int64)
     late = version >= 3  # a leader epoch stands between offset and metadata
     length_at = starts + np.where(late, 14, 10)
     compact = version == _NEWEST
-    first = data[length_at].astype(np.int64)
-    metadata = np.where(compact, first - 1, _two(data, length_at))
+    first = bytes_[length_at].astype(np.int64)
+    metadata = np.where(compact, first - 1, twos[length_at])
     time_at = length_at + np.where(compact, 1, 2) + metadata
     good = (
         (version >= 0)
@@ -78,14 +78,11 @@ def read_values(values: Sequence[bytes]) -> Columns:
         & ~(compact & (first >= 0x80))  # a length of several bytes
         & (time_at + 8 <= ends)
     )
-    return Columns(good, _long(data, starts + 2), _long(data, np.where(good, time_at, starts)))
+    offset, committed_ms = longs[starts + 2], longs[np.where(good, time_at, starts)]
+    return Columns(good, offset.astype(np.int64), committed_ms.astype(np.int64))
 
 
-def _two(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int64]:
-    value = (data[at].astype(np.int64) << 8) | data[at + 1]
-    return value - ((value & 0x8000) << 1)
-
-
-def _long(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = data[at[:, None] + _EIGHT].view(">i8").reshape(-1).astype(np.int64)
-    return found
+def _everywhere(data: bytes, kind: str) -> NDArray[Any]:
+    """Return the numbers of a kind that begin at each byte: a view, so that only what is taken is copied."""
+    size = np.dtype(kind).itemsize
+    return np.ndarray((len(data) - size + 1,), kind, data, strides=(1,))

@@ -25,6 +25,7 @@ import numpy as np
 from lagmon.head_history import AGED, POINTS, SPAN_MS, age, ended, passed
 from lagmon.place_rows import chunks, grown, parts, places_of
 from lagmon.record_times import EARLIEST_MS, RecordTimes
+from lagmon.start_history import StartHistory
 
 if TYPE_CHECKING:
     from lagmon.head_history import Flags, Int32s, Int64s
@@ -54,6 +55,7 @@ class Heads:
     def __init__(self) -> None:
         self.fallen = 0  # ends that fell, ever
         self.records = RecordTimes()
+        self.starts = StartHistory()
         self.away: list[tuple[int, int]] = []  # from the last look before to the first one after, newest last
         self._left_ms = -1  # the last look before we were away, until the first one after
         self._size = 0  # rows ever claimed
@@ -147,6 +149,7 @@ class Heads:
     def forget(self, places: Int32s) -> None:
         """Know nothing of these places: their topics were made anew."""
         self.records.forget(places)
+        self.starts.forget(places)
         for rows, _ in chunks(places):
             self._ends[:, rows] = -1
             self._times[:, rows] = 0
@@ -171,13 +174,17 @@ class Heads:
         known = stables >= 0
         self._stable[places[known]] = stables[known]
 
-    def note_starts(self, places: Int32s, starts: Int64s, at_ms: Int64s | None = None) -> None:
+    def note_starts(
+        self, places: Int32s, starts: Int64s, at_ms: Int64s | None = None, *, read_ms: int = -1
+    ) -> None:
         """Take log starts, and the timestamps of the records there if they were read; negative is no answer.
 
-        A start that moves without a timestamp loses the one that it had.
+        A start that moves without a timestamp loses the one that it had. `read_ms` is when all had been
+        read, -1 where that is before whatever is judged by them.
         """
         known = starts >= 0
         places, starts = places[known], starts[known]
+        self.starts.note(places, self._start[places], starts, read_ms)
         self._start_at_ms[places[self._start[places] != starts]] = -1
         self._start[places] = starts
         if at_ms is not None:

@@ -32,6 +32,7 @@ from runtime.clock import SystemClock
 from runtime.complaints import ComplaintBook
 from runtime.limits import allow_many_files, use_enough_threads
 from runtime.logs import Redactor
+from runtime.memory import collect_rarely
 from runtime.supervision import State, supervise
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def main() -> None:
     """Read the orders, one line of JSON, and serve."""
     orders = read_orders(json.loads(_line()))
     step_back()
+    collect_rarely()
     logs.configure(
         form=orders.log_format, level=orders.log_level, stream=sys.stderr, redactor=Redactor(orders.secrets)
     )

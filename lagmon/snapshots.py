@@ -49,7 +49,7 @@ class Snapshots:
         self._rest: dict[str, tuple[KeptCluster, set[str]]] = {}
         self._turn = threading.Lock()  # guards both, and comes before the locks of watches and flows
         for watch in watches:
-            watch.on_reached = self.reached
+            watch.looks.on_reached = self.reached
 
     def load(self, path: Path) -> None:
         """Read what was handed over and take the file away; what is not whole is refused, and told."""

@@ -6,32 +6,26 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fleet.errors import RefusedError, UnavailableError
 from lagmon.admin_fallback import RETRY_S, commits_readable, refusal_sentence
 from lagmon.admin_rounds import AdminRounds
 from lagmon.commits import TOPIC, CommitsReader, Progress
 from lagmon.group_kinds import OTHER, count_kinds
+from lagmon.position_looks import PositionLooks
 from lagmon.tail_looks import TailLooks
 from runtime import logs
-from runtime.kafka.positions import Partitions, Positions, Which
+from runtime.kafka.positions import Positions, Which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
     from lagmon.cluster import ClusterLag
     from runtime.clock import WaitingClock
-    from runtime.kafka.positions import Listed
     from runtime.kafka.translation import ClientSettings
 
 LOOK_S = 10.0  # between two looks at the ends
 LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at
 FLUSH_LOOK_S = 15.0  # between two looks because a mirror wrote its offsets
-TOPICS_EVERY = 6  # looks: at the list of topics, and at log starts
-STARTS_AT_ONCE = 5_000  # partitions, of those that mirrors read; asking for 1,000 takes about 10 ms of CPU
 END_S = 15.0
 
 
@@ -54,13 +48,9 @@ class ClusterWatch:
         self.commits_from = commits_from  # topic | admin: what they are taken from at present
         self.refusal = ""  # why they are not taken from the topic, although they should be
         self.lock = threading.Lock()
-        self.looked_at: float | None = None  # when all ends were read last, epoch s
-        self.look_took_s = 0.0
         self.reader: CommitsReader | AdminRounds | None = None
         self.problem = ""  # why the last look failed
         self.failed_looks = self.failed_reads = 0
-        # Called with the cluster's id and its topics as soon as they are listed, before any look at them.
-        self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
         self.on_looked: Callable[[], None] | None = None  # called after each look, on the loop's thread
         self.leaders: tuple[ClusterWatch, ...] = ()  # at other clusters, whose looks those here follow
         self._soon = asyncio.Event()
@@ -70,16 +60,11 @@ class ClusterWatch:
         self._clock = clock
         self._random = random
         self._log = logs.get("ingest")
-        self._looks = 0
-        self._listed: dict[str, Listed] = {}
-        self._places = np.zeros(0, np.int32)  # of the partitions with a leader
-        self._partitions = Partitions()  # and their names, in the same order
-        self._lacking: set[str] = set()  # topics that the last list was the first in a row to lack
-        self._unanswered = False  # whether a partition did not answer at the last look
         self._retry_s = retry_s  # between two tries to read the topic after all
         self._retry_at_ns = 0
         self._began_at: float | None = None  # epoch s
         self._ready_s: float | None = None
+        self.looks = PositionLooks(alias, lag, self.lock, clock=clock)
         self.tails = TailLooks(alias, settings, lag, self.lock, clock=clock)
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -98,7 +83,7 @@ class ClusterWatch:
 
     def look_soon(self) -> None:
         """Look at the ends at once, unless that was just done; on the loop's thread."""
-        if self.looked_at is not None and self._clock.wall_s() - self.looked_at >= LEAST_LOOK_S:
+        if self.looks.looked_at is not None and self._clock.wall_s() - self.looks.looked_at >= LEAST_LOOK_S:
             self._soon.set()
 
     def look_after_flush(self) -> None:
@@ -179,7 +164,7 @@ class ClusterWatch:
         """Wait until it is time for a look, for no longer than these go on."""
         wait_s = LOOK_S * (0.9 + 0.2 * self._random())
         if self.leaders:  # it looks by itself only where theirs have not ended; of one that is away, as usual
-            took_s = max(0.0 if one.problem else one.look_took_s for one in self.leaders)
+            took_s = max(0.0 if one.problem else one.looks.took_s for one in self.leaders)
             wait_s = min(1.1 * LOOK_S + took_s, 2 * LOOK_S)
         stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=wait_s))
         soon = asyncio.create_task(self._soon.wait())
@@ -228,7 +213,7 @@ class ClusterWatch:
         if not self.refusal or self._clock.monotonic_ns() < self._retry_at_ns:
             return False
         self._retry_at_ns = self._clock.monotonic_ns() + int(self._retry_s * 1e9)
-        may = TOPIC in self._listed and await asyncio.to_thread(
+        may = TOPIC in self.looks.listed and await asyncio.to_thread(
             commits_readable, self._settings, cluster=self.alias, clock=self._clock
         )
         if may:
@@ -243,14 +228,14 @@ class ClusterWatch:
 
     async def _begin(self, positions: Positions) -> asyncio.Task[None] | None:
         """Begin to read the commits; None where no group has ever committed and there is nothing to read."""
-        if self.commits_from == "topic" and TOPIC not in self._listed:
+        if self.commits_from == "topic" and TOPIC not in self.looks.listed:
             try:
                 await asyncio.to_thread(positions.ids, [TOPIC])  # or it is only hidden from us
             except RefusedError:
                 self._fall_back()
         if self.commits_from == "admin":
             return self._begin_asking()
-        count = len(self._listed[TOPIC].leaders) if TOPIC in self._listed else 0
+        count = len(self.looks.listed[TOPIC].leaders) if TOPIC in self.looks.listed else 0
         if not count:
             now_s = self._clock.wall_s()
             self._nothing_there = self._nothing_there or Progress(began_at=now_s, ready_after_s=0.0)
@@ -285,116 +270,6 @@ class ClusterWatch:
         return asyncio.create_task(asyncio.to_thread(self.reader.run))
 
     def _look(self, positions: Positions) -> None:
-        """Read the ends of all partitions; now and then, what topics there are and where logs begin."""
-        began_at = self._clock.wall_s()
-        rarely, back = self._looks % TOPICS_EVERY == 0, False
-        # Those that no list ever showed wait for their turn: they may be hidden for good.
-        lacking = not self._lacking.isdisjoint(self.lag.topics)
-        if rarely or self._unanswered or lacking or self.lag.list_awaited or TOPIC not in self._listed:
-            self._listed = positions.topics()
-            partitions = {name: len(topic.leaders) for name, topic in self._listed.items()}
-            if self.on_reached is not None:
-                self.on_reached(self.alias, positions.cluster_id, partitions)
-            back = bool(self._lacking & partitions.keys())  # perhaps as another topic of the same name
-            with self.lock:
-                # A broker that has just begun may tell of none, and a topic be newer than the list: what
-                # groups have read is only forgotten once a second list lacks the topic too.
-                self._lacking = self.lag.lacking(partitions) - self._lacking
-                self.lag.note_topics(partitions, int(began_at * 1000), lacking=self._lacking)
-            self._places, self._partitions = self._asked()
-        places, asked = self._places, self._partitions
-        # What does not answer has another leader, or the client still knows it under an old epoch: it learns
-        # that from metadata alone, which it asks for by itself every five minutes.
-        self._unanswered = True
-        # Before, not after: what is committed while ends are read may be past an end, and no contradiction.
-        at_ms = int(self._clock.wall_s() * 1000)
-        ends = np.array(positions.read(asked, Which.END), np.int64)
-        stables = self._read_stables(positions, ends, everywhere=rarely)
-        self._unanswered = bool((np.minimum(ends, stables) < 0).any())
-        with self.lock:
-            self.lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
-        self._looks += 1  # what fails from here on is asked again in its turn, and holds up nothing else
-        self._expect(asked, ends.tolist(), at_ms)
-        self._look_at_starts(positions, places, asked, everywhere=rarely)
-        self._look_at_ids(positions, at_ms, everywhere=rarely or back)
-        self.looked_at = self._clock.wall_s()
-        self.look_took_s = self.looked_at - began_at
+        reader = self.reader if isinstance(self.reader, CommitsReader) else None
+        self.looks.look(positions, reader.expect if reader else None)
         self.tails.look()
-
-    def _read_stables(
-        self, positions: Positions, ends: NDArray[np.int64], *, everywhere: bool
-    ) -> NDArray[np.int64]:
-        """Read the last stable offsets; of a log that does not grow and ended there before, that is its end.
-
-        Everywhere now and then: a topic that was made anew may end where the old one did.
-        """
-        places, asked = self._places, self._partitions
-        with self.lock:
-            heads = self.lag.heads
-            still = (heads.end[places] == ends) & (heads.stable[places] == ends)
-        if everywhere or 2 * np.count_nonzero(still) < len(still):
-            return np.array(positions.read(asked, Which.STABLE), np.int64)
-        stables = ends.copy()
-        moved = np.flatnonzero(~still & (ends >= 0))
-        if len(moved):
-            stables[moved] = positions.read([asked[row] for row in moved.tolist()], Which.STABLE)
-        return stables
-
-    def _look_at_starts(
-        self,
-        positions: Positions,
-        places: NDArray[np.int32],
-        asked: Sequence[tuple[str, int]],
-        *,
-        everywhere: bool,
-    ) -> None:
-        """Read where logs begin: everywhere, or those that mirrors read, which retention may overtake.
-
-        Of more than STARTS_AT_ONCE of these, some at each look in turn.
-        """
-        if not everywhere:
-            with self.lock:
-                mirrored = {topic for topics in self.lag.mirrored.values() for topic in topics}
-            near = [row for row, (topic, _) in enumerate(asked) if topic in mirrored]
-            if len(near) > STARTS_AT_ONCE:
-                turns = -(-len(near) // STARTS_AT_ONCE)
-                near = near[self._looks % turns :: turns]
-            places, asked = places[near], [asked[row] for row in near]
-        if asked:
-            starts = np.array(positions.read(asked, Which.START), np.int64)
-            with self.lock:
-                self.lag.heads.note_starts(places, starts)
-
-    def _look_at_ids(self, positions: Positions, at_ms: int, *, everywhere: bool) -> None:
-        """Read the ids of topics that groups read: of all, or of those of which none is known yet."""
-        with self.lock:
-            watched = [one for one in self.lag.watched_topics() if one in self._listed]
-            wanted = [one for one in watched if everywhere or one not in self.lag.ids]
-        ids = positions.ids(wanted)
-        if ids:
-            with self.lock:
-                for topic, topic_id in ids.items():
-                    self.lag.note_id(topic, topic_id, at_ms)
-                self.lag.membership.name_topics({one: topic for topic, one in self.lag.ids.items()})
-
-    def _asked(self) -> tuple[NDArray[np.int32], Partitions]:
-        """Return the places of the partitions with a leader, and their names."""
-        asked = Partitions(
-            (name, number)
-            for name, topic in self._listed.items()
-            for number, leader in enumerate(topic.leaders)
-            if leader is not None
-        )
-        with self.lock:
-            of = {name: self.lag.places.of(name) for name in self._listed}
-        places = (of[name][number] for name, number in asked)
-        return np.fromiter(places, np.int32, len(asked)), asked
-
-    def _expect(self, asked: Partitions, ends: list[int], at_ms: int) -> None:
-        if isinstance(self.reader, CommitsReader):
-            of_commits = {
-                number: end
-                for (name, number), end in zip(asked, ends, strict=True)
-                if name == TOPIC and end >= 0
-            }
-            self.reader.expect(of_commits, at_ms)

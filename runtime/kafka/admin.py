@@ -28,6 +28,7 @@ _LENIENT_S = 2.0  # what can be had later is not waited for longer
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 _NO_ID = ("", "AAAAAAAAAAAAAAAAAAAAAA")  # what a broker without topic ids tells
 CHUNK = 500  # partitions in one request for offsets
+SETTINGS_CHUNK = 200  # topics in one request for their settings, some kilobytes each
 MAX_TOPICS = 100_000  # names in one list
 
 
@@ -143,10 +144,22 @@ class ClusterAdmin:
 
         Raises RefusedError without the right DescribeConfigs on the topic.
         """
-        resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-        future = self._client.describe_configs([resource], request_timeout=self._timeout_s)[resource]
-        entries = await self._ask(future, f"reading the settings of the topic {name}")
-        return {key: entry.value for key, entry in entries.items() if entry.value is not None}
+        return (await self.describe_topic_configs([name]))[name]
+
+    async def describe_topic_configs(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return the same of many topics by their names; raises what the first one in the way does."""
+        wanted, found = list(dict.fromkeys(names)), {}
+        for start in range(0, len(wanted), SETTINGS_CHUNK):
+            asked = [
+                ConfigResource(ConfigResource.Type.TOPIC, name)
+                for name in wanted[start : start + SETTINGS_CHUNK]
+            ]
+            futures = self._client.describe_configs(asked, request_timeout=self._timeout_s)
+            for resource, future in futures.items():
+                entries = await self._ask(future, f"reading the settings of the topic {resource.name}")
+                settings = {key: entry.value for key, entry in entries.items() if entry.value is not None}
+                found[resource.name] = settings
+        return found
 
     async def list_topics(self) -> tuple[str, ...]:
         """Return the names of all topics that the principal may see, in order, at most MAX_TOPICS."""

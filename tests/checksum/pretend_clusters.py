@@ -80,6 +80,9 @@ class PretendAdmin:
             **self.settings.get(name, {}),
         }
 
+    async def describe_topic_configs(self, names):
+        return {name: await self.describe_topic_config(name) for name in names}
+
 
 class Clusters:
     """The flow A->B; `mirrors` is a pretend mirror by topic and partition."""

@@ -186,6 +186,7 @@ PURE = {
         "snapshot_file",
         "snapshot_frames",
         "snapshot_reading",
+        "start_history",
         "sweep",
         "sync_intake",
         "sync_pairs",

@@ -288,3 +288,39 @@ def test_a_group_that_is_kept_for_a_mirror_alone_is_taken_in_as_any_other():
     assert (asked.lag.intake.taken.gone, asked.lag.slots.used) == (1, 1)
     asked.intake.forget("mm1")
     assert asked.lag.slots.used == 0
+
+
+def test_what_was_deleted_since_a_group_was_asked_it_may_have_read():
+    asked = Asked(cycle_s=55)
+    starts = np.array([[300, 0], [480, 0], [490, 0]])
+    places = np.array(asked.lag.places.of("t"), np.int32)
+
+    def begins_at(turn, *, ago_s):
+        asked.lag.heads.note_starts(places, starts[turn], read_ms=NOW - ago_s * S)
+
+    for ago_s in range(300, 54, -55):
+        asked.ends(1000 - ago_s, 10, ago_s=ago_s)
+        asked.told("g", [("t", 0, 500 - ago_s)], ago_s=ago_s)
+    begins_at(0, ago_s=290)
+    asked.ends(1000, 10, ago_s=21)
+    begins_at(1, ago_s=20)
+    asked.ends(1000, 10, ago_s=11)
+    begins_at(2, ago_s=10)  # read again before the group is asked again: it stays judged by what was before
+    row = asked.rows("g")["t", 0]
+    assert (row["reason"], row["lag_records"]) == ("pausing", 1000 - 420)
+    asked.told("g", [("t", 0, 495)], ago_s=1)
+    assert asked.rows("g")["t", 0]["reason"] == "moving"
+
+
+def test_a_group_that_is_still_before_what_was_deleted_when_it_is_asked_again_has_lost_it():
+    asked = Asked(cycle_s=55)
+    for ago_s in (120, 65, 10):
+        asked.ends(1000, 10, ago_s=ago_s)
+        if ago_s == 10:
+            places = np.array(asked.lag.places.of("t"), np.int32)
+            asked.lag.heads.note_starts(places, np.array([300, 0]), read_ms=NOW - 300 * S)
+            asked.lag.heads.note_starts(places, np.array([480, 0]), read_ms=NOW - 9 * S)
+        asked.told("g", [("t", 0, 475)], ago_s=ago_s)
+    assert asked.rows("g")["t", 0]["reason"] != "deleted_unread"
+    asked.told("g", [("t", 0, 475)], ago_s=1)
+    assert asked.rows("g")["t", 0]["reason"] == "deleted_unread"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fleet.errors import RefusedError, UnavailableError
-from lagmon import mirror_ids, watching
+from lagmon import mirror_ids, position_looks
 from lagmon.mirror_ids import SETTINGS_OF, MirrorIds
 from lagmon.watching import ClusterWatch
 from runtime.kafka.positions import Which
@@ -116,7 +116,7 @@ async def test_a_topic_that_is_gone_keeps_no_other_from_being_read(asked):
     ],
 )
 def test_starts_of_mirrored_topics_are_read_at_each_look(monkeypatch, everywhere, most, read):
-    monkeypatch.setattr(watching, "STARTS_AT_ONCE", most)
+    monkeypatch.setattr(position_looks, "STARTS_AT_ONCE", most)
     flow = Mirrored({"orders": 3})
     flow.a.note_topics({"__mine": 1, "orders": 3})
     flow.sight()
@@ -131,6 +131,6 @@ def test_starts_of_mirrored_topics_are_read_at_each_look(monkeypatch, everywhere
             return [77] * len(partitions)
 
     before = flow.a.heads.start.copy()
-    watch._look_at_starts(Pretend(), np.array(places, np.int32), asked, everywhere=everywhere)
+    watch.looks._look_at_starts(Pretend(), np.array(places, np.int32), asked, everywhere=everywhere)
     moved = [row for row, place in enumerate(places) if flow.a.heads.start[place] != before[place]]
     assert moved == read

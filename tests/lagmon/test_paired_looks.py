@@ -39,7 +39,7 @@ def test_a_look_at_the_target_is_followed_by_one_at_its_source(clock):
     assert (a.leaders, b.leaders, a.on_looked) == ((b,), (), None)
     b.on_looked()
     assert not due(a)  # it was not looked at before: its first look is under way
-    a.looked_at = clock.wall_s()
+    a.looks.looked_at = clock.wall_s()
     b.on_looked()
     assert not due(a)
     clock.advance(LEAST_LOOK_S)
@@ -59,7 +59,7 @@ def test_offsets_of_a_mirror_are_followed_by_a_look_at_its_copies_now_and_then(c
     mirrored = Mirrored()
     reader = MirrorOffsets(None, [mirrored.flow], host=b.lag, lock=b.lock, clock=clock)
     pair_looks([mirrored.flow], [a, b], [reader], on_loop=lambda call: call())
-    b.looked_at = clock.wall_s()  # just now: before the mirror wrote
+    b.looks.looked_at = clock.wall_s()  # just now: before the mirror wrote
     reader.on_flush()
     assert (due(a), due(b)) == (False, True)
     b._soon.clear()
@@ -82,7 +82,7 @@ async def test_who_is_led_looks_by_itself_only_after_the_others_would_have_looke
     a, b, c = (watch(alias, clock) for alias in "ABC")
     pair_looks([flow("A", "B"), flow("A", "C")], [a, b, c], [], on_loop=None)
     assert a.leaders == (b, c)
-    b.look_took_s, b.problem = took_s, problem
+    b.looks.took_s, b.problem = took_s, problem
     await a._rest(asyncio.Event(), [])
     await b._rest(asyncio.Event(), [])
     assert clock.waits_s == pytest.approx([wait_s, 10.0])

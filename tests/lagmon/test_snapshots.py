@@ -40,7 +40,10 @@ class Life:
         self.clock, self.log = clock, Log()
         self.watches = {
             alias: SimpleNamespace(
-                alias=alias, lag=ClusterLag(wanted=lambda *_: True), lock=threading.Lock(), on_reached=None
+                alias=alias,
+                lag=ClusterLag(wanted=lambda *_: True),
+                lock=threading.Lock(),
+                looks=SimpleNamespace(on_reached=None),
             )
             for alias in "AB"
         }
@@ -59,7 +62,7 @@ class Life:
         watch = self.watches[alias]
         if topics is None:
             topics = TOPICS if alias == "A" else COPIES
-        watch.on_reached(alias, cluster_id or f"id of {alias}", topics)
+        watch.looks.on_reached(alias, cluster_id or f"id of {alias}", topics)
         watch.lag.note_topics(topics)
         if end is not None:
             places = np.array(watch.lag.places.of(next(iter(topics))), np.int32)

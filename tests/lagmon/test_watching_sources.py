@@ -81,7 +81,7 @@ def made(monkeypatch):
         return cluster.may_read
 
     def look(watch, _positions):
-        watch._listed = {TOPIC: SimpleNamespace(leaders=(1,), led=(True,))} if cluster.shown else {}
+        watch.looks.listed = {TOPIC: SimpleNamespace(leaders=(1,), led=(True,))} if cluster.shown else {}
 
     monkeypatch.setattr(watching, "Positions", Pretend)
     monkeypatch.setattr(watching, "CommitsReader", Topic)
@@ -198,7 +198,7 @@ async def test_a_topic_that_is_hidden_is_refused_and_one_that_is_not_there_is_no
 async def test_what_is_only_away_is_no_refusal(made):
     made.cluster.refused = UnavailableError("cluster A: gone")
     with pytest.raises(UnavailableError):
-        await made.watch.run(asyncio.Event())
+        await asyncio.wait_for(made.watch.run(asyncio.Event()), 10)
     assert made.watch.commits_from == "topic"
 
 
@@ -351,7 +351,7 @@ async def test_a_cluster_was_away_where_looks_in_a_row_had_no_answer_from_the_en
     looked = Looked()
     looked.commit("g", 90)
     for fails in ({}, {"topics": True}, {}, {"ids": True}, {"ids": True}, {"ids": True}, {}):
-        looked.watch._looks = 0  # at each look it asks for all
+        looked.watch.looks._count = 0  # at each look it asks for all
         assert bool(await beside(looked, **fails)) == bool(fails)
     assert (looked.lag.absence.left_ms, looked.lag.absence.back_ms) == (-1, -1)
 
@@ -399,7 +399,7 @@ def test_a_topic_that_is_back_after_a_list_without_it_is_known_as_another_at_onc
     assert looked.lag.ids["t"] == "first"
     there = looked.topics
     for _ in range(6):
-        if not looked.watch._lacking:
+        if not looked.watch.looks._lacking:
             looked.topics = {TOPIC: there[TOPIC]}
             looked.look()
     looked.topics, looked.id, looked.end = there, "second", 95
@@ -442,7 +442,7 @@ def test_the_last_stable_offset_is_read_where_a_log_grew_or_holds_a_transaction_
 
 def test_topics_are_listed_anew_where_a_last_stable_offset_had_no_answer():
     looked, lists = Looked(), []
-    looked.watch.on_reached = lambda *told: lists.append(told)
+    looked.watch.looks.on_reached = lambda *told: lists.append(told)
     looked.look()
     read = looked.read
     looked.end = 110
@@ -458,7 +458,7 @@ def test_topics_are_listed_anew_where_a_last_stable_offset_had_no_answer():
 
 def test_what_is_committed_to_a_topic_newer_than_the_list_stays_for_two_lists():
     looked, lists = Looked(), []
-    looked.watch.on_reached = lambda *told: lists.append(told)
+    looked.watch.looks.on_reached = lambda *told: lists.append(told)
     there = looked.topics
     looked.topics = {TOPIC: there[TOPIC]}
     looked.commit("g", 90)  # its topic was made after this list was asked for
@@ -548,7 +548,7 @@ def test_a_partition_that_is_away_as_the_reading_begins_is_not_taken_for_read():
 async def test_a_watch_tells_the_reader_of_partitions_whose_ends_did_not_come(monkeypatch):
     looked, found = Looked(), []
     looked.topics[TOPIC] = Listed(TOPIC, (1, None))
-    looked.watch._listed = looked.topics
+    looked.watch.looks.listed = looked.topics
 
     class Reader(Reading):
         def run(self, starts, ends):

@@ -32,7 +32,7 @@ from deploy.local.java import java_command
 from deploy.local.ports import free_port
 from deploy.local.process import Process
 from deploy.local.properties import write_properties
-from fleet.errors import RefusedError
+from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.check import check
 from mirrorwatch.config_reading import read_configuration
 from runtime.clock import SystemClock
@@ -123,6 +123,24 @@ async def test_a_topic_tells_its_settings_and_grows(kafka_pair, topic_name):
         await asyncio.to_thread(eventually, grown, 20, what="three partitions")
         described = (await admin.describe_topics([topic]))[topic]
         assert (described.partitions, described.replicas) == (3, (1, 1, 1))
+    finally:
+        await admin.close()
+
+
+async def test_settings_of_many_topics_come_in_a_few_requests(kafka_pair, topic_name, monkeypatch):
+    monkeypatch.setattr("runtime.kafka.admin.SETTINGS_CHUNK", 2)
+    client = kafka_pair.a.client_properties()
+    kept_ms = {topic_name(f"kept-{number}"): str(100_000 + number) for number in range(5)}
+    for name, value in kept_ms.items():
+        await asyncio.to_thread(topics.create_topic, client, name, config={"retention.ms": value})
+    admin = ClusterAdmin(ClientSettings(client), cluster="A")
+    await admin.open()
+    try:
+        found = await admin.describe_topic_configs([*kept_ms, *kept_ms])
+        assert {name: settings["retention.ms"] for name, settings in found.items()} == kept_ms
+        missing = topic_name("missing")
+        with pytest.raises(UnavailableError, match=f"the settings of the topic {missing}"):
+            await admin.describe_topic_configs([*kept_ms, missing])
     finally:
         await admin.close()
 
