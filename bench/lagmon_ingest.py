@@ -15,7 +15,7 @@ from deploy.local.process import ROOT
 from fleet.errors import UnavailableError
 from lagmon.orders import write_orders
 from runtime import channel
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 from runtime.worker import SPARING
 
 if TYPE_CHECKING:

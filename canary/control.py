@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from canary.report import CollectorCounts
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 TOPIC = "__mirrorwatch-control"
 INTERVAL_S = 1.0

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from canary.unreached import UnreachedBroker
     from fleet.evidence import Calm, FlowEvidence
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 AT_ONCE = 250  # items taken in before the event loop may do something else
 PUMP_S = 0.025  # how often what was seen is taken in; its instants were stamped before

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from canary.inbox import Inbox
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 JOIN_S = 10.0
 _TAP = "-tap-"

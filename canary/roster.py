@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from canary.report import Memory, Reporter
     from canary.watch import Instant
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 
 class Roster:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from canary.flows import CanaryFlow
     from canary.inbox import Inbox
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 
 class SiteListener(Protocol):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from checksum.anchor_reading import Reader
     from fleet.flow import Flow
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 
 class Connects(Protocol):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 MOST = 10_000  # pairs of one partition
 MOST_PARTITIONS = 200_000

@@ -11,7 +11,7 @@ from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 RETRY_S = 600.0  # between two tries to read the commits after all
 TRY_S = 15.0

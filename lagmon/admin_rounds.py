@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from lagmon.admin_plan import Budget
     from lagmon.cluster import ClusterLag
     from runtime.clock import Clock
+    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.group_offsets import Told
-    from runtime.kafka.translation import ClientSettings
 
 TICK_S = 0.1  # between two looks at what is due and what was answered
 LIST_S = 10.0  # between two lists of groups, and for so long many groups

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lagmon.cluster import ClusterLag
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 TOPIC = "__consumer_offsets"
 WAIT_S = 0.5

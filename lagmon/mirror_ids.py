@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lagmon.cluster import ClusterLag
     from lagmon.mirror_flow import MirrorFlow
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 FIRST_S = 1.0  # until the cluster's topics are known
 CHUNK = 200  # topics in one request

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lagmon.cluster import ClusterLag
     from lagmon.mirror_flow import MirrorFlow
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 WAIT_S = 0.5
 END_S = 15.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lagmon.cluster import ClusterLag
     from lagmon.mirror_flow import MirrorFlow
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 WAIT_S = 0.5
 AWAY_S = 10.0  # between two looks for a topic that is not there

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fleet.filters import EVERYTHING, PatternList
 from lagmon.mirror_orders import MirrorOrder, read_mirror, write_mirror
 from lagmon.sync_orders import SyncOrder, read_sync, write_sync
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

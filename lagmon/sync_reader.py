@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lagmon.sync_queue import WaitingSync
     from lagmon.watching import ClusterWatch
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 WAIT_S = 0.5
 ID_S = 30.0  # between two looks at the topic's id

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lagmon.sync_orders import SyncOrder
     from lagmon.watching import ClusterWatch
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 
 def sync_readers(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lagmon.cluster import ClusterLag
     from lagmon.readable import Stretch
     from runtime.clock import Clock
+    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.gaps import Found
-    from runtime.kafka.translation import ClientSettings
 
 IDLE_LOOKS = 6  # without anything to look at, after which the client is let go
 REFUSED_S = 600.0  # until a topic that may not be read is tried again

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lagmon.cluster import ClusterLag
     from runtime.clock import WaitingClock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 LOOK_S = 10.0  # between two looks at the ends
 LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at

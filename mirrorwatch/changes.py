@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration import Configuration
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 # What a running service cannot change: by its key, how to find it.
 FIXED: tuple[tuple[str, Callable[[Configuration], object]], ...] = (

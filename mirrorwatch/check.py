@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mirrorwatch.check_clusters import Asked, ClusterLook
     from mirrorwatch.configuration import Configuration
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 FINE, FINDING, BAD_CONFIGURATION, INCOMPLETE, UNAVAILABLE = 0, 1, 2, 3, 4
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fleet.flow import Flow
     from mirrorwatch.check_sheet import Sheet
     from mirrorwatch.configuration import Configuration
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 _EXAMPLE = "orders"
 

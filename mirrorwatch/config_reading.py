@@ -24,7 +24,7 @@ from mirrorwatch.configuration import Configuration
 from mirrorwatch.flow_canaries import canary_flows
 from runtime.config_web import WebConfig, load_web_config
 from runtime.interpolation import interpolate
-from runtime.kafka.translation import ClientSettings, translate
+from runtime.kafka.translation import translate
 from runtime.store_address import secrets_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from canary.config import CanaryConfig
     from mirrorwatch.configuration import LagSource
+    from runtime.kafka.client_settings import ClientSettings
     from runtime.strict_yaml import Document
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fleet.topology import Topology
     from mirrorwatch.config import ConnectSection
     from runtime.config import HttpConfig, StoreConfig
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 
 @dataclass(frozen=True, slots=True)

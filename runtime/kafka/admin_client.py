@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient
 from runtime.kafka.failures import explain, listening_logger
 
 if TYPE_CHECKING:
+    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.failures import Symptoms
-    from runtime.kafka.translation import ClientSettings
 
 
 def make_admin_client(settings: ClientSettings, *, cluster: str, name: str, symptoms: Symptoms) -> Any:

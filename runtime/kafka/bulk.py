@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fleet.errors import MirrorwatchError
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 RECORDS = 10_000  # of one batch at most
 _QUEUE_KBYTES = 8192  # what the client holds ready: more of it only costs memory

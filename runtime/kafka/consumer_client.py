@@ -9,8 +9,8 @@ from confluent_kafka import Consumer, KafkaException
 from runtime.kafka.failures import explain, listening_logger
 
 if TYPE_CHECKING:
+    from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.failures import Symptoms
-    from runtime.kafka.translation import ClientSettings
 
 
 def make_consumer(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 LONGEST_S = 1.0  # of one look
 MOST_BYTES = 8_000_000  # of one look, as records hold them

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MirrorwatchError, UnavailableError
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.group_offsets import (
     Failed,
     GroupOffsets,
@@ -28,7 +29,6 @@ from runtime.kafka.group_offsets import (
     OffsetsTold,
     RightTold,
 )
-from runtime.kafka.translation import ClientSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

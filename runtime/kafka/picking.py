@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fleet.errors import MirrorwatchError
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 LONGEST_S = 60.0  # until the next of the records that are asked for of a partition
 PLACES_AT_ONCE = 200  # partitions that are assigned together: each may bring a fetch before it is paused

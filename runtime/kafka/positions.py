@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 TOPICS_AT_ONCE = 50  # whose ids are asked for: an answer makes several objects of each partition
 MAX_TOPICS = 100_000

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fleet.errors import MirrorwatchError
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 _SLICE_S = 0.05
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from fleet.errors import MirrorwatchError
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 POLL_S = 0.1
 _LAST_REPORTS_S = 1.0  # what is given up is reported within this

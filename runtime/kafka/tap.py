@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fleet.errors import MirrorwatchError
     from runtime.clock import Clock
-    from runtime.kafka.translation import ClientSettings
+    from runtime.kafka.client_settings import ClientSettings
 
 POLL_S = 0.1  # how long a poll waits; a record ends it at once
 LAZY_S = 0.1  # how long a lazy tap lets records gather, at the broker and then here

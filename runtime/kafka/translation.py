@@ -7,11 +7,11 @@ once. docs/client-properties.md says what becomes of every key.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError
 from runtime.kafka import sasl, stores, tls
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.draft import Draft, Surroundings
 from runtime.kafka.fate import Fate, Key
 from runtime.kafka.java_clients import JAVA_KEYS
@@ -21,24 +21,10 @@ from runtime.kafka.redaction import redacted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["ClientSettings", "known_keys", "redacted", "translate"]
+__all__ = ["known_keys", "redacted", "translate"]
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _UNLIMITED_AS_ZERO = frozenset({"connections.max.idle.ms", "receive.buffer.bytes", "send.buffer.bytes"})
-
-
-@dataclass(frozen=True, slots=True)
-class ClientSettings:
-    """What a librdkafka client of one cluster is made with, and what the user should know about it.
-
-    `librdkafka` holds passwords and private keys: its repr hides them, `redacted` prints the rest.
-    """
-
-    librdkafka: Mapping[str, str] = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"ClientSettings(librdkafka={redacted(self.librdkafka)!r}, notes={self.notes!r})"
 
 
 def known_keys() -> frozenset[str]:

@@ -18,8 +18,8 @@ from fleet.judgement import follow, judge
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch.viewing import cluster_state
 from runtime.kafka.admin import TopicDescription
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult
-from runtime.kafka.translation import ClientSettings
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, policy, stamp
 from tests.runtime.fake_clock import FakeClock
 

@@ -12,7 +12,7 @@ from canary.site import Site
 from fleet.errors import RefusedError, UnavailableError
 from fleet.evidence import Control
 from runtime.kafka.admin import TopicDescription
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 from tests.runtime.fake_clock import FakeClock
 
 SECOND = 1_000_000_000

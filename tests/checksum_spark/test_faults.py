@@ -22,7 +22,7 @@ from checksum.record_hash import Content
 from checksum.sync_topic import read_sync_topic
 from deploy.local import topics
 from runtime.clock import SystemClock
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 from tests.checksum_spark.faulty import (
     DEADLINE_S,
     World,

@@ -9,7 +9,7 @@ import pytest
 
 from lagmon.answers import Answers
 from lagmon.commits import Progress
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 from runtime.supervision import Phase, State
 from tests.mirrorwatch.monitored import NOW_S, Monitored
 

@@ -14,7 +14,7 @@ import pytest
 
 from lagmon.ingest import LEAVE_S, NICER, step_back
 from lagmon.orders import write_orders
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 
 
 @pytest.mark.parametrize("refused", [PermissionError("Operation not permitted"), OSError("not here")])
@@ -28,6 +28,19 @@ def test_a_sandbox_that_keeps_priorities_to_itself_is_no_reason_to_end(monkeypat
     monkeypatch.setattr(os, "nice", nice)
     step_back()
     assert asked == [NICER]
+
+
+def test_it_loads_nothing_that_only_the_service_needs():
+    """Each of these takes megabytes of a process that is to hold as little as it can."""
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import lagmon.ingest, sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout.split()
+    assert "numpy" in loaded
+    assert not {"aiohttp", "cryptography", "pydantic", "sqlalchemy", "yaml"}.intersection(loaded)
 
 
 def orders_for(port):

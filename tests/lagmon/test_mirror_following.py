@@ -17,7 +17,7 @@ from lagmon.mirror_following import EVERY_S, MirrorFollowing
 from lagmon.mirror_offsets import MirrorOffsets
 from lagmon.mirror_orders import KINDS, order_of, read_mirror, write_mirror
 from lagmon.mirror_sources import mirrors
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 from tests.lagmon.mirrors import Mirrored
 from tests.runtime.fake_clock import FakeClock
 

@@ -16,8 +16,8 @@ from lagmon.record_due import OldReaders
 from lagmon.tail_looks import IDLE_LOOKS, MOST_TOLD, REFUSED_S, TailLooks
 from lagmon.time_lag import LagKind
 from lagmon.words import Reason
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.gaps import Found
-from runtime.kafka.translation import ClientSettings
 
 BEGAN_S = 1_790_000_000
 S = 1000

@@ -16,8 +16,8 @@ from lagmon.commits import TOPIC, CommitsReader, Progress
 from lagmon.watching import ClusterWatch
 from lagmon.words import Reason
 from runtime.kafka.bulk import Batch
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.positions import Listed, Which
-from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually_async
 from tests.runtime.fake_clock import FakeClock
 

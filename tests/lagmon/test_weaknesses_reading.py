@@ -23,7 +23,7 @@ from lagmon.rings import LENGTH
 from lagmon.words import Reason
 from runtime.kafka import bulk
 from runtime.kafka.bulk import Batch, Bulk
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 
 NOW = 1_790_000_000_000
 KEY = encode_commit_key("g", "t", 0)

@@ -6,7 +6,7 @@ import pytest
 
 from mirrorwatch.check_configured import principal_of
 from mirrorwatch.config_reading import read_configuration
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 
 SCRAM = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "watcher"}
 

@@ -37,9 +37,9 @@ from mirrorwatch.check import check
 from mirrorwatch.config_reading import read_configuration
 from runtime.clock import SystemClock
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.sender import Delivered, Sender
 from runtime.kafka.tap import Place, Tap, TapFault, TappedRecord
-from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually, eventually_async
 
 PRINCIPAL = "User:watcher"

@@ -17,8 +17,8 @@ from deploy.local import topics
 from fleet.flow import Flow
 from runtime.clock import SystemClock
 from runtime.kafka.admin import ClusterAdmin
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.picking import Picker
-from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually
 
 PARTITIONS = 2

@@ -24,7 +24,7 @@ from lagmon.cluster import ClusterLag
 from lagmon.group_rows import partition_rows
 from lagmon.watching import ClusterWatch
 from runtime.clock import SystemClock
-from runtime.kafka.translation import ClientSettings
+from runtime.kafka.client_settings import ClientSettings
 from tests.eventually import eventually, eventually_async
 from tests.real.service_process import ServiceProcess
 from tests.real.test_lag_groups import DEADLINE_S, Asked, Reader

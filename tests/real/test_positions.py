@@ -7,9 +7,9 @@ from confluent_kafka import Producer
 
 from deploy.local.topics import add_partitions, create_topic
 from runtime.clock import SystemClock
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.positions import Partitions, Positions, Which
 from runtime.kafka.quick_offsets import AT_ONCE
-from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually
 
 PARTITIONS = AT_ONCE + 3

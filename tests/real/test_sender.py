@@ -7,8 +7,8 @@ from collections import Counter
 
 from deploy.local import topics
 from runtime.clock import SystemClock
+from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.sender import Delivered, NotDelivered, Sender
-from runtime.kafka.translation import ClientSettings
 from tests.eventually import eventually
 from tests.real.census import read_all
 

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.errors import ConfigurationError, Problem
-from runtime.kafka.translation import ClientSettings, known_keys, redacted, translate
+from runtime.kafka.translation import known_keys, redacted, translate
 from tests.runtime.kafka.authority import sign, trust_store
+
+if TYPE_CHECKING:
+    from runtime.kafka.client_settings import ClientSettings
 
 _CA = sign("ca", ca=True)
 _CLIENT = sign("client", _CA)

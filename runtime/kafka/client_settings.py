@@ -1,0 +1,25 @@
+"""The settings of a Kafka client, ready to be used. Who gets them so needs none of what reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runtime.kafka.redaction import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What a librdkafka client of one cluster is made with, and what the user should know about it.
+
+    `librdkafka` holds passwords and private keys: its repr hides them, `redacted` prints the rest.
+    """
+
+    librdkafka: Mapping[str, str] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"ClientSettings(librdkafka={redacted(self.librdkafka)!r}, notes={self.notes!r})"
