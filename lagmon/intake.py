@@ -163,9 +163,8 @@ class Intake:
         for place in np.flatnonzero(slots == _NEW).tolist():
             key = keys[place]
             # An earlier record of the same batch may have made it known.
-            slots[place] = known.get(key, _NEW) if key is not None else _NEW
-            if slots[place] == _NEW:
-                slots[place] = self._meet(key, values[place])
+            slot = known.get(key, _NEW) if key is not None else _NEW
+            slots[place] = self._meet(key, values[place]) if slot == _NEW else slot
         self.taken.passed_over += int(np.count_nonzero(slots == _PASSED_OVER))
         return slots
 
@@ -198,7 +197,7 @@ class Intake:
         return _NEW
 
     def _begin(self, key: bytes, group: str, topic: str, partition: int) -> int:
-        if partition > MAX_PARTITION or self.places.unlisted(topic, partition) > MAX_UNLISTED:
+        if partition >= len(self.places.of(topic)) and self._is_absurd(topic, partition):
             self.taken.absurd += 1
             return _NEW
         if self._is_wanted is None or self._asked != (group, topic):
@@ -221,6 +220,9 @@ class Intake:
         else:
             self._keys[slot] = key
         return slot
+
+    def _is_absurd(self, topic: str, partition: int) -> bool:
+        return partition > MAX_PARTITION or self.places.unlisted(topic, partition) > MAX_UNLISTED
 
     def _bury(self, slots: NDArray[np.int32], values: Sequence[bytes | None]) -> NDArray[np.int32]:
         """Take out what tombstones have ended, and return the slots of what came after or stays."""

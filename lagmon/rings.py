@@ -6,7 +6,7 @@ missing is -1. Pure: no clock, no I/O, and no lock either, which is the owner's 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,19 +16,28 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Slots = NDArray[np.int32]
 
-_Number = TypeVar("_Number", np.int64, np.int32, np.int8)
-
 LENGTH = 10
 """How many commits a window holds, as many as Burrow's by default."""
 
 _FIRST_ROWS = 1024
+_NOTHING_YET = ("offset", "committed_ms", "lag", "moved_ms", "known_before", "held_ms", "_at_look")
 
 
-def more_rows(array: NDArray[_Number], rows: int, filling: int) -> NDArray[_Number]:
-    """Return a copy with so many rows, the further ones filled."""
-    new = np.empty((rows, *array.shape[1:]), array.dtype)
-    new[: len(array)], new[len(array) :] = array, filling
-    return new
+def more_rows(holder: object, name: str, rows: int, filling: int) -> None:
+    """Give an array of a holder so many rows, the further ones filled.
+
+    Where it lies, if the C library finds room there: a large one is not copied then. Not while anybody looks
+    at some of it, who keeps what it was.
+    """
+    before, shape = len(getattr(holder, name)), (rows, *getattr(holder, name).shape[1:])
+    try:
+        getattr(holder, name).resize(shape)  # under no name of its own, or that were one who looks at it
+    except ValueError:
+        array = getattr(holder, name)
+        new = np.empty(shape, array.dtype)
+        new[:before] = array
+        setattr(holder, name, new)
+    getattr(holder, name)[before:] = filling
 
 
 class Rings:
@@ -58,29 +67,16 @@ class Rings:
         if slots <= len(self.filled):
             return
         capacity = max(slots, len(self.filled) * 9 // 8)
-        # One after the other, so that only one is there twice.
-        self.offset = more_rows(self.offset, capacity, -1)
-        self.committed_ms = more_rows(self.committed_ms, capacity, -1)
-        self.lag = more_rows(self.lag, capacity, -1)
-        self.filled = more_rows(self.filled, capacity, 0)
-        self.live = more_rows(self.live, capacity, 0)
-        self.moved_ms = more_rows(self.moved_ms, capacity, -1)
-        self.known_before = more_rows(self.known_before, capacity, -1)
-        self.held_ms = more_rows(self.held_ms, capacity, -1)
-        self._at_look = more_rows(self._at_look, capacity, -1)
+        # One after the other, so that only one is there twice, if any is.
+        for name in _NOTHING_YET:
+            more_rows(self, name, capacity, -1)
+        for name in ("live", "filled"):  # which tells last how many there are
+            more_rows(self, name, capacity, 0)
 
     def clear(self, slots: Slots) -> None:
         """Forget what these slots hold."""
-        for array in (
-            self.offset,
-            self.committed_ms,
-            self.lag,
-            self.moved_ms,
-            self.known_before,
-            self.held_ms,
-            self._at_look,
-        ):
-            array[slots] = -1
+        for name in _NOTHING_YET:
+            getattr(self, name)[slots] = -1
         self.filled[slots] = 0
         self.live[slots] = 0
 

@@ -51,10 +51,9 @@ class Trail:
         """Have room for slots up to, but not including, this one, and no more: the rings say how many."""
         if slots <= len(self.settled):
             return
-        self.offset = more_rows(self.offset, slots, -1)
-        self.committed_ms = more_rows(self.committed_ms, slots, -1)
-        self.lag = more_rows(self.lag, slots, -1)
-        self.settled = more_rows(self.settled, slots, 0)
+        for name in ("offset", "committed_ms", "lag"):
+            more_rows(self, name, slots, -1)
+        more_rows(self, "settled", slots, 0)
 
     def clear(self, slots: Slots) -> None:
         """Forget what these slots hold."""

@@ -86,3 +86,17 @@ def test_more_slots_know_nothing():
     rings.note_look(np.array([4999]))
     rings.note_look(np.array([4999]))
     assert (rings.moved_ms[4999], rings.known_before[4999]) == (100, 5)
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_more_slots_change_nothing_of_those_there_nor_what_somebody_looks_at(looks):
+    rings = Rings()
+    commit(rings, (5, 100), (9, 200), slots=[7, 7])
+    seen = rings.offset[:8] if looks else None
+    rings.hold(100_000)
+    assert rings.offset[7, -2:].tolist() == [5, 9]
+    assert (rings.offset[1024:] == -1).all()
+    assert (int(rings.filled[7]), set(rings.filled[1024:].tolist())) == (2, {0})
+    if looks:
+        rings.clear(np.array([7], np.int32))
+        assert seen[7, -2:].tolist() == [5, 9]
