@@ -81,7 +81,8 @@ class MirrorIds:
     async def _ask(self, admin: ClusterAdmin, names: list[str]) -> None:
         for first in range(0, len(names), CHUNK):
             found = await admin.describe_topics(names[first : first + CHUNK])
-            ids = {name: topic.topic_id for name, topic in found.items() if topic is not None}
+            # Of brokers that know of no ids, all topics have the same one: the first real one is no change.
+            ids = {name: topic.known_id for name, topic in found.items() if topic and topic.known_id}
             await asyncio.to_thread(self._note_ids, ids)
 
     def _note_ids(self, ids: dict[str, str]) -> None:

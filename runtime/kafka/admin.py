@@ -18,6 +18,7 @@ from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic, Offse
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
 from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.failures import Symptoms, explain
+from runtime.kafka.topic_ids import known_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _LENIENT_S = 2.0  # what can be had later is not waited for longer
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
-_NO_ID = ("", "AAAAAAAAAAAAAAAAAAAAAA")  # what a broker without topic ids tells
 CHUNK = 500  # partitions in one request for offsets
 SETTINGS_CHUNK = 200  # topics in one request for their settings, some kilobytes each
 MAX_TOPICS = 100_000  # names in one list
@@ -57,7 +57,7 @@ class TopicDescription:
     @property
     def known_id(self) -> str | None:
         """Return its id, None where the broker knows of none: what such a one tells is alike for all."""
-        return None if self.topic_id in _NO_ID else self.topic_id
+        return known_id(self.topic_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.failures import Symptoms, explain
 from runtime.kafka.leaders import Leaders
 from runtime.kafka.quick_offsets import AT_ONCE, FIRST, NEXT, QuickOffsets
+from runtime.kafka.topic_ids import known_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -158,8 +159,11 @@ class Positions:
         return listed
 
     def ids(self, topics: Sequence[str]) -> dict[str, str]:
-        """Return the ids of those of these topics that are there; raises as `topics` where none comes."""
-        found: dict[str, str] = {}
+        """Return the ids of those of these topics that are there and have one.
+
+        Raises as `topics` where no topic is answered.
+        """
+        found: dict[str, str | None] = {}
         failure: Exception | None = None
         for start in range(0, len(topics), TOPICS_AT_ONCE):
             chunk = list(topics[start : start + TOPICS_AT_ONCE])
@@ -168,13 +172,13 @@ class Positions:
             for name, future in futures.items():
                 left_s = max(0.0, (until_ns - self._clock.monotonic_ns()) / 1e9)
                 try:
-                    found[name] = str(future.result(left_s).topic_id)
+                    found[name] = known_id(str(future.result(left_s).topic_id))
                 except (KafkaException, LateError) as error:
                     if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
                         failure = error
         if failure is not None and not found:
             raise self._told(failure, "reading the ids of topics") from failure
-        return found
+        return {name: topic_id for name, topic_id in found.items() if topic_id is not None}
 
     def read(self, partitions: Sequence[tuple[str, int]], which: Which) -> list[int]:
         """Return the offset asked for of each, -1 where it did not come.

@@ -12,6 +12,7 @@ from fleet.errors import RefusedError, UnavailableError
 from lagmon import mirror_ids, position_looks
 from lagmon.mirror_ids import SETTINGS_OF, MirrorIds
 from lagmon.watching import ClusterWatch
+from runtime.kafka.admin import TopicDescription
 from runtime.kafka.positions import Which
 from tests.lagmon.mirrors import Mirrored
 from tests.runtime.fake_clock import FakeClock
@@ -36,7 +37,7 @@ def asked(monkeypatch):
             pass
 
         async def describe_topics(self, names):
-            return {name: SimpleNamespace(topic_id=cluster.ids) for name in names}
+            return {name: TopicDescription(name, cluster.ids, (1,)) for name in names}
 
         async def describe_topic_config(self, name):
             cluster.read.append(name)
@@ -90,6 +91,16 @@ async def test_a_flow_hears_of_a_new_id_before_the_cluster_forgets_the_old_topic
     await asked.run()
     assert set(known) == {0}  # ends that are forgotten are -1
     assert flow.a.heads.end[flow.a.places.of("t000")[0]] == -1
+
+
+async def test_the_first_ids_of_brokers_that_knew_of_none_are_no_other_topics(asked):
+    asked.cluster.ids = "AAAAAAAAAAAAAAAAAAAAAA"
+    await asked.run()
+    assert asked.flow.flow.topics.ids == {}
+    asked.cluster.ids = "one"
+    await asked.run()
+    assert asked.flow.flow.topics.ids
+    assert asked.flow.flow.topics.recreated_total == {}
 
 
 async def test_settings_that_are_refused_are_told_once_and_not_asked_for_again(asked):

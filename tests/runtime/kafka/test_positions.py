@@ -101,6 +101,20 @@ def test_every_partition_has_its_own_offset(asked, broker, which, base):
     assert broker.singly == []
 
 
+def test_topics_of_a_broker_that_knows_of_no_ids_have_none(asked, broker):
+    ids = {"t": "q83PUO6-TsGTIq8_4jYuyw", "wide": "AAAAAAAAAAAAAAAAAAAAAA"}
+
+    def describe_topics(collection, **_):
+        found = {name: Future() for name in collection.topic_names}
+        for name, future in found.items():
+            future.set_result(SimpleNamespace(topic_id=ids[name]))
+        return found
+
+    broker.describe_topics = describe_topics
+    assert asked.ids(["t", "wide"]) == {"t": ids["t"]}
+    assert asked.ids(["wide"]) == {}
+
+
 def test_what_one_client_does_not_know_is_asked_of_the_other_and_learnt(asked, broker):
     broker.unknown = {("t", 2)}
     assert asked.read(ALL[:3], Which.END) == [100, 101, 1002]
