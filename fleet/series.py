@@ -195,7 +195,8 @@ FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
     unit=Unit.SECONDS,
     group=Group.FLOW,
     help="How old the state is that the target could take over with: by the newest canary that arrived, or "
-    "by how far the worst partition of any topic is behind, whichever is more. It grows while nothing "
+    "by how far the worst partition of any topic is behind, whichever is more; at "
+    "least so old where the time of a record that is to be copied could not be read. It grows while nothing "
     "arrives.",
     labels=FLOW_LABELS,
 )

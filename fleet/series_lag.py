@@ -60,8 +60,8 @@ GROUP_LAG_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.GROUPS,
-    help="How long ago the oldest record was written that the group has yet to read; 0 where there is none, "
-    "absent where it is not known.",
+    help="How long ago the oldest record was written that the group has yet to read: at least so long where "
+    "its time could not be read; 0 where there is none, absent where it is not known.",
     labels=(CLUSTER_LABEL, GROUP_LABEL),
 )
 GROUP_TOPIC_LAG_RECORDS = Series(
@@ -165,8 +165,8 @@ REPLICATION_TOPIC_LAG_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.REPLICATION,
-    help="How long ago the oldest record of the topic was written that the mirror has yet to copy; "
-    "0 where there is none, absent where it is not known.",
+    help="How long ago the oldest record of the topic was written that the mirror has yet to copy: at least "
+    "so long where its time could not be read; 0 where there is none, absent where it is not known.",
     labels=(*FLOW_LABELS, TOPIC_LABEL),
 )
 REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS = Series(
@@ -192,8 +192,8 @@ REPLICATION_PARTITION_LAG_SECONDS = Series(
     kind=Kind.GAUGE,
     unit=Unit.SECONDS,
     group=Group.REPLICATION,
-    help="How long ago the oldest record of the partition was written that the mirror has yet to copy; "
-    "0 where there is none, absent where it is not known.",
+    help="How long ago the oldest record of the partition was written that the mirror has yet to copy: at "
+    "least so long where its time could not be read; 0 where there is none, absent where it is not known.",
     labels=(*FLOW_LABELS, TOPIC_LABEL, PARTITION_LABEL),
     opt_in=True,
 )

@@ -45,7 +45,10 @@ class AdminIntake:
         self._lag.policy = self._policy
 
     def allow_for(self, cycle_s: float) -> None:
-        """Take note of how often groups are asked: nothing is stale or stopped before it was asked twice."""
+        """Take note of how often groups are asked: none is stale or stopped before it was asked twice.
+
+        Ends of logs are read at each look all the same, and not allowed for.
+        """
         least_ms = int(LOOKS_STANDING * cycle_s * 1000)
         self._lag.policy = replace(
             self._policy,

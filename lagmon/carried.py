@@ -2,9 +2,10 @@
 
 MirrorMaker with `sync.group.offsets.enabled` translates the offsets of the source's groups and commits them
 on the target, without being a member there and only where nobody is (MirrorCheckpointTask of Kafka 4.3). A
-group is carried where all its offsets are on topics that such flows write, their filters of groups let it
-through, and no member of it was ever seen on the target. Its lag says how far behind it would be after a
-failover: nobody reads, so nobody stands.
+group is carried where each of its offsets is on a topic that such a flow writes whose filter of groups lets
+it through, and no member of it was ever seen on the target. Several flows may write one topic: by the
+identity policy all copies have the source's name. Its lag says how far behind it would be after a failover:
+nobody reads, so nobody stands.
 
 A consumer that assigns partitions to itself and commits without joining its group looks the same.
 """
@@ -12,6 +13,7 @@ A consumer that assigns partitions to itself and commits without joining its gro
 from __future__ import annotations
 
 from dataclasses import fields
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
     Carried: TypeAlias = Mapping[int, tuple[str, ...]]
 
-_NONE = -1
+_NOBODY = 0  # number of the set of writers that is empty
+_NOT_FOUND = -1  # of a place whose writers are not looked up yet
 _KEPT = 4  # answers of filters, for each group that there is
 
 
@@ -42,23 +45,25 @@ class Carriers:
 
     def __init__(self, flows: Iterable[Flow] = ()) -> None:
         self._flows = tuple(flow for flow in flows if carries_groups(flow))
-        self._of_topic: dict[str, int] = {}  # by topic of the cluster, the flow that writes it
-        self._of_place = np.full(1, _NONE, np.int16)
+        self._writers: list[tuple[int, ...]] = [()]  # flows that write one topic, each such set once
+        self._of_topic: dict[str, int] = {}  # by topic of the cluster, the number of the set that writes it
+        self._of_place = np.full(1, _NOT_FOUND, np.int32)
         self._lets_through: dict[tuple[int, str], bool] = {}  # by flow and group
 
     def note_topics(self, topics: Iterable[str], places: Places) -> None:
         """Take note of every topic that the cluster has, each with its places."""
         if not self._flows:
             return
-        before = self._of_topic
-        self._of_topic = {one: before[one] if one in before else self._writer(one) for one in topics}
-        written = [(places.of(topic), flow) for topic, flow in self._of_topic.items() if flow != _NONE]
-        highest = max((max(numbers) for numbers, _ in written if numbers), default=0)
-        self._of_place = np.full(highest + 1, _NONE, np.int16)
-        for numbers, flow in written:
-            self._of_place[numbers] = flow
+        self._of_topic = {topic: self._writers_of(topic) for topic in topics}
+        held = [places.of(topic) for topic in self._of_topic]
+        listed = np.fromiter(chain.from_iterable(held), np.int32)
+        writers = np.fromiter(self._of_topic.values(), np.int32)
+        self._of_place = np.full(int(listed.max(initial=0)) + 1, _NOT_FOUND, np.int32)
+        self._of_place[listed] = np.repeat(writers, np.fromiter(map(len, held), np.intp))
 
-    def of(self, slots: Slots, count: int, membership: Membership, *, asking: bool) -> Carried:
+    def of(
+        self, slots: Slots, count: int, places: Places, membership: Membership, *, asking: bool
+    ) -> Carried:
         """Return the names of the flows that carry a group, by the number of each that is carried.
 
         Only the first `count` slots count. Where groups are asked for (`asking`), a group of whose members
@@ -67,15 +72,17 @@ class Carriers:
         if not self._flows:
             return {}
         used = slots.place[:count] >= 0
-        group, flow = slots.group[:count][used], self._writers(slots.place[:count][used])
+        group, place = slots.group[:count][used], slots.place[:count][used]
+        self._find_new(place, places)
+        writers = self._of_place[place]
         held = np.bincount(group, minlength=1)
-        elsewhere = np.bincount(group[flow == _NONE], minlength=len(held))
+        elsewhere = np.bincount(group[writers == _NOBODY], minlength=len(held))
         candidates = (held > 0) & (elsewhere == 0)
         rows = candidates[group]
-        pairs = np.unique(group[rows].astype(np.int64) * len(self._flows) + flow[rows])
+        pairs = np.unique(group[rows].astype(np.int64) * len(self._writers) + writers[rows])
         by_group: dict[int, tuple[int, ...]] = {}
         for pair in pairs.tolist():
-            number, one = divmod(pair, len(self._flows))
+            number, one = divmod(pair, len(self._writers))
             by_group[number] = (*by_group.get(number, ()), one)
         if len(self._lets_through) > _KEPT * len(self._flows) * (len(held) + 1):
             self._lets_through.clear()
@@ -89,18 +96,32 @@ class Carriers:
         *,
         asking: bool,
     ) -> Iterator[tuple[int, tuple[str, ...]]]:
-        for number, flows in by_group.items():
+        for number, written_by in by_group.items():
             name = slots.group_name(number)
-            known = not asking or membership.members(name) >= 0
-            if known and not membership.joined(name) and all(self._lets(one, name) for one in flows):
-                yield number, tuple(self._flows[one].name for one in flows)
+            if membership.joined(name) or (asking and membership.members(name) < 0):
+                continue
+            carriers = [{one for one in self._writers[each] if self._lets(one, name)} for each in written_by]
+            if all(carriers):
+                yield number, tuple(self._flows[one].name for one in sorted(set().union(*carriers)))
 
-    def _writers(self, place: NDArray[np.int32]) -> NDArray[np.int16]:
-        listed = place < len(self._of_place)  # others came since the last list of topics
-        return np.where(listed, self._of_place[np.where(listed, place, 0)], np.int16(_NONE))
+    def _find_new(self, place: NDArray[np.int32], places: Places) -> None:
+        """Find who writes what came since the last list of topics: a mirror commits to its copies at once."""
+        more = int(place.max(initial=0)) + 1 - len(self._of_place)
+        if more > 0:
+            self._of_place = np.append(self._of_place, np.full(more, _NOT_FOUND, np.int32))
+        for one in np.unique(place[self._of_place[place] == _NOT_FOUND]).tolist():
+            topic, _ = places.name(one)
+            self._of_place[one] = self._of_topic[topic] = self._writers_of(topic)
 
-    def _writer(self, topic: str) -> int:
-        return next((number for number, flow in enumerate(self._flows) if writes(flow, topic)), _NONE)
+    def _writers_of(self, topic: str) -> int:
+        """Return the number of the set of flows that write a topic."""
+        known = self._of_topic.get(topic)
+        if known is not None:
+            return known
+        found = tuple(number for number, flow in enumerate(self._flows) if writes(flow, topic))
+        if found not in self._writers:
+            self._writers.append(found)
+        return self._writers.index(found)
 
     def _lets(self, number: int, group: str) -> bool:
         known = self._lets_through.get((number, group))

@@ -217,20 +217,20 @@ class ClusterLag:
         trail.measure(rows, self.heads.end_at(places[rows], at_ms[rows]))
 
     def _note_growth(self, now_ms: int) -> None:
-        """Sum up what each group has to read, once all commits are known."""
-        if self.read_to_ms < 0:
-            return
+        """Sum up what each group has to read, once all its commits are known."""
         count = len(self.slots)
-        at, heads = np.maximum(self.slots.place[:count], 0), self.heads
+        places, heads = self.slots.place[:count], self.heads
+        at, known = np.maximum(places, 0), self._commits.of_slots(self.slots, places >= 0) >= 0
         end, stable = heads.end[at], heads.stable[at]
         look = Look(
             group=self.slots.group[:count],
             turns=self.slots.turns[:count],
             seen=self._marked.head_at_ms(heads)[at] >= now_ms,
             end=np.where(stable >= 0, np.minimum(stable, end), end),
-            offset=self.rings.offset[:count, -1],
+            offset=np.where(known, self.rings.offset[:count, -1], -1),
         )
-        self._growth.note(look, count=self.slots.group_numbers, now_ms=now_ms)
+        numbers, begun = self.slots.group_numbers, self.slots.begun
+        self._growth.note(look, count=numbers, begun=begun, now_ms=now_ms)
 
     def note_answer(self, now_ms: int, failure: str = "", *, refused: bool = False) -> None:
         """Take note that a look is over, and if the cluster did not tell all (`failure`), why."""
@@ -261,7 +261,7 @@ class ClusterLag:
         if not topics:
             return
         read = self.watched_topics()
-        places = [place for topic in topics for place in self.places.drop(topic)]
+        places = self.places.drop(topics)
         self.intake.drop_places(places)
         self.tails.forget(np.array(places, np.int32))
         self._marked.forget(topics, places, read=set(read))
@@ -281,6 +281,7 @@ class ClusterLag:
         self.intake.forget_all()
         self.membership.forget_all()
         self._commits.begin(partitions)
+        self._growth = GroupGrowth()  # numbers of groups are given out anew
         self.positions_lost = False
 
     def begin_asking(self) -> None:
@@ -324,7 +325,7 @@ class ClusterLag:
         rows = tell_unlisted(rows, places, self.places, self.topics)
         if self.asking:
             rows = seen_by_asking(rows, positions.members)
-        carried = self._carriers.of(self.slots, count, self.membership, asking=self.asking)
+        carried = self._carriers.of(self.slots, count, self.places, self.membership, asking=self.asking)
         rows = tell_carried(rows, self.slots.group[:count], carried)
         next_record = np.maximum(windows.offset[:, -1], positions.readable_from)
         seconds, kinds = lag_s(self.heads, at, next_record, now_ms) if count else _no_lags()
@@ -383,8 +384,7 @@ class ClusterLag:
     def _falls(self, carried: Carried) -> NDArray[np.bool_]:
         """Tell by number which groups fall behind; where a mirror keeps the offsets, nobody does."""
         falls = np.zeros(self.slots.group_numbers, np.bool_)
-        known = self._growth.falls[: len(falls)]
-        falls[: len(known)] = known
+        falls[self._growth.fallen(self.slots.begun_as)] = True
         falls[list(carried)] = False
         return falls
 

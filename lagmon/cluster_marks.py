@@ -104,11 +104,24 @@ class TopicMarks:
         return remade, [self.held.get(place, NEVER) for place in places]
 
     def take_up(
-        self, places: Sequence[int], remade_ms: Sequence[int], held: Sequence[tuple[int, int]]
+        self,
+        places: Sequence[int],
+        remade_ms: Sequence[int],
+        held: Sequence[tuple[int, int]],
+        *,
+        now_ms: int,
     ) -> None:
-        """Know these again as `of` gave them."""
-        self.remade_ms.update({place: at for place, at in zip(places, remade_ms, strict=True) if at >= 0})
-        self.held.update({place: one for place, one in zip(places, held, strict=True) if one[0] >= 0})
+        """Know these again as `of` gave them, but none as later than now: our clock may have been ahead."""
+        self.remade_ms.update(
+            {place: min(at, now_ms) for place, at in zip(places, remade_ms, strict=True) if at >= 0}
+        )
+        self.held.update(
+            {
+                place: (min(at, now_ms), stable)
+                for place, (at, stable) in zip(places, held, strict=True)
+                if at >= 0
+            }
+        )
 
 
 def by_place(instants: Mapping[int, int], count: int) -> NDArray[np.int64]:

@@ -54,6 +54,7 @@ class CommitsReader:
         self._ending = threading.Event()
         self._starts: Mapping[int, int] = {}
         self._first_ends: dict[int, int] = {}  # read so far, all that was there as it began is known
+        self._behind = True  # whether what was there as it began is still being read, as far as it can be
         self._position: dict[int, int] = {}  # of each partition, the next offset
         # The ends that were seen there, and when (epoch ms), oldest first.
         self._awaited: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -62,9 +63,10 @@ class CommitsReader:
     def run(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
         """Read until `stop`; `starts` and `ends` are the offsets of each partition as it begins.
 
-        An end of -1 is not known: what stands there has yet to be read once `expect` tells it. Raises our own
-        error where the cluster does not let us.
+        An end of -1 is not known: what stands there has yet to be read once `expect` tells it, and holds up
+        no other partition until then. Raises our own error where the cluster does not let us.
         """
+        self._behind = True
         self._starts = dict(starts)
         self._position = dict(starts)
         self._first_ends = dict(ends)
@@ -89,9 +91,10 @@ class CommitsReader:
     def has_to_begin_anew(self) -> bool:
         """Tell whether commits that were read are to be read again, as topics are back that took them along.
 
-        Not before all that was there is read: or topics that come back one by one would never let it be.
+        Not before all that was there is read, where it can be: or topics that come back one by one would
+        never let it be.
         """
-        if not self._lag.positions_lost or self.progress.ready_after_s is None:
+        if not self._lag.positions_lost or self._behind:
             return False
         self._log.info("topics are shown again: all commits are read anew", kafka_cluster=self._cluster)
         return True
@@ -110,14 +113,16 @@ class CommitsReader:
                 awaited.append((end, at_ms))
 
     def _take(self) -> None:
-        live = self.progress.ready_after_s is not None
-        batch = self._bulk.take(wait_s=WAIT_S if live else BACKLOG_WAIT_S)
+        behind = self._behind
+        batch = self._bulk.take(wait_s=BACKLOG_WAIT_S if behind else WAIT_S)
         read_ms = self._now_ms()
+        self._move(batch.ends)
         if batch.keys:
+            live = not behind and self._is_level()  # with the records of this batch, too
             with self._lock:
                 self._lag.intake.take(batch.keys, batch.values, read_ms=read_ms, live=live)
             self._tell_malformed(read_ms)
-        self._advance(batch.ends)
+        self._note_read()
         if batch.refused is not None:
             raise batch.refused
         for fault in batch.faults:
@@ -129,11 +134,24 @@ class CommitsReader:
             self.progress.problem = (
                 f"Partition {unknown[0]} of {TOPIC} is not there to be read: see its leader."
             )
-        if not live and all(0 <= end <= self._position[one] for one, end in self._first_ends.items()):
+        self._behind = not self._is_level()
+        if not self._behind and not unknown and self.progress.ready_after_s is None:
             self.progress.ready_after_s = self._clock.wall_s() - self.progress.began_at
             if not batch.faults:
                 self.progress.problem = ""
+        if behind and not self._behind:
             give_back()  # reading a backlog leaves holes
+
+    def _is_level(self) -> bool:
+        """Tell whether what was there as it began is read, of all partitions that can be read.
+
+        One of which records come before its end is known is back from where nobody could read it: the first
+        of them are old, however late they come.
+        """
+        at, starts = self._position, self._starts
+        return all(
+            at[one] >= end if end >= 0 else at[one] <= starts[one] for one, end in self._first_ends.items()
+        )
 
     def _tell_malformed(self, now_ms: int) -> None:
         taken = self._lag.intake.taken
@@ -141,10 +159,14 @@ class CommitsReader:
         if due:
             self._log.warning(due, kafka_cluster=self._cluster, topic=TOPIC, sample=taken.sample)
 
-    def _advance(self, ends: Mapping[int, int]) -> None:
+    def _move(self, ends: Mapping[int, int]) -> None:
+        """Take note of where the partitions are read to."""
         for partition, offset in (*self._bulk.positions().items(), *ends.items()):
             self._position[partition] = max(offset, self._position.get(partition, 0))
         self.progress.read_records = sum(self._position[one] - start for one, start in self._starts.items())
+
+    def _note_read(self) -> None:
+        """Tell up to when all is known of each partition, what was handed over being taken in."""
         with self._lock:
             for partition, awaited in self._awaited.items():
                 if awaited and self._first_ends.get(partition) == -1:

@@ -13,7 +13,8 @@ A group falls behind where over the last three, six or nine minutes, cut into th
 
 and it still grows: the lowest of the last `STILL` blocks is above that of as many before. Then it falls
 behind for as long as it still grows, until the sum holds or falls; what was before that counts no more. A
-group of which a position is not known, or of other partitions than before, begins anew.
+group of which a position is not known, or of other partitions than before, begins anew; so does one that
+was given the number of another.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import numpy as np
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
@@ -84,10 +87,12 @@ class GroupGrowth:
         self._partitions: Sums = np.zeros(0)  # a number for those that a sum is made of
         self._seen_in = np.zeros(0, np.int64)  # the number of the block in which it was seen last
         self._looked_ms = -1
+        self._begun = 0  # how many groups had begun by the last look
 
-    def note(self, look: Look, *, count: int, now_ms: int) -> None:
-        """Take in a look at an instant; there are so many numbers of groups."""
+    def note(self, look: Look, *, count: int, begun: int, now_ms: int) -> None:
+        """Take in a look at an instant; there are so many numbers of groups, and so many have begun."""
         before_ms, self._looked_ms = self._looked_ms, now_ms
+        self._begun = begun
         self._hold(count)
         if not 0 <= now_ms - before_ms <= AWAY_MS:
             self._forget(np.ones(len(self.falls), np.bool_))
@@ -114,6 +119,15 @@ class GroupGrowth:
         self._blocks[:, -1] = np.where(seen, (low, high, sums(end), sums(offset)), newest)
         self._seen_in[seen] = block
         self._judge()
+
+    def fallen(self, begun_as: Callable[[int], int]) -> list[int]:
+        """Return the numbers of the groups that fall behind.
+
+        `begun_as` tells the how-manyth group to begin has a number: of one that began since the last look,
+        nothing is known, and what is kept by its number is another one's.
+        """
+        falls: list[int] = np.flatnonzero(self.falls).tolist()
+        return [number for number in falls if begun_as(number) <= self._begun]
 
     def falling(self, number: int) -> Falling:
         """Return how a group falls behind; of one that does."""

@@ -16,6 +16,11 @@ than `WIDEST * (age of the gap's newer end + NEAR_MS)` stays. There is always an
 So any record written within the horizon is bracketed, and where a record was written and where thinning makes
 us think it was lie in one gap: they differ by at most WIDEST * (age + NEAR_MS), and by nothing where both
 looks around the record are still there, as in the newest `RECENT`.
+
+Where two looks lie further apart than `LONGEST_LINE_MS`, nobody looked in between (no leader, a cluster that
+refused us, a process that was held): what came then counts as written at the later one, and has no bracket.
+Of the newest looks their times tell that. When such a gap ages, the end before it becomes a point a second
+time, at the instant of the look after it: two points of one instant have no time between them.
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ POINTS = AGED + RECENT
 HORIZON_MS = 86_400_000
 NEAR_MS = 90_000  # what the newest looks span at the default cadence
 WIDEST = 2.15
+LONGEST_LINE_MS = 120_000  # the error that thinning allows for what was passed just now is larger
 _GAP_WEIGHT = np.float32(1 / 8)  # a bend weighs eight times what a gap of the same length does
 
 # Times are told from an origin that moves, in 32 bits; what is older than this before it is told as this.
@@ -87,7 +93,8 @@ def passed(ends: Int64s, times: Int32s, places: Int32s, offsets: Int64s) -> tupl
     """Return when each end passed its offset (ms from the origin), whether it has, whether that is bracketed.
 
     The n records between two looks are taken as written evenly, the first half an nth after the earlier look.
-    Where the offset is below all points the time is the oldest one's: it was written then or earlier.
+    Where the offset is below all points the time is the oldest one's: it was written then or earlier. Where
+    nobody looked in between it is the later look's.
     """
     above = _first_above(ends, places, offsets)
     has_passed = (above < POINTS) & (offsets >= 0)
@@ -96,11 +103,13 @@ def passed(ends: Int64s, times: Int32s, places: Int32s, offsets: Int64s) -> tupl
     upper_end, lower_end = ends[upper, places], ends[lower, places]
     upper_time = times[upper, places].astype(np.int64)
     lower_time = times[lower, places].astype(np.int64)
-    bracketed = has_passed & (above > 0) & (lower_end >= 0)
+    apart = upper_time - lower_time
+    looked = (apart > 0) & ((lower < AGED) | (apart <= LONGEST_LINE_MS))
+    bracketed = has_passed & (above > 0) & (lower_end >= 0) & looked
     with np.errstate(divide="ignore", invalid="ignore"):  # rows that are not bracketed are replaced below
         share = ((offsets - lower_end) + 0.5) / (upper_end - lower_end).astype(np.float64)
     share = np.where(bracketed, share, 1.0)
-    time = lower_time + np.rint((upper_time - lower_time) * share).astype(np.int64)
+    time = lower_time + np.rint(apart * share).astype(np.int64)
     # A time that was cut off is only a bound.
     return np.where(bracketed, time, upper_time), has_passed, bracketed & (lower_time > -SPAN_MS)
 
@@ -110,18 +119,17 @@ def ended(ends: Int64s, times: Int32s, places: Int32s, at: Int64s) -> Int64s:
 
     -1 before the oldest look and after the newest, of which it is not known.
     """
-    above = np.zeros(len(places), np.int64)  # the first column that is known and not earlier
+    above = np.zeros(len(places), np.int64)  # the first column that is known and later
     for column in range(POINTS):
-        above += (ends[column, places] < 0) | (times[column, places] < at)
-    known = above < POINTS
+        above += (ends[column, places] < 0) | (times[column, places] <= at)
     upper = np.minimum(above, POINTS - 1)
-    lower = np.maximum(upper - 1, 0)
+    lower = np.maximum(above - 1, 0)  # of points of one instant the newest
     upper_end, lower_end = ends[upper, places], ends[lower, places]
     upper_time, lower_time = times[upper, places].astype(np.int64), times[lower, places].astype(np.int64)
-    here = upper_time == at
-    known &= here | ((above > 0) & (lower_end >= 0))
+    here = lower_time == at
+    known = (above > 0) & (lower_end >= 0) & (here | (above < POINTS))
     share = (at - lower_time) / np.maximum(upper_time - lower_time, 1).astype(np.float64)
-    share = np.where(here, 1.0, np.where(known, share, 0.0))
+    share = np.where(known & ~here, share, 0.0)
     return np.where(known, lower_end + np.floor((upper_end - lower_end) * share).astype(np.int64), -1)
 
 

@@ -7,12 +7,14 @@ too). 312 bytes a place: looks with their times 24 times 12 (`head_history.py` s
 more offsets or times. Of a few places, what records from before all looks tell (`record_times.py`).
 
 An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
-it was there when the end first passed it. A clock that is set back takes all later times down to its own:
+it was there when the end first passed it. One that falls below the log's start is of another log: where that
+begins is not known. A clock that is set back takes all later times down to its own:
 times never run backwards, and what happened in between counts as just now.
 
 While nobody looked (`away`: we were not running) anything may have been written at any instant: what passed
 then counts as passed at the look that ended it, so that nobody stands for longer than is known. That time
-has a bracket only where we were away for no longer than looks lie apart anyway.
+has a bracket only where we were away for no longer than looks lie apart anyway. Where it was one place
+that was not looked at, its own looks tell (`head_history.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.head_history import AGED, POINTS, SPAN_MS, age, ended, passed
+from lagmon.head_history import AGED, LONGEST_LINE_MS, POINTS, SPAN_MS, age, ended, passed
 from lagmon.place_rows import chunks, grown, parts, places_of
 from lagmon.record_times import EARLIEST_MS, RecordTimes
 from lagmon.start_history import StartHistory
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 _FIRST_CAPACITY = 1000
 LAST_MS = 253_402_300_799_999  # the end of the year 9999
-SHORT_AWAY_MS = 120_000  # the error that thinning allows for what was passed just now is larger
 MAX_AWAY = 8
 
 
@@ -54,12 +55,14 @@ class Heads:
 
     def __init__(self) -> None:
         self.fallen = 0  # ends that fell, ever
+        self.fallen_below_start = 0  # of these, those that fell below where their logs began
         self.records = RecordTimes()
         self.starts = StartHistory()
         self.away: list[tuple[int, int]] = []  # from the last look before to the first one after, newest last
         self._left_ms = -1  # the last look before we were away, until the first one after
         self._size = 0  # rows ever claimed
         self._free: list[int] = []
+        self._forgotten: list[Int32s] = []  # since the newest asking began
         self._origin_ms = 0  # where the 32 bits of `_times` count from
         self._ends = np.empty((POINTS, _FIRST_CAPACITY), np.int64)
         self._times = np.empty((POINTS, _FIRST_CAPACITY), np.int32)
@@ -90,7 +93,7 @@ class Heads:
         )
 
     def take_up(self, places: Int32s, state: HeadsState) -> None:
-        """Know of these places, in their order, what was known before we were away; call before any look."""
+        """Know of these places, in their order, what was known before; call it before any look at them."""
         if not len(places):
             return
         self._from_origin(state.origin_ms)
@@ -98,7 +101,10 @@ class Heads:
         self._ends[:, places], self._times[:, places] = state.ends, times
         self._start[places], self._stable[places] = state.start, state.stable
         self._start_at_ms[places] = state.start_at_ms
-        self._left_ms = max(self._left_ms, int(self.sampled_ms[places].max()))
+
+    def note_away(self) -> None:
+        """Take note that nobody looked since the newest look that was taken up; call before the next one."""
+        self._left_ms = int(self.sampled_ms.max(initial=-1))
 
     @property
     def start(self) -> Int64s:
@@ -148,6 +154,7 @@ class Heads:
 
     def forget(self, places: Int32s) -> None:
         """Know nothing of these places: their topics were made anew."""
+        self._forgotten.append(places)
         self.records.forget(places)
         self.starts.forget(places)
         for rows, _ in chunks(places):
@@ -155,6 +162,14 @@ class Heads:
             self._times[:, rows] = 0
             for array in (self._start, self._start_at_ms, self._stable):
                 array[rows] = -1
+
+    def begin_asking(self) -> None:
+        """Keep from here on which places are forgotten: the logs that they were may answer still."""
+        self._forgotten = []
+
+    def forgotten(self, places: Int32s) -> Flags:
+        """Tell which of these were forgotten since the newest asking began."""
+        return np.isin(places, np.concatenate(self._forgotten) if self._forgotten else [])
 
     def note(self, places: Int32s, ends: Int64s, at_ms: int) -> None:
         """Take the ends that were read at this instant, each place once; a negative end is no answer."""
@@ -213,7 +228,7 @@ class Heads:
         for left_ms, back_ms in self.away:
             meanwhile = (times > left_ms) & (times < back_ms)
             times[meanwhile] = back_ms
-            exact[meanwhile] &= back_ms - left_ms <= SHORT_AWAY_MS
+            exact[meanwhile] &= back_ms - left_ms <= LONGEST_LINE_MS
         return times, exact
 
     def end_at(self, places: Int32s, at_ms: Int64s) -> Int64s:
@@ -238,10 +253,14 @@ class Heads:
         self._mend(rows, ends, now)
         aged, leaving, following = (self._ends[column, rows] for column in (AGED - 1, AGED, AGED + 1))
         ages = (leaving >= 0) & ((aged != leaving) | (leaving != following))
+        times, later = self._times[AGED, rows], self._times[AGED + 1, rows]
         if ages.mean() > 0.5:  # in place costs less than leaving rows out
-            self._age(rows, ages, now)
+            self._age(rows, (leaving, times), now, where=ages)
         elif ages.any():
-            self._age(places_of(rows)[ages], ages[ages], now)
+            self._age(places_of(rows)[ages], (leaving[ages], times[ages]), now, where=ages[ages])
+        unseen = ages & (leaving != following) & (later - times > LONGEST_LINE_MS)
+        if unseen.any():
+            self._age(places_of(rows)[unseen], (leaving[unseen], later[unseen]), now, where=unseen[unseen])
         for column in range(AGED, POINTS - 1):
             self._ends[column, rows] = self._ends[column + 1, rows]
             self._times[column, rows] = self._times[column + 1, rows]
@@ -257,15 +276,19 @@ class Heads:
             self._stable[places] = np.minimum(self._stable[places], to)
             self.records.fall(places, to)
             self.fallen += len(places)
+            anew = places[to < self._start[places]]  # the log began there: it is another one
+            self._start[anew] = self._start_at_ms[anew] = -1
+            self.starts.forget(anew)
+            self.fallen_below_start += len(anew)
         later = self._times[-1, rows] > now
         if later.any():
             places = places_of(rows)[later]
             self._times[:, places] = np.minimum(self._times[:, places], np.int32(now))
 
-    def _age(self, rows: Rows, where: Flags, now: int) -> None:
-        """Let the oldest of the recent looks pass on to the aged ones."""
+    def _age(self, rows: Rows, point: tuple[Int64s, Int32s], now: int, *, where: Flags) -> None:
+        """Let a point of each row, the oldest of the recent looks, pass on to the aged ones."""
         ends, times = self._ends[:AGED, rows], self._times[:AGED, rows]
-        age(ends, times, self._ends[AGED, rows], self._times[AGED, rows], now=now, where=where)
+        age(ends, times, *point, now=now, where=where)
         if not isinstance(rows, slice):  # what an index array gives is a copy
             self._ends[:AGED, rows], self._times[:AGED, rows] = ends, times
 

@@ -85,8 +85,10 @@ async def serve(orders: Orders) -> None:
             tell=partial(log.warning, kafka_cluster=watch.alias),
         )
         for watch in watches
-        if any(watch.alias in (one.order.flow.source, one.order.flow.target) for one in flows)
+        if any(watch.alias in one.order.clusters for one in flows)
     ]
+    for asker in askers:
+        next(watch for watch in watches if watch.alias == asker.alias).looks.note_ids = asker.note_ids
     faults = Faults(log, clock=clock)
 
     def wrong_at(flow: str, error: Exception) -> None:

@@ -107,7 +107,7 @@ class Intake:
         """
         slots = self._look_up(keys, values)
         if None in values:
-            slots = self._bury(slots, values)
+            slots = self._bury(slots, keys, values)
         at = np.flatnonzero(slots >= 0)
         if not len(at):
             return
@@ -224,11 +224,14 @@ class Intake:
     def _is_absurd(self, topic: str, partition: int) -> bool:
         return partition > MAX_PARTITION or self.places.unlisted(topic, partition) > MAX_UNLISTED
 
-    def _bury(self, slots: NDArray[np.int32], values: Sequence[bytes | None]) -> NDArray[np.int32]:
+    def _bury(
+        self, slots: NDArray[np.int32], keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> NDArray[np.int32]:
         """Take out what tombstones have ended, and return the slots of what came after or stays."""
         last: dict[int, int] = {}
         ended: list[int] = []
         cleared: list[int] = []
+        buried: list[tuple[bytes | None, bytes]] = []  # keys and values that a tombstone follows
         for place, value in enumerate(values):
             if value is None and slots[place] >= 0:
                 last[int(slots[place])] = place
@@ -236,13 +239,25 @@ class Intake:
         kept = slots.copy()
         for slot, place in last.items():
             of_it = np.flatnonzero(slots == slot)
-            before = of_it[of_it < place]
-            self.taken.commits += sum(values[one] is not None for one in before.tolist())
+            before = [(keys[one], values[one]) for one in of_it[of_it < place].tolist()]
+            buried += [(key, value) for key, value in before if value is not None]
             kept[of_it[of_it <= place]] = _NEW
             (ended if of_it[-1] == place else cleared).append(slot)
         self._drop(np.array(ended, np.int32))
         self._clear(np.array(cleared, np.int32))
+        self._count_buried(buried)
         return kept
+
+    def _count_buried(self, records: Sequence[tuple[bytes | None, bytes]]) -> None:
+        """Count what tombstones of the same batch ended, as if it had stood in one of its own."""
+        if not records:
+            return
+        columns = read_values([value for _, value in records])
+        for place in np.flatnonzero(~columns.good).tolist():
+            self._read_singly(columns, place, *records[place])
+        commits = int(np.count_nonzero(columns.good & (columns.offset >= 0)))
+        self.taken.commits += commits
+        self.taken.absurd += int(np.count_nonzero(columns.good)) - commits
 
     def _drop(self, slots: NDArray[np.int32]) -> None:
         for slot in slots.tolist():

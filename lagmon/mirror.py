@@ -9,6 +9,8 @@ column together, the newest: so a window always spans more than the time between
 Rest: N stops short at a quiet tail (a transaction's marker, records that a filter left out), until another
 record is written. Once a tail is known for one, the window's newest offset is lifted to the end at that time:
 what was behind it counts as read. It is put back when the mirror moves on.
+
+Where a mirror's offset is taken away, it begins anew: should it come again, that is a step back to 0.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ class MirrorWindows:
         self._names: list[tuple[str, int] | None] = []
         self._free: list[int] = []
         self._anew: set[int] = set()
+        self._taken_away: dict[tuple[str, int], tuple[list[int], list[int]]] = {}  # offsets, and their times
         self._confirmed_ms: dict[int, int] = {}  # when an offset was known to be of the log that there is
 
     def __len__(self) -> int:
@@ -122,12 +125,25 @@ class MirrorWindows:
         unknown = np.full(len(others), -1, np.int64)
         rings.append(others, next_offsets[~near], at_ms[~near], unknown, live=True)
 
-    def reset(self, topic: str, partition: int) -> None:
-        """Take in that the mirror's offset was taken away: it begins anew."""
-        slot = self._slots.pop((topic, partition), None)
+    def reset(self, topic: str, partition: int, at_ms: int = -1) -> None:
+        """Take in that the mirror's offset was taken away, and when where that is known: it begins anew."""
+        slot = self._slots.get((topic, partition))
         if slot is None:
             return
         self.resets += 1
+        self._put_back(slot)
+        rings = self.rings
+        first = rings.length - int(rings.filled[slot])
+        offsets, times = rings.offset[slot, first:].tolist(), rings.committed_ms[slot, first:].tolist()
+        self.forget(topic, partition)
+        self._taken_away[topic, partition] = [*offsets, 0], [*times, max(times[-1], at_ms)]
+
+    def forget(self, topic: str, partition: int) -> None:
+        """Forget an offset that says nothing any more; none was taken away."""
+        self._taken_away.pop((topic, partition), None)
+        slot = self._slots.pop((topic, partition), None)
+        if slot is None:
+            return
         self.turns[slot] += 1
         self._names[slot] = None
         self._free.append(slot)
@@ -138,6 +154,7 @@ class MirrorWindows:
         for name in names:
             slot = self._slots.get(name)
             if slot is None:
+                self._taken_away.pop(name, None)
                 continue
             filled = int(self.rings.filled[slot])
             times = self.rings.committed_ms[slot, self.rings.length - filled :]
@@ -149,17 +166,13 @@ class MirrorWindows:
                 self.rest[slot] = -1
                 self.keep_newest(slot, since)
 
-    def forget(self, topic: str, partition: int) -> None:
-        """Forget an offset that says nothing any more; none was taken away."""
-        resets = self.resets
-        self.reset(topic, partition)
-        self.resets = resets
-
     def begin_anew(self, topic: str) -> None:
         """Take in that the topic was made anew: the next offset of a partition belongs to another log."""
         for (name, _), slot in self._slots.items():
             if name == topic:
                 self._anew.add(slot)
+        for away in [away for away in self._taken_away if away[0] == topic]:
+            del self._taken_away[away]
 
     def confirm(self, slot: int, at_ms: int) -> None:
         """Take in that an offset is one of the log that was there at this instant, whenever written."""
@@ -179,11 +192,15 @@ class MirrorWindows:
         rings.live[slot] = min(int(rings.live[slot]), columns)
 
     def settle(self, slots: NDArray[np.integer], ends: Longs) -> None:
-        """Count all up to these ends as read: a quiet tail, which N passes only when more is written."""
+        """Count all up to these ends as read: a quiet tail, which N passes only when more is written.
+
+        Not of a mirror that has gone back: what it had passed before is no tail, and may be copied again.
+        """
         for slot, end in zip(slots.tolist(), ends.tolist(), strict=True):
             self._put_back(slot)
-            self.rest[slot] = end
-            self._lift(slot)
+            if self.rings.offset[slot].max() <= self.next_offset[slot]:
+                self.rest[slot] = end
+                self._lift(slot)
 
     def _lift(self, slot: int) -> None:
         row = self.rings.offset[slot]
@@ -210,6 +227,11 @@ class MirrorWindows:
             self._hold(slot + 1)
         self.turns[slot] += 1
         self._slots[topic, partition] = slot
+        away = self._taken_away.pop((topic, partition), None)
+        if away is not None:
+            offsets, times = (np.array(one, np.int64) for one in away)
+            unknown = np.full(len(offsets), -1, np.int64)
+            self.rings.append(np.full(len(offsets), slot, np.int32), offsets, times, unknown, live=True)
         return slot
 
     def _hold(self, slots: int) -> None:

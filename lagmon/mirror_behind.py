@@ -5,6 +5,9 @@ is copied once. It falls where a transform drops records - and where transaction
 records stay out or compaction leaves gaps. So a fall is a suspicion that only the audit can settle: it leaves
 the verdict alone, and is not told of compacted topics or of those on which a transaction was seen open.
 
+None of these takes anything from a copy's end. Where that has fallen, the target lost the end of its log: it
+is a suspicion as well, of any topic, until its id tells that it was made anew.
+
 Both ends are read at different instants, so a distance is taken only where nothing moved around the look: the
 mirror has read all that there is, and two looks at the target's end and one at the source's agree.
 """
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import count_text
+from fleet.quantity import between_text, count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.rules_sentences import instant_text
@@ -78,13 +81,15 @@ class LeftBehind:
         rows.state[:, slots], rows.shown_ms[slots] = state, shown_ms
         rests = same & (shown_ms < looked_ms) & (state[0] == state[1]) & (copies >= 0)
         now, before = state[:, rests][[0, 2]], rows.rest[:, slots[rests]]
+        shorter = (before[0] >= 0) & (now[0] >= before[0]) & (now[1] < before[1])
         fell = (before[0] >= 0) & (now[0] > before[0]) & (now[1] - now[0] < before[1] - before[0])
-        for row in np.flatnonzero(fell).tolist():
+        for row in np.flatnonzero(fell | shorter).tolist():
             name = flow.windows.name(int(slots[rests][row]))
-            if name[0] not in self._transactional and name[0] not in flow.settings.compacted:
-                self._found[name] = _finding(
-                    flow, name, before[:, row].tolist(), [*now[:, row].tolist(), sight.now_ms]
-                )
+            was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), sight.now_ms]
+            if shorter[row]:
+                self._found[name] = _end_lost(flow, name, was, state_now)
+            elif name[0] not in self._transactional and name[0] not in flow.settings.compacted:
+                self._found[name] = _finding(flow, name, was, state_now)
         rows.rest[:2, slots[rests]] = now
         rows.rest[2, slots[rests]] = sight.now_ms
 
@@ -114,5 +119,29 @@ def _finding(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[
             f"grew by {came:,}: {passed - came:,} stayed behind. Markers of transactions, aborted records "
             "and gaps of compaction do so too; an audit (mirrorwatch checksum) tells whether records are"
             " missing."
+        ),
+    )
+
+
+def _end_lost(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[int]) -> MirrorFinding:
+    """Return that a copy's log is shorter: it lacks the difference at least, and what came since at most."""
+    topic, partition = name
+    remote, target = flow.topics.remote[topic], flow.order.flow.target
+    least = before[1] - now[1]
+    most = least + now[0] - before[0]
+    return MirrorFinding(
+        code=Cause.UNEXPLAINED,
+        topic=topic,
+        partition=partition,
+        at_ms=now[2],
+        records=least,
+        records_most=most if most > least else None,
+        side="target",
+        proved=False,
+        sentence=(
+            f"Partition {partition} of {remote} on {target} ended at {before[1]}, seen at "
+            f"{instant_text(before[2])}, and ends at {now[1]} now: the end of its log is lost, as by an "
+            f"unclean election of a leader, and {between_text(least, most, 'record')} with it, which the "
+            "mirror does not copy again. An audit (mirrorwatch checksum) tells which are missing."
         ),
     )

@@ -2,6 +2,9 @@
 
 The logs of a cluster forget a topic as soon as it is another one, and a look at the new one may come before
 its id is read. So the last looks are kept here, and those before the old id was read last are surely of it.
+
+With each stands where the mirror was. Who has a topic copied anew takes its offsets away, or sets them back
+to the log's start, and may delete the copy only then: for as long as they are so, it is where it was before.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.cluster import ClusterLag
+    from lagmon.mirror_flow import MirrorFlow
+    from lagmon.mirror_sight import MirrorSight
 
     Longs = NDArray[np.int64]
 
@@ -32,11 +36,31 @@ EVERY_MS = 4_000  # ends are read each ten seconds: no look is left out
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Where the logs of a topic's partitions began and ended at a look, -1 for what was not known."""
+    """What was known of a topic's partitions at a look, -1 for what was not.
+
+    `known` has three rows, with a column for each partition.
+    """
 
     at_ms: int
-    starts: Longs
-    ends: Longs
+    known: Longs
+
+    @property
+    def starts(self) -> Longs:
+        """Where the logs began."""
+        starts: Longs = self.known[0]
+        return starts
+
+    @property
+    def ends(self) -> Longs:
+        """Where the logs ended."""
+        ends: Longs = self.known[1]
+        return ends
+
+    @property
+    def next_offsets(self) -> Longs:
+        """Where the mirror was in the source's logs, or had been before its offsets were taken away."""
+        offsets: Longs = self.known[2]
+        return offsets
 
 
 class TargetEnds:
@@ -46,12 +70,14 @@ class TargetEnds:
         self._held: dict[str, deque[Held]] = {}
         self._noted_ms = -EVERY_MS
 
-    def note(self, remote: Mapping[str, str], target: ClusterLag, now_ms: int) -> None:
-        """Take note of what is known now; `remote` has the target's name of each topic."""
-        if 0 <= now_ms - self._noted_ms < EVERY_MS:
+    def note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+        """Take note of what is known now."""
+        if 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             return
-        self._noted_ms = now_ms
-        heads, sampled_ms = target.heads, target.heads.sampled_ms
+        self._noted_ms = sight.now_ms
+        target, remote = flow.target, flow.topics.remote
+        sampled_ms = target.heads.sampled_ms
+        known = np.stack((target.heads.start, target.heads.end, _next_offsets(flow, sight)))
         for topic, name in remote.items():
             places = target.places.of(name)
             if not places or name not in target.topics:
@@ -59,7 +85,10 @@ class TargetEnds:
             at_ms = int(sampled_ms[places].max())
             looks = self._held.setdefault(topic, deque(maxlen=LOOKS))
             if at_ms >= 0 and (not looks or looks[-1].at_ms < at_ms):
-                looks.append(Held(at_ms, heads.start[places], heads.end[places]))
+                now = Held(at_ms, known.take(places, axis=1))
+                if looks:
+                    _keep_next_offsets(now, looks[-1])
+                looks.append(now)
         for topic in self._held.keys() - remote.keys():
             del self._held[topic]
 
@@ -76,6 +105,23 @@ class TargetEnds:
         """Know again what an earlier process saw last; what was seen since is newer."""
         for topic, one in held.items():
             self._held[topic] = deque([one, *self._held.get(topic, ())], maxlen=LOOKS)
+
+
+def _next_offsets(flow: MirrorFlow, sight: MirrorSight) -> Longs:
+    """Return by place of the target where the mirror is, -1 where that is not known or its log's start."""
+    found = np.full(len(flow.target.heads.end), -1, np.int64)
+    if flow.read_to_ms >= 0:
+        slots = np.flatnonzero((sight.places >= 0) & (sight.target_places >= 0))
+        offsets, starts = flow.windows.next_offset[slots], flow.source.heads.start[sight.places[slots]]
+        found[sight.target_places[slots]] = np.where(offsets > np.maximum(starts, 0), offsets, -1)
+    return found
+
+
+def _keep_next_offsets(now: Held, before: Held) -> None:
+    """Take for where the mirror is, where that is not known, where it was at the look before."""
+    both = slice(min(len(now.ends), len(before.ends)))
+    offsets = now.next_offsets[both]
+    offsets[:] = np.where(offsets < 0, before.next_offsets[both], offsets)
 
 
 def lost_copies(topic: str, remote: str, target: str, held: Held, *, now_ms: int) -> list[MirrorFinding]:

@@ -97,4 +97,4 @@ class EqualProgress:
         )
         there = set(self._keys)
         for key in before.keys() - there:
-            flow.windows.reset(*key)
+            flow.windows.forget(*key)

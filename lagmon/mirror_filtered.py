@@ -3,8 +3,13 @@
 Such a topic has a copy that stays empty; the source has records, and the mirror writes no offset for any of
 them while those of other topics move. A task that hangs, has failed or is halted looks alike, and so does one
 that has just gone on. So nothing is said while any partition of the flow stands or any task is told not to
-run, nor before the mirror has had its time since. Time in which nobody looked does not count. A mirror that
-leaves aborted transactions out does the same with a topic of such alone, so of that it is a suspicion.
+run, nor before the mirror has had its time since. Time in which nobody looked does not count.
+
+A task whose other partitions are idle does not show that it hangs, and a mirror that may not read a topic,
+or does not reach a leader, goes on with all others. So it is proved only of a mirror that is known to apply a
+transform which may leave records out (fleet's `Handling`); of any other it is a suspicion, and the topic
+waits. A mirror that leaves aborted transactions out does the same with a topic of such alone, and one that
+begins late with what was there before: a suspicion as well, but nothing waits for that.
 
 A copy that was seen to be made after the topic was made by the mirror, which so knows of the topic; for any
 other it may yet have to find it, as long as it takes to look for topics anew.
@@ -28,6 +33,12 @@ from lagmon.rules_sentences import instant_text
 if TYPE_CHECKING:
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
+
+
+_MAY_NOT_READ = (
+    "No transform of it is known that may leave records out, so it may not be able to read them: look at its "
+    "rights on the topic on the source, and at its log."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,10 @@ class Filtered:
         self._told = (self._told & due_ms.keys()) | due
         return [one for topic in sorted(self._told) for one in self._findings(flow, topic, now_ms)]
 
+    def explained(self, flow: MirrorFlow) -> set[str]:
+        """Return the topics of those told by the last look that need not wait for the mirror to read them."""
+        return set(self._told) if flow.order.flow.handling.drops or _doubts_of(flow) else set()
+
     def kept(self) -> KeptFiltered:
         """Return what is to be kept over a restart."""
         return KeptFiltered(dict(self._since_ms), frozenset(self._told), frozenset(self._awaited))
@@ -92,12 +107,8 @@ class Filtered:
         ends = flow.readable_ends
         remote, target = flow.topics.remote[topic], flow.order.flow.target
         since = instant_text(self._since_ms[topic])
-        committed_only = flow.order.flow.isolation_level == "read_committed"
-        begins_late = not begins_early(flow)
-        doubt = " They may all be of aborted transactions, which it does not copy." if committed_only else ""
-        if begins_late:
-            reset = flow.order.flow.offset_reset
-            doubt += f" With auto.offset.reset={reset} it leaves out what came before it began to read."
+        drops, doubts = flow.order.flow.handling.drops, _doubts_of(flow)
+        may = f"It applies {', '.join(drops)}, which may leave records out." if drops else _MAY_NOT_READ
         found = []
         for partition, place in enumerate(flow.source.places.of(topic)):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
@@ -106,7 +117,7 @@ class Filtered:
                     f"{topic}-{partition} has {count_text(end - start, 'record')} on "
                     f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "
                     "never had any: the mirror copies other topics and none of these, since "
-                    f"{since} at the latest.{doubt}"
+                    f"{since} at the latest. {may}{doubts}"
                 )
                 found.append(
                     MirrorFinding(
@@ -117,11 +128,23 @@ class Filtered:
                         records=end - start,
                         first_offset=start,
                         last_offset=end - 1,
-                        proved=not (committed_only or begins_late),
+                        proved=bool(drops) and not doubts,
                         sentence=sentence,
                     )
                 )
         return found
+
+
+def _doubts_of(flow: MirrorFlow) -> str:
+    """Return why the mirror may leave a whole topic out by design, "" where nothing tells that."""
+    order = flow.order.flow
+    doubts = ""
+    if order.isolation_level == "read_committed":
+        doubts += " They may all be of aborted transactions, which it does not copy."
+    if not begins_early(flow):
+        reset = order.offset_reset
+        doubts += f" With auto.offset.reset={reset} it leaves out what came before it began to read."
+    return doubts
 
 
 def _empty_copies(flow: MirrorFlow) -> list[str]:

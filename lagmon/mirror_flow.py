@@ -130,11 +130,7 @@ class MirrorFlow:
         uncounted = mirror_overtaken.uncounted(self, sight, self._passing)
         overtaken = (*self.settled_overtaken, *uncounted.values())
         findings = self._findings(sight, overtaken, now_ms, refresh_ms)
-        left_out = {
-            one.topic
-            for one in findings
-            if one.code == "filtered" and self.windows.slot(one.topic, one.partition or 0) is None
-        }
+        left_out = self.filtered.explained(self)
         return FlowSight(
             now_ms,
             self.read_to_ms,
@@ -151,7 +147,7 @@ class MirrorFlow:
     def _findings(
         self, sight: MirrorSight, overtaken: Sequence[Overtaken], now_ms: int, refresh_ms: int
     ) -> list[MirrorFinding]:
-        self.losses.look(self, now_ms, cadence_ms=sight.cadence_ms)
+        self.losses.look(self, sight)
         return [
             *mirror_overtaken.findings(self, overtaken, now_ms),
             *self.losses.findings(),

@@ -118,7 +118,7 @@ class GroupProgress:
             slot = there.get((held.group, key))
             if slot is None:
                 del self._held[key]
-                self._flow.windows.reset(*key)
+                self._flow.windows.forget(*key)
             else:
                 self._held[key] = replace(held, slot=slot, turn=int(slots.turns[slot]))
 
@@ -150,7 +150,7 @@ class GroupProgress:
             if not self._is_better(slot, group, held):
                 return
             self._take_usual()
-            self._flow.windows.reset(*key)
+            self._flow.windows.forget(*key)
             held = None
         self._feed(key, slot, held, now_ms)
         self._held[key] = _Held(group, slot, *newest.tolist())

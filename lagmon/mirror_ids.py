@@ -2,6 +2,7 @@
 
 Only ids tell that a topic was made anew: N stays monotone over it. They are asked for as often as the ends
 are, so that what a mirror made of it can be told from few offsets; settings of some topics in each round.
+Ids of the topics in which workers keep offsets and states are asked for as well, for those that read them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError, RefusedError
+from lagmon.late_ids import in_time
 from lagmon.mirror_id_rounds import ids_every_s
+from lagmon.mirror_orders import CONNECT_OFFSETS
 from runtime.kafka.admin import ClusterAdmin
 
 if TYPE_CHECKING:
@@ -60,7 +63,7 @@ class MirrorIds:
         try:
             while not stopping.is_set():
                 names = self._wanted()
-                await self._ask(admin, names)
+                await self._ask(admin, [*names, *self._of_workers()])
                 if names and self._may_read_settings:
                     await self._ask_settings(admin, names)
                 await self._clock.wait(stopping, timeout_s=ids_every_s(len(names)) if names else FIRST_S)
@@ -68,7 +71,7 @@ class MirrorIds:
             await admin.close()
 
     def _wanted(self) -> list[str]:
-        """Return the topics that are there and belong to a flow."""
+        """Return the topics that are there and that a flow carries, from here or to here."""
         there = self._lag.topics
         found: set[str] = set()
         for flow in self._flows:
@@ -78,16 +81,30 @@ class MirrorIds:
                 found |= set(flow.topics.remote.values()) & there.keys()
         return sorted(found)
 
+    def _of_workers(self) -> list[str]:
+        """Return the topics that are there in which the flows' workers keep their offsets and states."""
+        orders = [flow.order for flow in self._flows if flow.order.lag_from == CONNECT_OFFSETS]
+        kept = {
+            topic
+            for order in orders
+            if order.offsets_cluster == self.alias
+            for topic in (order.offsets_topic, order.status_topic)
+        }
+        return sorted(kept & self._lag.topics.keys())
+
     async def _ask(self, admin: ClusterAdmin, names: list[str]) -> None:
         for first in range(0, len(names), CHUNK):
+            asked_ms = int(self._clock.wall_s() * 1000)
             found = await admin.describe_topics(names[first : first + CHUNK])
             # Of brokers that know of no ids, all topics have the same one: the first real one is no change.
             ids = {name: topic.known_id for name, topic in found.items() if topic and topic.known_id}
-            await asyncio.to_thread(self._note_ids, ids)
+            await asyncio.to_thread(self.note_ids, ids, asked_ms)
 
-    def _note_ids(self, ids: dict[str, str]) -> None:
+    def note_ids(self, told: dict[str, str], asked_ms: int) -> None:
+        """Take note of ids that were asked for at an instant, here or by the looks at the same cluster."""
         now_ms = int(self._clock.wall_s() * 1000)
         with self._held():
+            ids = in_time(self._lag, told, asked_ms)
             for flow in self._flows:  # first: what was known of the old topic is forgotten next
                 flow.note_ids(self.alias, ids, now_ms)
             for name, topic_id in ids.items():

@@ -1,7 +1,8 @@
 """Take records of a Connect offsets topic in: to the flows that they are about, the others passed over. Pure.
 
 One offsets topic may hold the offsets of several flows and of other connectors (a shared worker). A flow's
-are those of its source's alias, and of its connector's name where that is known.
+are those of its source's alias, and of its connector's name where that is known. Where it is not, those of
+a connector that was there before, under another name, may be read last, although they are older.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class OffsetsIntake:
     taken: OffsetsTaken = field(default_factory=OffsetsTaken)
     notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka Connect"))
     _skews: deque[int] = field(default_factory=lambda: deque(maxlen=_SKEWS))
+    _written_by: dict[tuple[int, str, int], str] = field(default_factory=dict)  # until offsets are read live
 
     def take(
         self,
@@ -61,6 +63,8 @@ class OffsetsIntake:
         """
         if live and max(times_ms, default=-1) >= 0:
             self._skews.append(read_ms - max(times_ms))
+        if live:
+            self._written_by.clear()
         skew_ms = min(self._skews, default=0)
         for key, value, told_ms in zip(keys, values, times_ms, strict=True):
             at_ms = min(told_ms + skew_ms, read_ms) if told_ms >= 0 else read_ms
@@ -78,7 +82,11 @@ class OffsetsIntake:
             self.taken.others += 1
             return
         about = record.key
-        windows = [windows for order, windows in self.flows if _is_of(order, about)]
+        windows = [
+            windows
+            for number, (order, windows) in enumerate(self.flows)
+            if _is_of(order, about) and (live or self._is_newest(number, windows, about, at_ms))
+        ]
         if not windows:
             self.taken.others += 1
             return
@@ -90,7 +98,19 @@ class OffsetsIntake:
             case Tombstone():
                 self.taken.resets += 1
                 for one in windows:
-                    one.reset(about.topic, about.partition)
+                    if live:
+                        one.reset(about.topic, about.partition, at_ms)
+                    else:
+                        one.forget(about.topic, about.partition)
+
+    def _is_newest(self, number: int, windows: MirrorWindows, about: SourceOffsetKey, at_ms: int) -> bool:
+        """Tell whether what is read of a backlog is no older than another connector's offset."""
+        name = number, about.topic, about.partition
+        slot, before = windows.slot(about.topic, about.partition), self._written_by.get(name, about.connector)
+        if slot is not None and before != about.connector and at_ms < windows.committed_ms[slot]:
+            return False
+        self._written_by[name] = about.connector
+        return True
 
 
 def _is_of(order: MirrorOrder, about: SourceOffsetKey) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lagmon import mirror_remade
 from lagmon.mirror_ends import TargetEnds, lost_copies
 from lagmon.mirror_findings import HELD_MS
-from lagmon.mirror_orders import CONNECT_OFFSETS, GROUP
+from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
 from lagmon.mirror_remade import Followed, Remade
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class MirrorLosses:
     remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
     _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
     _copies: list[MirrorFinding] = field(default_factory=list)
-    _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 when the copies went
+    _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 before the copies went
 
     def note_gone(self, flow: MirrorFlow, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
@@ -70,20 +70,22 @@ class MirrorLosses:
         remote = flow.topics.remote[topic]
         found = lost_copies(topic, remote, flow.order.flow.target, held, now_ms=now_ms)
         self._copies = [*self._copies, *found]
-        for partition in range(len(held.ends)):
+        # Not where it is now: it may have gone back before the new id could be read.
+        equal = flow.order.lag_from == EQUAL_OFFSETS
+        for partition, offset in enumerate((held.ends if equal else held.next_offsets).tolist()):
             slot = flow.windows.slot(topic, partition)
-            if slot is not None:
+            if offset >= 0:
+                self._sent_to[topic, partition] = offset
+            elif slot is not None:
                 self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
 
-    def look(self, flow: MirrorFlow, now_ms: int, *, cadence_ms: int) -> None:
-        """Decide what can be decided by now, and forget what is told no longer.
-
-        The mirror writes its offsets every `cadence_ms`.
-        """
-        self.ends.note(flow.topics.remote, flow.target, now_ms)
+    def look(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+        """Decide what can be decided by now, and forget what is told no longer."""
+        now_ms = sight.now_ms
+        self.ends.note(flow, sight)
         for topic, remade in list(self.remade.items()):
             places = _places(flow, topic)
-            mirror_remade.follow(remade, _followed(flow, topic), places, cadence_ms=cadence_ms)
+            mirror_remade.follow(remade, _followed(flow, topic), places, cadence_ms=sight.cadence_ms)
             gone = (topic, "source") not in flow.topics.ids  # for so long that its id is not kept any more
             settled = (gone or not remade.open) and not remade.found
             if settled and now_ms - remade.at_ms > HELD_MS:
@@ -118,7 +120,7 @@ class MirrorLosses:
         return [*self._copies, *(one for remade in self.remade.values() for one in remade.found)]
 
     def kept(self) -> tuple[list[MirrorFinding], list[MirrorFinding], dict[tuple[str, int], int]]:
-        """Return what was lost with copies, with topics of the source, and where the mirror was then."""
+        """Return what was lost with copies, with topics of the source, and where the mirror was before."""
         passed_over = [one for remade in self.remade.values() for one in remade.found]
         return list(self._copies), passed_over, dict(self._sent_to)
 
@@ -146,6 +148,8 @@ class MirrorLosses:
 
     def _is_sent_again(self, flow: MirrorFlow, one: MirrorFinding) -> bool:
         assert one.partition is not None
+        if flow.read_to_ms < 0:
+            return False  # of its offsets some are known, or none
         name = one.topic, one.partition
         slot = flow.windows.slot(*name)
         if slot is None:

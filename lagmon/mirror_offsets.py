@@ -1,7 +1,8 @@
 """Read a Connect offsets topic: all that it holds, then what comes. The reading is on a thread of its own.
 
 Where the topic ends is taken from the looks at its cluster's partitions: all that was written until a look is
-known once that end is read, also where the last records are transactions' markers.
+known once that end is read, also where the last records are transactions' markers. Where the topic is another
+one by then, reading ends with our own error, so that whoever runs it opens it anew.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from fleet.errors import UnavailableError
 from fleet.judgement_words import ended
 from lagmon import mirror_words
 from lagmon.mirror_intake import OffsetsIntake
+from lagmon.topic_identity import TopicIdentity
 from runtime import logs
 from runtime.kafka.bulk import Bulk
 
@@ -55,6 +57,7 @@ class MirrorOffsets:
         self._clock = clock
         self._log = logs.get("ingest")
         self._ending = threading.Event()
+        self._identity = TopicIdentity(host, self.cluster, self.topic)
         self._position: dict[int, int] = {}
         self._read_to: dict[int, int] = {}
         self._first_ends: dict[int, int] | None = None
@@ -120,6 +123,8 @@ class MirrorOffsets:
         )
 
     def _begin(self, partitions: int) -> None:
+        with self._lock:
+            self._identity.begin(partitions)
         self._position = dict.fromkeys(range(partitions), 0)
         self._read_to = dict.fromkeys(range(partitions), -1)
         self._first_ends = None
@@ -167,6 +172,7 @@ class MirrorOffsets:
     def _advance(self) -> None:
         """Find out up to when every offset that was written is read."""
         with self._lock:
+            self._identity.check()
             heads, places = self._host.heads, self._host.places.of(self.topic)
             looks = [
                 (partition, int(heads.stable[place]), int(heads.end[place]), int(sampled))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.filters import GroupFilter, PatternList, TopicFilter
 from fleet.flow import Flow
+from fleet.mm2_handling import Handling
 from fleet.replication import PolicyKind, ReplicationPolicy
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class MirrorOrder:
     def name(self) -> str:
         """Return the flow's name."""
         return self.flow.name
+
+    @property
+    def clusters(self) -> frozenset[str]:
+        """Return the aliases of the clusters with its topics, its copies and what tells how far it is."""
+        return frozenset((self.flow.source, self.flow.target, self.offsets_cluster))
 
     @property
     def flush_is_said(self) -> bool:
@@ -136,6 +142,7 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "policy": asdict(flow.policy),
         "topics": [topics.include, topics.exclude, topics.blacklist],
         "groups": [groups.include, groups.exclude, groups.blacklist],
+        "drops": list(flow.handling.drops),
         "offsets_cluster": order.offsets_cluster,
         "offsets_topic": order.offsets_topic,
         "connector": order.connector,
@@ -152,6 +159,7 @@ def read_mirror(told: Mapping[str, Any]) -> MirrorOrder:
         policy=ReplicationPolicy(**policy),
         topic_filter=TopicFilter(*told["topics"]),
         group_filter=GroupFilter(*told["groups"]),
+        handling=Handling(drops=tuple(told["drops"])),
     )
     return MirrorOrder(
         flow,

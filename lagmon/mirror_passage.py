@@ -55,5 +55,16 @@ def judge_passage(base: Base, seen: Sighted) -> Passage | None:
     return Passage.PASSED_OVER if skipped < copied else Passage.COPIED
 
 
+def markers_may_tell(base: Base, seen: Sighted) -> bool:
+    """Tell whether transactions may have left such a gap, where the beginning seems to be passed over.
+
+    Their markers take offsets and are not copied: one for each record, at most. A copy that grew by N's own
+    growth, to the record, has none of them.
+    """
+    grew = seen.target_end - base.target_end
+    skipped = _distance(grew, seen.low - base.next_offset, seen.high - base.next_offset)
+    return skipped > 0 and 2 * grew >= seen.low - seen.start
+
+
 def _distance(number: int, low: int, high: int) -> int:
     return max(low - number, number - high, 0)

@@ -22,7 +22,7 @@ import numpy as np
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_findings import MirrorFinding
-from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage
+from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage, markers_may_tell
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -304,7 +304,10 @@ def _suspicion(
 def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed: Followed) -> MirrorFinding:
     passed = base.next_offset - seen.start
     least = "" if base.sure else "at least "
-    other = " Compaction may have left such a gap too." if followed.compacted else ""
+    other = "Compaction" if followed.compacted else ""
+    if not other and markers_may_tell(base, seen):
+        other = "Markers of transactions"
+    doubt = f" {other} may have left such a gap too." if other else ""
     return MirrorFinding(
         code=Cause.TOPIC_RECREATED,
         topic=remade.topic,
@@ -313,13 +316,13 @@ def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed
         records=passed,
         first_offset=seen.start,
         last_offset=base.next_offset - 1,
-        proved=not followed.compacted,
+        proved=not doubt,
         sentence=(
             f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
             f"{instant_text(remade.at_ms)}), and the mirror went on at {base.next_offset} in the new log: "
             f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
             f"{'was' if passed == 1 else 'were'} not copied. Its copy "
             f"grew by {seen.target_end - base.target_end:,} while its offset went from {base.next_offset} "
-            f"to {seen.low}.{other}"
+            f"to {seen.low}.{doubt}"
         ),
     )

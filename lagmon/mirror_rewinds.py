@@ -1,8 +1,9 @@
 """Offsets of one flow's mirror that went back, and the findings that records came again. Pure.
 
 What a step back means is judged in `mirror_steps`; a step that is decided stays so, also once what it was
-decided by has left the window. Not asked where the ends of copies are the offsets (equal-offsets): there the
-fall itself is one of the copy.
+decided by has left the window. Where the source's log lost its end, below the highest offset, what comes
+behind it is new under numbers that were there before: nothing comes again, nor to a copy that was made anew.
+Not asked where the ends of copies are the offsets (equal-offsets): there the fall itself is one of the copy.
 """
 
 from __future__ import annotations
@@ -39,17 +40,28 @@ class Rewinds:
     steps: dict[Name, Step] = field(default_factory=dict)  # the newest that a window holds
     _judged_ms: dict[Name, int] = field(default_factory=dict)  # of which offset, by when it was written
     _found: dict[Name, tuple[Step, MirrorFinding]] = field(default_factory=dict)  # the newest of each
+    _cut_ms: dict[Name, int] = field(default_factory=dict)  # which step went back with its source's end
     _turn: int = 0
 
     def look(self, flow: MirrorFlow, sight: MirrorSight) -> list[MirrorFinding]:
         """Return what came again, for as long as it is told."""
         now_ms = sight.now_ms
-        self._found = {name: one for name, one in self._found.items() if now_ms - one[1].at_ms <= HELD_MS}
+        self._found = {
+            name: one
+            for name, one in self._found.items()
+            if now_ms - one[1].at_ms <= HELD_MS and not _copied_anew(flow, name[0], one[0].at_ms)
+        }
         slots = [] if flow.order.lag_from == EQUAL_OFFSETS else _with_a_fall(flow, sight)
         if not slots and not self.steps:
             return [one for _, one in self._found.values()]
-        named = {flow.windows.name(slot): slot for slot in slots if is_same_topic(flow, slot, now_ms)}
+        named = {
+            flow.windows.name(slot): slot
+            for slot in slots
+            if is_same_topic(flow, slot, now_ms)
+            and not _copied_anew(flow, flow.windows.name(slot)[0], _peak_ms(flow, slot))
+        }
         self.steps = {name: step for name, step in self.steps.items() if name in named}
+        self._cut_ms = {name: at_ms for name, at_ms in self._cut_ms.items() if name in named}
         self._judged_ms = {name: at_ms for name, at_ms in self._judged_ms.items() if name in named}
         due = [
             name for name in named if not self._is_judged(name, int(flow.windows.committed_ms[named[name]]))
@@ -92,6 +104,7 @@ class Rewinds:
                 int(flow.target.heads.end[copy]) if copy >= 0 else -1,
                 int(looks_ms[1][copy]) if copy >= 0 else -1,
                 has_copy=copy >= 0,
+                start=int(flow.source.heads.start[place]),
             )
             step = judge_step(
                 rings.offset[slot, first:].tolist(),
@@ -99,8 +112,18 @@ class Rewinds:
                 row[first:],
                 ends,
             )
+            step = self._with_its_log(name, step, ends)
             self._judged_ms[name] = int(flow.windows.committed_ms[slot])
             self._take(flow, name, step, sight.now_ms)
+
+    def _with_its_log(self, name: Name, step: Step, ends: Ends) -> Step:
+        """Return what a step means once the source's log, looked at since, may have lost its end."""
+        if ends.source_ms < step.at_ms:
+            return Step(step.peak, step.back, step.at_ms, Rewound.OPEN)
+        if 0 <= ends.source < step.peak:
+            self._cut_ms[name] = step.at_ms
+        is_cut = self._cut_ms.get(name) == step.at_ms
+        return Step(step.peak, step.back, step.at_ms, Rewound.LATE) if is_cut else step
 
     def _take(self, flow: MirrorFlow, name: Name, step: Step, now_ms: int) -> None:
         known = self.steps.get(name)
@@ -131,6 +154,17 @@ def is_same_topic(flow: MirrorFlow, slot: int, now_ms: int) -> bool:
     lately = remade_ms >= 0 and now_ms - remade_ms <= HELD_MS
     waited_ms = ids_within_ms(len(flow.source.topics))
     return not lately and (read_ms >= fell_ms or now_ms - fell_ms > waited_ms)
+
+
+def _copied_anew(flow: MirrorFlow, topic: str, since_ms: int) -> bool:
+    """Tell whether a topic's copy was made anew since: nothing comes to that one again."""
+    return flow.topics.remade_ms.get((topic, "target"), -1) >= since_ms
+
+
+def _peak_ms(flow: MirrorFlow, slot: int) -> int:
+    """Return when the offset before the newest step back was written."""
+    offsets, times = flow.windows.rings.offset[slot], flow.windows.rings.committed_ms[slot]
+    return int(times[np.flatnonzero(offsets[1:] < offsets[:-1])[-1]])
 
 
 def _with_a_fall(flow: MirrorFlow, sight: MirrorSight) -> list[int]:

@@ -15,6 +15,7 @@ from lagmon.words import STATUS_OF, Reason
 if TYPE_CHECKING:
     from lagmon.heads import Heads
     from lagmon.mirror_flow import FlowSight, MirrorFlow
+    from lagmon.mirror_sight import MirrorSight
     from lagmon.mirror_verdict import MirrorVerdict
 
 WORST = 10
@@ -37,12 +38,16 @@ def flow_document(
         "verdict": str(told.verdict),
         "cause": None if told.cause is None else str(told.cause),
         "sentence": told.sentence,
+        "standstill": None
+        if told.standstill is None
+        else {"cause": str(told.standstill[0]), "sentence": told.standstill[1]},
         "since_ms": since_ms,
         "read_to_ms": _known(found.read_to_ms),
         "cadence_s": sight.cadence_ms / 1000,
         "partitions": int(np.count_nonzero(sight.used)),
         "lag_records": _known(told.lag),
         "lag_s": _seconds(told.lag_s),
+        "lag_s_kind": _largest_kind(sight).name.lower(),
         "unknown_partitions": told.unknown,
         "tail_records": int(sight.tail[sight.used].sum()),
         "overtaken": [
@@ -120,6 +125,14 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
             )
         ],
     }
+
+
+def _largest_kind(sight: MirrorSight) -> LagKind:
+    """Return what the largest time lag of the flow's partitions is worth."""
+    used = np.flatnonzero(sight.used)
+    if not len(used):
+        return LagKind.NONE
+    return LagKind(int(sight.lag_kind[used[np.argmax(sight.lag_s[used])]]))
 
 
 def _end(heads: Heads, place: int) -> int | None:

@@ -156,6 +156,8 @@ class _Look:
         passed = self._passed()
         behind_since_ms = self._behind_since(passed)
         rows = self._judge(pace, stopped_ms, passed, behind_since_ms)
+        if pace.tails:
+            self._tell_back(rows)
         lag, seconds, kinds = self._lags(rows)
         # What was not copied yet when offsets were written is a matter of the instant, and where the log
         # ended then is known no better than by two looks.
@@ -223,6 +225,24 @@ class _Look:
         if len(slots):
             windows.settle(slots, head[slots])
 
+    def _tell_back(self, rows: Sweep) -> None:
+        """Have partitions be such as went back, not stopped, for which only what they had passed is left.
+
+        Where an old offset was written late there is nothing to copy: only its next offset or its copy tells.
+        """
+        offset, times = (
+            one[: self.count] for one in (self.windows.rings.offset, self.windows.rings.committed_ms)
+        )
+        peak, newest = offset.max(axis=1), offset[:, -1]
+        for slot in np.flatnonzero(
+            self.used & (newest < peak) & (self.head <= peak) & np.isin(rows.reason, STOPPED)
+        ).tolist():
+            back = int(np.flatnonzero(offset[slot] == peak[slot])[-1]) + 1
+            if (offset[slot, back:] == newest[slot]).all():  # else it went on from there, and stands now
+                rows.reason[slot] = Reason.REWOUND
+                rows.since_ms[slot], rows.limit_ms[slot] = times[slot, back], -1
+                rows.before[slot], rows.after[slot] = peak[slot], newest[slot]
+
     def _behind_since(self, passed: tuple[Longs, Flags]) -> Longs:
         """Return since when an offset could have been written anew: not before there was more to copy.
 
@@ -249,6 +269,8 @@ class _Look:
         # newest is no loss yet.
         fresh = self.now_ms - behind_since_ms <= 2 * self.cadence_ms + LOOK_MS
         start = np.where(fresh, np.minimum(start, rings.offset[:count, -1]), start)
+        # What was read longer ago than a mirror may stand does not tell that it stands.
+        stale_ms = max(pace.least_ms, min(STALE_MS, stopped_ms))
         return sweep(
             Windows(
                 rings.offset[:count],
@@ -278,8 +300,8 @@ class _Look:
             ),
             now_ms=self.now_ms,
             policy=Policy(
-                # What was read longer ago than a mirror may stand does not tell that it stands.
-                stale_after_ms=max(pace.least_ms, min(STALE_MS, stopped_ms)),
+                stale_after_ms=stale_ms,
+                head_stale_after_ms=stale_ms,
                 stopped_after_ms=stopped_ms,
                 usual_gaps=0,
                 grown_lags=3,

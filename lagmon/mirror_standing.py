@@ -80,7 +80,8 @@ def _ended_so(heads: Heads, places: Int32s, at_ms: Longs) -> Flags:
     column = np.where(after.any(axis=0), after.argmax(axis=0), len(ends))
     newest = len(ends) - 1
     first, last = np.minimum(column, newest), np.maximum(column - 1, 0)
-    so_after = (column < newest) & (ends[first, row] >= ends[newest, row])
+    then = after & (times == times[first, row]) & (ends >= ends[newest])  # of points of one instant any
+    so_after = (column < newest) & then.any(axis=0)
     so_before = (column > 0) & (column <= newest) & (ends[last, row] >= ends[newest, row])
     so: Flags = so_after | so_before
     return so

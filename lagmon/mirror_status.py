@@ -1,4 +1,7 @@
-"""Read a Connect worker's status topic: all that it holds, then what comes. The reading is on a thread."""
+"""Read a Connect worker's status topic: all that it holds, then what comes. The reading is on a thread.
+
+Where the topic is another one by then, reading ends with our own error, so that it is opened anew.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import MalformedError
 from fleet.wire_status import decode_status
 from lagmon.malformed import MalformedNotice, sample_of
+from lagmon.topic_identity import TopicIdentity
 from runtime import logs
 from runtime.kafka.bulk import Bulk
 
@@ -60,6 +64,7 @@ class MirrorStatus:
         self._notice = MalformedNotice("Kafka Connect")
         self._log = logs.get("ingest")
         self._ending = threading.Event()
+        self._identity = TopicIdentity(host, self.cluster, topic)
 
     @property
     def name(self) -> str:
@@ -103,6 +108,8 @@ class MirrorStatus:
         bulk = Bulk(
             self._settings, cluster=self.cluster, topic=self.topic, name=f"{self.cluster}-status", timed=True
         )
+        with self._lock:
+            self._identity.begin(partitions)
         bulk.open(range(partitions))
         self._backlog = set(range(partitions))
         try:
@@ -110,6 +117,8 @@ class MirrorStatus:
                 batch = bulk.take(wait_s=WAIT_S)
                 if batch.faults:
                     raise batch.faults[0]
+                with self._lock:
+                    self._identity.check()
                 with self.turn:
                     for key, value, told_ms in zip(batch.keys, batch.values, batch.times_ms, strict=True):
                         self._take(key, value, told_ms)

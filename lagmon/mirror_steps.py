@@ -11,7 +11,8 @@ highest offset was written (`mirror_growth`); in the window, the first of these 
 3. It has written more offsets since, all below: it is there, and what its copy grew by came again.
 4. It has written none since, and the copy has grown by more than the source's log has from that offset.
 
-Less than half of the step, or what is within the spread of the distances, is no proof.
+Less than half of the step, or what is within the spread of the distances, is no proof. Nor is more than the
+step and that spread: of records that come in bursts, where the copy ended is known no better.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Rewound(Enum):
 
     OPEN = "not known yet"
     REPEATED = "records came again"
-    LATE = "an old offset was written late"
+    LATE = "nothing came again: an old offset was written late, or the source lost what was behind it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Ends:
     copy: int
     copy_ms: int
     has_copy: bool = True
+    start: int = 0  # of the source's log: nothing before it comes again
 
 
 def judge_step(offsets: Sequence[int], times: Sequence[int], distances: Floats, ends: Ends) -> Step:
@@ -78,7 +80,8 @@ def judge_step(offsets: Sequence[int], times: Sequence[int], distances: Floats, 
     if several is not None:
         return several
     fall = max(at for at in range(1, len(offsets)) if offsets[at] < offsets[at - 1])
-    step = Step(max(offsets[:fall]), offsets[fall], times[fall], Rewound.OPEN)
+    peak, back = max(offsets[:fall]), offsets[fall]
+    step = Step(peak, max(back, ends.start) if ends.start < peak else back, times[fall], Rewound.OPEN)
     before = mirror_growth.usual(distances[:fall])
     past = [at for at in range(fall, len(offsets)) if offsets[at] >= step.peak]
     if past:
@@ -113,14 +116,17 @@ def _past(step: Step, before: Distance | None, after: Distance | None, newest: i
     """Judge a mirror that has come past the highest offset again, up to `newest`."""
     if before is None or after is None or not before.sure:
         return step
-    more = after.records - before.records
-    if 2 * more < step.peak - step.back or more <= before.spread:
+    more, went = after.records - before.records, step.peak - step.back
+    spread = before.spread + after.spread
+    if more > went + spread:
+        return step  # it did not copy so many again: where its copy ended is not known well enough
+    if 2 * more < went or more <= spread:
         return Step(step.peak, step.back, step.at_ms, Rewound.LATE)
     proof = (
         f"by the time it was at {newest}, the copy had grown by {newest - step.peak + more}, which is {more}"
         " more than the offsets"
     )
-    return _repeated(step, more, proof)
+    return _repeated(step, min(more, went), proof)
 
 
 def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy: bool) -> Step:
@@ -131,11 +137,12 @@ def _going_on(step: Step, offsets: Sequence[int], distances: Floats, *, has_copy
     if len(known) < 2:
         return step
     first, last = int(known[0]), int(known[-1])
-    came = offsets[last] - offsets[first]
-    grew = came + int(distances[last] - distances[first])
+    grew = offsets[last] - offsets[first] + int(distances[last] - distances[first])
+    began = max(offsets[first], step.back)
+    came = offsets[last] - began
     if came <= 0 or 2 * grew < came:
         return step
-    proof = f"while it went on from {offsets[first]} to {offsets[last]}, the copy grew by {grew:,}"
+    proof = f"while it went on from {began} to {offsets[last]}, the copy grew by {grew:,}"
     return _repeated(step, min(came, grew), proof)
 
 
@@ -148,10 +155,11 @@ def _silent(step: Step, before: Distance | None, ends: Ends) -> Step:
     grew = ends.copy - before.records - step.peak
     new = max(0, ends.source - step.peak)
     again = grew - new
-    if again <= before.spread or 2 * again < min(step.peak - step.back, grew):
+    went = step.peak - step.back
+    if not before.spread < again <= went + before.spread or 2 * again < min(went, grew):
         return step
     proof = f"its copy has grown by {grew} since, while no more than {count_text(new, 'record')} could be new"
-    return _repeated(step, again, proof)
+    return _repeated(step, min(again, went), proof)
 
 
 def _repeated(step: Step, records: int, proof: str) -> Step:

@@ -52,6 +52,8 @@ class MirrorVerdict:
     lag_s: float  # the largest, -1 where none is known
     unknown: int  # partitions of which lag is not known
     worst: NDArray[np.intp]
+    # What keeps a mirror from moving that retention has overtaken, else None: `cause` is how it lost records.
+    standstill: tuple[Cause, str] | None = None
 
 
 def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
@@ -62,17 +64,27 @@ def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
     order = np.lexsort((used, -sight.lag[used], -_RANKS[status[used]]))
     known = sight.lag[used] >= 0
     status_told, verdict, cause, sentence = _with_away(flow, _decide(flow, found, used, used[order]))
-    beside = mirror_facts.beside(flow, found, said=sentence)
+    standstill = None
+    if cause is Cause.OVERTAKEN:
+        stands = np.union1d(_overtaken(flow, found, used), mirror_standstill.standing(flow, found, used))
+        now_by, why = mirror_standstill.why(flow, found, used, stands)
+        standstill = now_by, _with_facts(flow, found, f"{why} {sentence}")
     return MirrorVerdict(
         status_told,
         verdict,
         cause,
-        f"{sentence} {beside}" if beside else sentence,
+        _with_facts(flow, found, sentence),
         int(sight.lag[used][known].sum()) if known.any() else -1,
         float(sight.lag_s[used].max(initial=-1.0)),
         int(np.count_nonzero(~known)),
         used[order][_RANKS[status[used[order]]] > RANK[Status.OK]],
+        standstill,
     )
+
+
+def _with_facts(flow: MirrorFlow, found: FlowSight, sentence: str) -> str:
+    beside = mirror_facts.beside(flow, found, said=sentence)
+    return f"{sentence} {beside}" if beside else sentence
 
 
 _Told = tuple[Status, Verdict, Cause | None, str]
@@ -86,8 +98,8 @@ def _decide(
     if not_known:
         return Status.UNKNOWN, Verdict.UNKNOWN, None, not_known
     reason = sight.rows.reason
-    gone = used[(reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)]
-    lost = [flow.windows.name(slot) for slot in gone.tolist() if flow.windows.name(slot) in found.uncounted]
+    gone = _deleted_unread(found, used)
+    lost = [flow.windows.name(slot) for slot in _overtaken(flow, found, used).tolist()]
     if lost:
         told = mirror_words.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
         return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, told
@@ -108,6 +120,19 @@ def _decide(
     if waiting:
         return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
     return _decide_milder(flow, found, used, worst_first)
+
+
+def _deleted_unread(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.intp]:
+    sight = found.sight
+    gone: NDArray[np.bool_] = (sight.rows.reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)
+    slots: NDArray[np.intp] = used[gone]
+    return slots
+
+
+def _overtaken(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the partitions that stand at records that are known to be lost."""
+    slots = _deleted_unread(found, used).tolist()
+    return np.array([slot for slot in slots if flow.windows.name(slot) in found.uncounted], np.intp)
 
 
 def _with_away(flow: MirrorFlow, told: _Told) -> _Told:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -66,14 +66,14 @@ class Places:
         topics = self._topics
         return {topics[place] for place in there.tolist()}
 
-    def drop(self, topic: str) -> list[int]:
-        """Forget a topic; return its places, which will be given out again."""
-        gone = self._of_topic.pop(topic, [])
+    def drop(self, topics: Iterable[str]) -> list[int]:
+        """Forget topics; return their places, which will be given out again."""
+        gone = [place for topic in topics for place in self._of_topic.pop(topic, [])]
         self._used -= len(gone)
         for place in gone:
             self._topics[place] = ""
         if gone:
-            self._release(np.array(gone, np.int32))
+            self._release(np.array(gone, np.int32))  # at once: each time all that is known is searched
         return gone
 
     def _new(self, topic: str, partition: int) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.commits import TOPIC
+from lagmon.late_ids import in_time
 from runtime.kafka.positions import Partitions, Which
 from runtime.memory import give_back
 
@@ -37,6 +38,8 @@ class PositionLooks:
         self.took_s = 0.0
         # Called with the cluster's id and its topics as soon as they are listed, before any look at them.
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
+        # Called with ids and when they were asked for, without the lock: mirrors have to hear of them first.
+        self.note_ids: Callable[[dict[str, str], int], None] = self._note_ids
         self._count = 0
         self._places = np.zeros(0, np.int32)  # of the partitions with a leader
         self._partitions = Partitions()  # and their names, in the same order
@@ -70,20 +73,31 @@ class PositionLooks:
         # that from metadata alone, which it asks for by itself every five minutes.
         self._unanswered = True
         # Before, not after: what is committed while ends are read may be past an end, and no contradiction.
-        at_ms = int(self._clock.wall_s() * 1000)
+        at_ms = self._begin_asking()
         ends = np.array(positions.read(asked, Which.END), np.int64)
         stables = self._read_stables(positions, ends, everywhere=rarely)
         self._unanswered = bool((np.minimum(ends, stables) < 0).any())
         with self._lock:
+            heads = self._lag.heads
+            late, fallen = heads.forgotten(places), heads.fallen_below_start
+            ends[late] = stables[late] = -1
             self._lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
+            fell = heads.fallen_below_start > fallen  # of a topic made anew start and id are soon known too
         self._count += 1  # what fails from here on is asked again in its turn, and holds up nothing else
         if expect is not None:
             expect(_of_commits(asked, ends.tolist()), at_ms)
-        self._look_at_starts(positions, places, asked, everywhere=rarely)
-        self._look_at_ids(positions, at_ms, everywhere=rarely or back)
+        # Ids first: what they tell of a topic made anew, its starts are to be known after.
+        self._look_at_ids(positions, everywhere=rarely or back or fell)
+        self._look_at_starts(positions, places, asked, everywhere=rarely or fell)
         self.looked_at = self._clock.wall_s()
         self.took_s = self.looked_at - began_at
         give_back()  # it leaves holes of a fifth of all that we hold
+
+    def _begin_asking(self) -> int:
+        """Have kept of which places all is forgotten while they are asked about; return the instant."""
+        with self._lock:
+            self._lag.heads.begin_asking()
+        return int(self._clock.wall_s() * 1000)
 
     def _read_stables(
         self, positions: Positions, ends: NDArray[np.int64], *, everywhere: bool
@@ -125,21 +139,28 @@ class PositionLooks:
                 near = near[self._count % turns :: turns]
             places, asked = places[near], [asked[row] for row in near]
         if asked:
+            self._begin_asking()
             starts = np.array(positions.read(asked, Which.START), np.int64)
             with self._lock:
+                starts[self._lag.heads.forgotten(places)] = -1
                 self._lag.heads.note_starts(places, starts, read_ms=int(self._clock.wall_s() * 1000))
 
-    def _look_at_ids(self, positions: Positions, at_ms: int, *, everywhere: bool) -> None:
+    def _look_at_ids(self, positions: Positions, *, everywhere: bool) -> None:
         """Read the ids of topics that groups read: of all, or of those of which none is known yet."""
         with self._lock:
             watched = [one for one in self._lag.watched_topics() if one in self.listed]
             wanted = [one for one in watched if everywhere or one not in self._lag.ids]
+        asked_ms = int(self._clock.wall_s() * 1000)
         ids = positions.ids(wanted)
         if ids:
+            self.note_ids(ids, asked_ms)
             with self._lock:
-                for topic, topic_id in ids.items():
-                    self._lag.note_id(topic, topic_id, at_ms)
                 self._lag.membership.name_topics({one: topic for topic, one in self._lag.ids.items()})
+
+    def _note_ids(self, ids: dict[str, str], asked_ms: int) -> None:
+        with self._lock:
+            for topic, topic_id in in_time(self._lag, ids, asked_ms).items():
+                self._lag.note_id(topic, topic_id, asked_ms)
 
     def _asked(self) -> tuple[NDArray[np.int32], Partitions]:
         """Return the places of the partitions with a leader, and their names."""

@@ -48,7 +48,8 @@ class Policy:
     """What the rules allow; records and milliseconds."""
 
     allowed_lag: int = 0
-    stale_after_ms: int = 60_000
+    stale_after_ms: int = 60_000  # since what a group has committed is known
+    head_stale_after_ms: int = 60_000  # since the end of its log was read
     stopped_after_ms: int = 60_000
     in_turns_ms: int = 300_000
     usual_gaps: int = 3
@@ -80,7 +81,7 @@ class Verdict:
 
 
 def _head_stale(case: Case) -> bool:
-    return case.now_ms - case.position.head_at_ms > case.policy.stale_after_ms
+    return case.now_ms - case.position.head_at_ms > case.policy.head_stale_after_ms
 
 
 def _commits_stale(case: Case) -> bool:

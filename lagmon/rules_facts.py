@@ -76,7 +76,7 @@ _UNTOLD = {
 _NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
     Reason.NO_COMMIT: lambda _: (-1, -1, -1, -1),
     Reason.NO_HEAD: lambda _: (-1, -1, -1, -1),
-    Reason.HEAD_STALE: lambda case: (case.position.head_at_ms, case.policy.stale_after_ms, -1, -1),
+    Reason.HEAD_STALE: lambda case: (case.position.head_at_ms, case.policy.head_stale_after_ms, -1, -1),
     Reason.COMMITS_STALE: lambda case: (
         case.position.commits_read_to_ms,
         case.policy.stale_after_ms,

@@ -128,7 +128,9 @@ def take_up(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int]
         lag.heads.away = list(kept.away)
         if kept.absence is not None:
             lag.absence.take_up(kept.absence)
-    return take_up_topics(lag, kept, partitions=partitions, now_ms=now_ms)
+    found = take_up_topics(lag, kept, partitions=partitions, now_ms=now_ms)
+    lag.heads.note_away()
+    return found
 
 
 def take_up_topics(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[str, int], now_ms: int) -> int:
@@ -152,7 +154,7 @@ def take_up_topics(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[st
         if heads_too and rows:
             lag.heads.take_up(np.array(places, np.int32), _rows_of(part.state, np.array(rows, np.intp)))
         held = [part.marks.held[row] if heads_too else NEVER for row in rows]
-        lag.take_up_marks(places, [part.marks.remade_ms[row] for row in rows], held)
+        lag.take_up_marks(places, [part.marks.remade_ms[row] for row in rows], held, now_ms=now_ms)
         for place, row in zip(places, rows, strict=True):
             lag.readable.take_up(place, part.marks.gaps[row], kept.taken_ms)
     return found

@@ -213,12 +213,14 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     flow.overtaken_total.update(kept.overtaken_total)
     flow.settled_overtaken.extendleft(reversed(kept.settled))
     flow.retention_ms = kept.retention_ms | flow.retention_ms
+    flow.losses.ends.take_up(
+        kept.losses.ends
+    )  # before any id is compared: it tells what went with the old one
     for (topic, side), topic_id in read.items():
         if topics.ids[topic, side] != topic_id:
             alias = order.source if side == "source" else order.target
             name = topic if side == "source" else topics.remote.get(topic, "")
             flow.note_ids(alias, {name: topic_id}, now_ms)
-    flow.losses.ends.take_up(kept.losses.ends)
     flow.filtered.take_up(kept.holding.filtered)
     flow.when_read = partial(_take_up_windows, kept=kept)
     return True

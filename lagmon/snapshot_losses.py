@@ -26,7 +26,7 @@ _SIDES = ("source", "target")
 
 @dataclass(frozen=True, slots=True)
 class KeptLosses:
-    """Findings that are still told, where the mirror was when copies went, and what copies held."""
+    """Findings that are still told, where the mirror was before copies went, and what copies held."""
 
     copies: list[MirrorFinding] = field(default_factory=list)
     passed_over: list[MirrorFinding] = field(default_factory=list)
@@ -58,7 +58,7 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
     for topic, looks in copied.looks.items():
         sure = [held for held in tuple(looks) if held.at_ms <= known_ms.get(topic, -1)]
         if sure:
-            ends.append((topic, sure[-1].at_ms, sure[-1].starts.tolist(), sure[-1].ends.tolist()))
+            ends.append((topic, sure[-1].at_ms, *sure[-1].known.tolist()))
     return {
         "copies": [row_of(one) for one in copied.copies[-MOST_FINDINGS:]],
         "passed_over": [row_of(one) for one in copied.passed_over[-MOST_FINDINGS:]],
@@ -120,9 +120,9 @@ def finding_of(row: object) -> MirrorFinding:
 
 
 def _ends(row: object) -> tuple[str, Held]:
-    topic, at_ms, starts, ends = rows(row, least=4, most=4)
-    count = len(rows(starts, most=MOST_ROWS))
-    offsets = (
-        np.array(numbers(one, count=count, least=-1, most=MOST_LONG), np.int64) for one in (starts, ends)
-    )
-    return text(topic, most=_MOST_TEXT), Held(instant(at_ms), *offsets)
+    topic, at_ms, *told = rows(row, least=4, most=5)  # of an older process not where the mirror was
+    count = len(rows(told[0], most=MOST_ROWS))
+    known = np.full((3, count), -1, np.int64)
+    for place, one in enumerate(told):
+        known[place] = numbers(one, count=count, least=-1, most=MOST_LONG)
+    return text(topic, most=_MOST_TEXT), Held(instant(at_ms), known)

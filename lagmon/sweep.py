@@ -109,7 +109,7 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         (recreated, Reason.RECREATED),
         (anew_empty, Reason.ANEW_EMPTY),
         ((commits_age > policy.stale_after_ms) | (here.commits_read_to_ms < 0), Reason.COMMITS_STALE),
-        (head_age > policy.stale_after_ms, Reason.HEAD_STALE),
+        (head_age > policy.head_stale_after_ms, Reason.HEAD_STALE),
         ((here.head < 0) | (here.head_at_ms < 0), Reason.NO_HEAD),
         (windows.filled[part] == 0, Reason.NO_COMMIT),
     ):
@@ -120,7 +120,7 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
     found.reason[part], found.lag[part], found.offset[part], found.head[part] = reason, lag, offset, here.head
     numbers: tuple[tuple[Reason, Longs, Longs | int], ...] = (
         (Reason.HEAD_STALE, found.since_ms, here.head_at_ms),
-        (Reason.HEAD_STALE, found.limit_ms, policy.stale_after_ms),
+        (Reason.HEAD_STALE, found.limit_ms, policy.head_stale_after_ms),
         (Reason.COMMITS_STALE, found.since_ms, here.commits_read_to_ms),
         (Reason.COMMITS_STALE, found.limit_ms, policy.stale_after_ms),
         (Reason.NEGATIVE_OFFSET, found.before, offset),

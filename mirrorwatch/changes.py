@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.lag_orders import LagOrders
     from runtime.kafka.client_settings import ClientSettings
 
 # What a running service cannot change: by its key, how to find it.
@@ -40,7 +41,8 @@ class Changes:
     A flow that changed stands in both `ended` and `begun`. `opened`, `closed` and `renewed` are clusters that
     flows touch, or touched; `renewed` ones have other client settings. `anew` tells that every flow begins
     anew, at another pace. `added`, `left` and `asked_anew` say the same of all clusters that are read: with
-    those that no flow touches the lag monitor has to do, and nobody else.
+    those that no flow touches the lag monitor has to do, and nobody else. `lag_anew` tells that it begins
+    anew, by other orders.
     """
 
     ended: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class Changes:
     left: tuple[str, ...] = ()
     asked_anew: tuple[str, ...] = ()
     followed: tuple[str, ...] = ()  # flows that go on and of which something else tells how far they are
+    lag_anew: bool = False
     settings: tuple[str, ...] = ()  # keys that take effect at once and touch no flow
 
     @property
@@ -69,6 +72,7 @@ class Changes:
         told += [f"no flow touches {alias} any more: the lag monitor alone reads it" for alias in lone]
         told += [f"the clients of {alias} are made anew" for alias in self.asked_anew]
         told += [f"{key} has changed" for key in self.settings]
+        told += ["the lag monitor begins anew"] if self.lag_anew else []
         return tuple(told) or ("nothing has changed",)
 
 
@@ -84,6 +88,7 @@ def what_changes(old: Configuration, new: Configuration) -> Changes:
     same = set() if anew else {name for name, flow in after.items() if before.get(name) == flow}
     opened, closed, renewed = _clusters(old.touched, new.touched)
     added, left, asked_anew = _clusters(old.clients, new.clients)
+    orders = lag_orders(old), lag_orders(new)
     return Changes(
         ended=tuple(name for name in before if name not in same),
         begun=tuple(flow for name, flow in after.items() if name not in same),
@@ -94,7 +99,8 @@ def what_changes(old: Configuration, new: Configuration) -> Changes:
         added=added,
         left=left,
         asked_anew=asked_anew,
-        followed=_followed(old, new, same),
+        followed=_followed(*orders, same),
+        lag_anew=None not in orders and orders[0] != orders[1],
         settings=_settings(old, new),
     )
 
@@ -151,8 +157,7 @@ def _takes_users(running: Configuration, new: Configuration) -> bool:
     return guarded and _same_web_file(running, new)
 
 
-def _followed(old: Configuration, new: Configuration, same: set[str]) -> tuple[str, ...]:
-    before, after = lag_orders(old), lag_orders(new)
+def _followed(before: LagOrders | None, after: LagOrders | None, same: set[str]) -> tuple[str, ...]:
     if before is None or after is None:
         return ()
     return tuple(name for name in after.flows if name in same and not before.same(name, after))

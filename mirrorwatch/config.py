@@ -12,7 +12,9 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_va
 
 from canary.config import CanaryConfig, FlowCanaryConfig
 from checksum.config import ChecksumConfig
+from fleet.filters import split_list
 from fleet.replication import major_version
+from fleet.topic_name import LONGEST_TOPIC, is_topic_name
 from lagmon.config import LagConfig
 from mirrorwatch.config_connect_url import rest_address
 from runtime.config import HttpConfig, Section, SiblingError, StoreConfig
@@ -76,8 +78,19 @@ class ConnectSection(Section):
 class OffsetsSection(Section):
     """Where the mirror's Connect worker keeps how far it has come: its `offset.storage.topic`."""
 
-    topic: str = Field(min_length=1, max_length=249)
+    topic: str
     kafka_cluster: str | None = Field(default=None, min_length=1)
+
+    @field_validator("topic")
+    @classmethod
+    def _topic(cls, text: str) -> str:
+        name = text.strip()
+        if not is_topic_name(name):
+            raise ValueError(
+                f"'{name[:60]}' is no name for a topic: use up to {LONGEST_TOPIC} letters, digits,"
+                " '.', '_' and '-'"
+            )
+        return name
 
 
 class FlowSection(Section):
@@ -89,7 +102,7 @@ class FlowSection(Section):
     delivery: Literal["at_least_once", "exactly_once"] | None = None
     canary: FlowCanaryConfig = FlowCanaryConfig()
     lag_from: Literal["connect-offsets", "group", "equal-offsets", "offset-syncs"] | None = None
-    group: str | None = Field(default=None, min_length=1)
+    group: str | None = None
     offsets: OffsetsSection | None = Field(default=None)
 
     @field_validator("group")
@@ -97,10 +110,9 @@ class FlowSection(Section):
     def _group(cls, text: str | None, info: ValidationInfo) -> str | None:
         # A field that was refused is absent, and then there is nothing to judge yet.
         lag_from = info.data.get("lag_from", "refused")
-        if text is not None:
-            if lag_from not in ("group", "refused"):
-                raise ValueError("has a meaning with lag_from: group only; write that, or leave it out")
-        elif lag_from == "group":
+        if text is not None and lag_from not in ("group", "refused"):
+            raise ValueError("has a meaning with lag_from: group only; write that, or leave it out")
+        if lag_from == "group" and not any(split_list(text or "")):
             raise ValueError(
                 "is missing: name the consumer group of the mirror, or a pattern, such as mm1-.*"
             )

@@ -112,7 +112,7 @@ class ConnectorsFile:
 
     def _described(self, content: bytes) -> tuple[tuple[Connector, ...], Worker]:
         if self._form is MirrorForm.RESOURCE:
-            document = strict_yaml.load(content, file=str(self.path))
+            document = strict_yaml.load(content, file=str(self.path), without_nulls=True)
             self._lines = document.lines
             return self._resource(document.data)
         data = self._json(content)
@@ -128,6 +128,7 @@ class ConnectorsFile:
             return read_resource(data, file=str(self.path))
         kind = data.get("kind") if isinstance(data, dict) else None
         what = f"is a {kind[:60]}" if isinstance(kind, str) and kind else "has no kind"
+        what += " without a spec" if kind == KIND else ""
         raise self._refusal(
             f"{what}, and of YAML only a {KIND} of Strimzi says what a mirror does; name that one, "
             "an mm2.properties, or a connector's JSON."
@@ -163,7 +164,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _as_text(value: Any) -> Any:
-    """Return JSON with every scalar as the text that strict YAML would have."""
+    """Return JSON with every scalar as the text that strict YAML without nulls would have."""
     match value:
         case dict():
             return {key: _as_text(each) for key, each in value.items() if each is not None}

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
     from fleet.topology import Topology
 
 _CONNECT = "connect-offsets"
+_SYNCS = "offset-syncs"
 _UNKNOWN = (
     "in which topic the Connect worker keeps its offsets is not known, since it does not tell: write its"
     " offset.storage.topic, for example offsets: {topic: connect-offsets}"
+)
+_UNWRITTEN = (
+    "is offset-syncs, and the mirror writes none, since emit.offset-syncs.enabled is false there: how far it"
+    " is stays unknown; take connect-offsets, or have the mirror write them"
 )
 
 
@@ -57,6 +62,8 @@ def sources_of_lag(
     for flow in topology.flows:
         section = said.get(flow.name, FlowSection())
         lag_from = section.lag_from or _CONNECT
+        if lag_from == _SYNCS and not flow.emit_offset_syncs:
+            warnings.append(where(("flows", flow.name, "lag_from"), _UNWRITTEN))
         if lag_from != _CONNECT:
             found[flow.name] = LagSource(lag_from, section.group)
             continue

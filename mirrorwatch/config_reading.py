@@ -105,7 +105,8 @@ class _Reading:
         self._warnings += unknown
         burrow_names = self._burrow_names(topology, clients)
         self._warn_of_later_parts()
-        secrets = self._secrets(topology, clients)
+        of_clusters = self._secrets_of_clusters(topology, clients)
+        secrets = self._secrets() | of_clusters
         if self.problems:
             hidden = secrets | self._mirrors_secrets
             raise ConfigurationError(in_order(self.problems, hidden, self.unresolved))
@@ -121,6 +122,7 @@ class _Reading:
             store=self._root.store,
             warnings=tuple(dict.fromkeys(self._warnings)),
             secrets=secrets,
+            cluster_secrets=of_clusters,
             remarks=frozenset(self._remarks),
             mm2_path=self._mirror.path if self._mirror is not None else None,
             connectors=self._mirror.connectors if self._mirror is not None else (),
@@ -303,14 +305,20 @@ class _Reading:
         properties = for_our_clients(cluster.client, ours)
         return translate(properties, cluster=cluster.alias, file=str(self._path), locate=locate)
 
-    def _secrets(self, topology: Topology, clients: Mapping[str, ClientSettings]) -> frozenset[str]:
-        found = set(self._document.secrets) if self._document is not None else set()
-        if self._mirror is not None:  # not all are our clients', and errors of the mirror's own quote them
-            found |= self._mirror.passwords
+    def _secrets_of_clusters(
+        self, topology: Topology, clients: Mapping[str, ClientSettings]
+    ) -> frozenset[str]:
+        # Not all of the mirror's are our clients', and errors of its own quote them.
+        found = set(self._mirror.passwords) if self._mirror is not None else set()
         for cluster in topology.clusters:
             found |= secrets_in(cluster.client)
         for settings in clients.values():
             found |= secrets_in(settings.librdkafka)
+        return frozenset(found)
+
+    def _secrets(self) -> frozenset[str]:
+        """Return what comes in from elsewhere, and the passwords of other sections than the clusters."""
+        found = set(self._document.secrets) if self._document is not None else set()
         for token in (self._root.http.tokens.audit, self._root.http.tokens.operator):
             if token is not None:
                 found.add(token.get_secret_value())

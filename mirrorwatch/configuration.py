@@ -47,7 +47,8 @@ class Configuration:
     None where there is none. `connectors` are those of a mirror on Connect, without what they hold, each as
     it was when this was read. `clients` are of every cluster that we read: those that a flow touches and,
     while the lag monitor is on, all others that can be read. `lag_sources` has every flow by name,
-    `burrow_names` every cluster that we read by alias. `connect` is where a mirror on Connect is asked about.
+    `burrow_names` every cluster that we read by alias. `cluster_secrets` are those of `secrets` that
+    clients have, ours and the mirror's own. `connect` is where a mirror on Connect is asked about.
     `web_config` is what the file of http.web_config_file holds; without such a file it asks nobody.
     """
 
@@ -60,6 +61,7 @@ class Configuration:
     store: StoreConfig
     warnings: tuple[Problem, ...]
     secrets: frozenset[str] = field(repr=False)
+    cluster_secrets: frozenset[str] = field(repr=False)
     remarks: frozenset[Problem] = frozenset()
     mm2_path: Path | None = None
     connectors: tuple[Connector, ...] = ()

@@ -81,6 +81,10 @@ class CollectedCounts:
         tried = self.tried | failed | self._answering.keys() | self._away.keys() | self._refused.keys()
         self.tried = tried & read.keys()
 
+    def forget_standing(self) -> None:
+        """Forget how each cluster is, since nobody looks any more; what was counted stays."""
+        self._away, self._refused, self._answering = {}, {}, {}
+
     def _take_away(self, told: Mapping[str, Any], incarnation: int) -> None:
         away = {
             alias: Unanswered(one["since_ms"] / 1000, one["why"])

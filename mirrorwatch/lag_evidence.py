@@ -34,7 +34,7 @@ def evidence_of(
     that some move and others do not says nothing before all of them had theirs. `moved` is what earlier
     documents told of when other topics moved.
     """
-    verdict, cause, sentence = _present(document, now_at)
+    verdict, cause, sentence = _present(document)
     if cause is Cause.TASK_STUCK and down_at is not None and now_at - down_at <= document["settles_s"]:
         cause = Cause.UNEXPLAINED
     return LagEvidence(
@@ -62,15 +62,13 @@ def _moved(before: tuple[float, ...], newest_ms: int | None, now_at: float) -> t
     return (*earlier[-1:], *told[len(earlier) :])
 
 
-def _present(document: Mapping[str, Any], now_at: float) -> tuple[Verdict, Cause | None, str]:
+def _present(document: Mapping[str, Any]) -> tuple[Verdict, Cause | None, str]:
     """Return how the flow is at this moment; that records were deleted unread is told as a finding."""
-    verdict, sentence = Verdict(document["verdict"]), document["sentence"]
+    standstill = document["standstill"]
+    if standstill is not None:
+        return Verdict.STALLED, Cause(standstill["cause"]), standstill["sentence"]
     cause = None if document["cause"] is None else Cause(document["cause"])
-    if cause is Cause.OVERTAKEN:  # by its rule the mirror stands there
-        moved_ms = max((document["moved_ms"] or 0, document["own_moved_ms"] or 0))
-        silent = now_at - moved_ms / 1000 > document["settles_s"]
-        return Verdict.STALLED, Cause.MIRROR_DOWN if silent else Cause.TASK_STUCK, sentence
-    return verdict, cause, sentence
+    return Verdict(document["verdict"]), cause, document["sentence"]
 
 
 def _rows(

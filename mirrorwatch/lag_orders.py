@@ -10,7 +10,7 @@ from lagmon.orders import write_orders
 from lagmon.sync_orders import sync_orders, write_sync
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from lagmon.mirror_orders import MirrorOrder
     from mirrorwatch.configuration import Configuration
@@ -46,9 +46,6 @@ def lag_orders(
     syncs = sync_orders(
         config.topology.flows, {name: one.lag_from for name, one in config.lag_sources.items()}
     )
-    tokens = (config.http.tokens.audit, config.http.tokens.operator)
-    # The tokens never get near the process, and another one is no reason to begin it anew.
-    secrets = config.secrets - {one.get_secret_value() for one in tokens if one is not None}
     told = write_orders(
         config.clients,
         burrow_names=config.burrow_names,
@@ -60,14 +57,38 @@ def lag_orders(
         max_series=config.lag.max_series,
         log_level=log_level,
         log_format=log_format,
-        secrets=frozenset(secrets),
+        secrets=frozenset(),  # which ones, follows from all the others
         mirrors=mirrors,
         syncs=syncs,
         commits=config.lag.commits.value,
     )
+    told["secrets"] = sorted(_met(config, told))
     of_syncs = {one.flow: write_sync(one) for one in syncs}
     flows = {one.name: (write_mirror(one), of_syncs.get(one.name)) for one in mirrors}
     return LagOrders(told, flows, tuple(of_syncs))
+
+
+def _met(config: Configuration, told: Mapping[str, Any]) -> frozenset[str]:
+    """Return the secrets that the process can come across: of its clusters, the mirror, its orders.
+
+    What else is secret (a token, the passwords of the store and of Kafka Connect) never gets near it, and
+    another one is no reason to begin it anew.
+    """
+    texts = [*_texts(told), *(text for one in config.topology.clusters for text in one.client.values())]
+    return config.cluster_secrets | {one for one in config.secrets if any(one in text for text in texts)}
+
+
+def _texts(told: Any) -> Iterator[str]:
+    """Give every text of what the process is told."""
+    match told:
+        case str():
+            yield told
+        case dict():
+            for each in told.values():
+                yield from _texts(each)
+        case list() | tuple():
+            for each in told:
+                yield from _texts(each)
 
 
 def mirror_orders(config: Configuration) -> list[MirrorOrder]:

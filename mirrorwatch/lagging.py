@@ -93,6 +93,8 @@ class Lagging:
         if new == before:
             return
         self._orders = new
+        if new is None:
+            self._collected.forget_standing()
         if before is not None:
             changed = [name for name in self._watched if not before.same(name, new)]
             self._book.watch(self._watched, anew=changed)
@@ -221,6 +223,8 @@ class Lagging:
     async def _look_at_flows(self) -> None:
         by = self._told
         head, body = await self.ask("flows", canary_topic=self._canary_topic)
+        if not self.on:
+            return  # it was switched off meanwhile
         incarnation = self._worker.starts
         now_ns = self._clock.monotonic_ns()
         self._collected.take(head.get("collected", {}), incarnation=incarnation, now_ns=now_ns)

@@ -74,6 +74,7 @@ class GroupAnswer:
     status: str
     lag_records: int | None
     lag_s: float | None
+    lag_s_kind: str  # what that is worth: `exact`, `bound`, `estimate` or `none`
     sentence: str
 
 
@@ -88,6 +89,7 @@ class GroupsAnswer:
     page: str = ""  # the address of the page with all of them
     searched: bool = False  # whether they are those whose names contain something
     carried: tuple[tuple[str, int], ...] = ()  # by flow, how many it carries to where nobody reads
+    away: tuple[Note, ...] = ()  # clusters of whose groups is told what was read before they went away
 
 
 def answer_of(document: Any) -> Answer:
@@ -132,9 +134,14 @@ def groups_of(document: Any) -> GroupsAnswer | None:
         count=_whole(document, "count") or 0,
         by_status=tuple((plain(name), _whole(counts, name) or 0) for name in counts),
         carried=tuple((plain(flow), _whole(carried, flow) or 0) for flow in carried),
-        notes=tuple(
-            Note(f"Groups of {plain(alias)}", _text(_dict(lacking, alias), "sentence")) for alias in lacking
-        ),
+        notes=_notes(lacking),
+        away=_notes(_dict(document, "away")),
+    )
+
+
+def _notes(by_cluster: dict[str, Any]) -> tuple[Note, ...]:
+    return tuple(
+        Note(f"Groups of {plain(alias)}", _text(_dict(by_cluster, alias), "sentence")) for alias in by_cluster
     )
 
 
@@ -145,6 +152,7 @@ def _group(item: dict[str, Any]) -> GroupAnswer:
         status=_text(item, "status"),
         lag_records=_whole(item, "lag_records"),
         lag_s=_number(item, "lag_s"),
+        lag_s_kind=_text(item, "lag_s_kind"),
         sentence=_text(item, "sentence"),
     )
 

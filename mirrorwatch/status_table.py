@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fleet.judgement_words import sentences
-from mirrorwatch.group_page import LOOKS, headline, lag_text
+from mirrorwatch.group_page import LOOKS, behind_text, headline, lag_text
 from mirrorwatch.status_answer import Note
 from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text
 
@@ -83,7 +83,8 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
         table.add_column("lag", justify="right", no_wrap=True)
         table.add_column("behind", justify="right", no_wrap=True)
         for group in bad:
-            lag, behind = lag_text(group.lag_records), age_text(group.lag_s)
+            lag = lag_text(group.lag_records)
+            behind = behind_text({"lag_s": group.lag_s, "lag_s_kind": group.lag_s_kind})
             table.add_row(_name(group), Text(group.kafka_cluster), _status(group), lag, behind)
         console.print(table)
     if bad and groups.count > len(groups.worst):
@@ -93,7 +94,7 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
         where = Text.assemble(_name(group), f" on {group.kafka_cluster} is ", _status(group))
         more = f" (So {'is' if alike == 1 else 'are'} {alike} more of them.)" if alike else ""
         _say(console, Text.assemble(where, f": {group.sentence}{more}"))
-    for note in groups.notes:
+    for note in (*groups.notes, *groups.away):
         _say(console, Text.assemble((note.where, "bold"), f": {note.sentence}"))
 
 

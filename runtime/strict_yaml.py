@@ -1,9 +1,11 @@
 """YAML without its surprises: mappings, lists and text, and the line of each.
 
 Every scalar stays the text that stands in the file: `NO` is a cluster, `1:30` a time, `0123` a name, and a
-missing value is the empty text. Refused, each with its line: a key that stands twice, anchors and aliases
-(a few of them can unfold into gigabytes), merge keys, tags, several documents, deep nesting, text that is
-not UTF-8, control characters, and files past 1 MB. Nothing is ever constructed from a tag.
+missing value is the empty text. A resource of Kubernetes is read `without_nulls`: a key whose value is
+missing, or is a plain `~` or `null`, is left out there, as the API server does. Refused, each with its
+line: a key that stands twice, anchors and aliases (a few of them can unfold into gigabytes), merge keys,
+tags, several documents, deep nesting, text that is not UTF-8, control characters, and files past 1 MB.
+Nothing is ever constructed from a tag.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ KeyPath: TypeAlias = "tuple[str, ...]"
 
 MAX_BYTES = 1_000_000
 _DEEPEST = 32
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})  # as YAML's core schema has them
 _NOT_PRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The parser in C reads a megabyte in a fraction of a second, the one in Python in half a minute.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -44,12 +47,12 @@ class Document:
         return self.lines.get(tuple(str(step) for step in path))
 
 
-def load(text: str | bytes, *, file: str) -> Document:
+def load(text: str | bytes, *, file: str, without_nulls: bool = False) -> Document:
     """Return the document in `text`; ConfigurationError with the file and the line for anything else."""
     try:
         decoded = _decode(text)
         lines: dict[KeyPath, int] = {}
-        data = _Builder(decoded, lines).document()
+        data = _Builder(decoded, lines, without_nulls=without_nulls).document()
     except _Fault as fault:
         where = f"{file}:{fault.line}" if fault.line else file
         raise ConfigurationError([Problem(where, fault.key, fault.sentence)]) from fault.__cause__
@@ -95,9 +98,10 @@ def _decode(text: str | bytes) -> str:
 class _Builder:
     """Turn the parser's events into data; recursion is bounded by the depth that is allowed."""
 
-    def __init__(self, text: str, lines: dict[KeyPath, int]) -> None:
+    def __init__(self, text: str, lines: dict[KeyPath, int], *, without_nulls: bool) -> None:
         self._text = text
         self._lines = lines
+        self._without_nulls = without_nulls
         self._events = self._parse()
 
     def document(self) -> dict[str, Value]:
@@ -182,14 +186,22 @@ class _Builder:
             if name == "<<":
                 raise _Fault("merge keys (<<) are not accepted: write the keys out", line=line, key=inside)
             own = (*path, name)
-            if name in found:
+            if own in self._lines:  # also where its value was left out
                 first = self._lines[own]
                 raise _Fault(
                     f"stands here a second time, after line {first}: keep one", line=line, key=".".join(own)
                 )
             self._lines[own] = line
-            found[name] = self._node(self._next(), own)
+            event = self._next()
+            value = self._node(event, own)
+            if not (self._without_nulls and _is_null(event)):
+                found[name] = value
         return found
+
+
+def _is_null(event: yaml.Event) -> bool:
+    """Tell whether it is a scalar that stands without quotes and means that there is no value."""
+    return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value in _NULLS
 
 
 def _line(event: yaml.Event) -> int:

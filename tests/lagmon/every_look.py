@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lagmon.head_history import LONGEST_LINE_MS
+
 
 class EveryLook:
     def __init__(self) -> None:
@@ -14,7 +16,7 @@ class EveryLook:
         self.points.append((end, at_ms))
 
     def passed(self, offset: int) -> tuple[int, bool] | None:
-        """Return when, and whether that is between two looks; None where it has not passed."""
+        """Return when, and whether that is between two looks, not too far apart; None where it has not passed."""
         if offset < 0 or not self.points or self.points[-1][0] <= offset:
             return None
         above = next(index for index, (end, _) in enumerate(self.points) if end > offset)
@@ -22,4 +24,6 @@ class EveryLook:
         if above == 0:
             return ms, False
         old_end, old_ms = self.points[above - 1]
+        if not 0 < ms - old_ms <= LONGEST_LINE_MS:
+            return ms, False
         return old_ms + round((ms - old_ms) * ((offset - old_end + 0.5) / (end - old_end))), True

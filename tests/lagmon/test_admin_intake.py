@@ -237,6 +237,16 @@ def test_what_was_known_from_elsewhere_is_forgotten_and_so_it_is_at_the_end():
     assert asked.commits("g") == [(5, NOW - 10 * S)]
 
 
+@pytest.mark.parametrize("cycle_s", [10, 100])
+def test_the_end_of_a_log_is_stale_after_a_minute_however_long_a_cycle_is(cycle_s):
+    asked = Asked(cycle_s)
+    asked.ends(100, 100, ago_s=60)
+    asked.told("g", [("t", 0, 100)], ago_s=5)
+    assert asked.status("g") is Status.OK
+    assert asked.status("g", later_s=1) is Status.UNKNOWN
+    assert "The log's end was last read 1 min 1 s ago" in asked.rows("g", later_s=1)["t", 0]["sentence"]
+
+
 def test_a_group_of_which_nothing_is_told_yet_is_unknown():
     asked = Asked()
     asked.ends(100, 100, ago_s=1)

@@ -44,6 +44,12 @@ def classic(group, *members, generation=1):
     return GroupDescribed(group, "consumer", generation, None, None, None, members)
 
 
+def commit(made, group, topic, partition=0, offset=5):
+    """Commit on a topic of B that no list of topics need have yet."""
+    key, value = encode_commit_key(group, topic, partition), encode_commit_value(offset, NOW_S * 1000)
+    made.watches["B"].lag.intake.take([key], [value], read_ms=NOW_S * 1000, live=True)
+
+
 def status_of(made, group, alias="B"):
     lag = made.watches[alias].lag
     sight = lag.see(NOW_S * 1000)
@@ -217,6 +223,69 @@ def test_a_topic_that_is_new_on_the_target_is_known_with_the_next_list():
     lag.note_topics({topic: count for topic, count in lag.topics.items() if not topic.startswith("A.")})
     made.group("B", "another", "native", "stopped")
     assert status_of(made, "another") == ("STOP", ())
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("A.new", 0), ("A.new", 200), ("A.orders", 6)])
+def test_a_copy_that_is_in_no_list_yet_keeps_its_groups_carried(topic, partition):
+    made = monitored()
+    made.group("B", "billing", "A.orders", "stopped")
+    commit(made, "billing", topic, partition)
+    assert status_of(made, "billing") == ("UNKNOWN", ("A->B",))  # the new log's end is not read yet
+    lag = made.watches["B"].lag
+    lag.note_topics({**lag.topics, topic: partition + 1})
+    assert status_of(made, "billing") == ("UNKNOWN", ("A->B",))
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("later", 0), ("native", 6)])
+def test_nobodys_topic_that_is_in_no_list_yet_is_nobodys(topic, partition):
+    made = monitored()
+    made.group("B", "billing", "A.orders", "stopped")
+    commit(made, "billing", topic, partition)
+    assert status_of(made, "billing") == ("STOP", ())
+
+
+def test_places_that_are_given_out_again_are_judged_by_the_topic_that_has_them_now():
+    made = monitored()
+    lag = made.watches["B"].lag
+    commit(made, "billing", "A.new")
+    assert status_of(made, "billing") == ("UNKNOWN", ("A->B",))
+    (place,) = lag.places.of("A.new")
+    lag.note_topics(dict(lag.topics))  # without it
+    commit(made, "wide", "later", 199)
+    commit(made, "billing", "later", lag.places.of("later").index(place))
+    assert status_of(made, "billing") == ("UNKNOWN", ())
+
+
+IDENTITY = replace(CARRYING, policy=ReplicationPolicy(PolicyKind.IDENTITY))
+OF_A = replace(IDENTITY, group_filter=GroupFilter("shop-.*, both"))
+OF_C = replace(IDENTITY, source="C", group_filter=GroupFilter("bill-.*, both"))
+
+
+@pytest.mark.parametrize("flows", [(OF_A, OF_C), (OF_C, OF_A)])
+@pytest.mark.parametrize(
+    ("group", "carriers"),
+    [("shop-1", {"A->B"}), ("bill-1", {"C->B"}), ("both", {"A->B", "C->B"}), ("neither", set())],
+)
+def test_of_flows_that_write_one_topic_those_carry_whose_filter_lets_the_group_through(
+    flows, group, carriers
+):
+    made = monitored(*flows)
+    made.group("B", group, "orders", "stopped")
+    status, told = status_of(made, group)
+    assert (status == "OK", set(told)) == (bool(carriers), carriers)
+
+
+def test_each_topic_of_a_group_takes_a_flow_that_lets_it_through():
+    made = monitored(OF_A, replace(OF_C, topic_filter=TopicFilter("pay")))
+    made.topic("B", "pay")
+    for group in ("shop-1", "both"):
+        made.group("B", group, "orders", "stopped")
+    for group in ("bill-1", "both"):
+        made.group("B", group, "pay", "stopped")
+    made.group("B", "bill-1", "orders", "stopped")
+    assert status_of(made, "shop-1") == ("OK", ("A->B",))
+    assert status_of(made, "both") == ("OK", ("A->B", "C->B"))
+    assert status_of(made, "bill-1") == ("STOP", ())  # nobody carries it on orders
 
 
 async def test_they_are_counted_by_flow():

@@ -249,6 +249,12 @@ def test_of_topics_that_went_away_no_more_are_remembered_than_a_few_thousand():
     assert list(marks.gone_ids) == names[5:]
 
 
+def test_what_a_clock_that_was_ahead_has_marked_is_taken_up_as_of_now():
+    marks = TopicMarks()
+    marks.take_up([0, 1, 2], [NOW + S, NOW - S, -1], [(NOW + S, 7), (NOW - S, 8), (-1, -1)], now_ms=NOW)
+    assert marks.of([0, 1, 2]) == ([NOW, NOW - S, -1], [(NOW, 7), (NOW - S, 8), (-1, -1)])
+
+
 def test_a_topic_that_one_list_lacks_keeps_all_and_no_room_is_made_for_it():
     desk = Desk()
     desk.commit("g", 0, 90, ago_s=5)

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
+from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.group_growth import AWAY_MS, BLOCK_MS, Falling, GroupGrowth, Look
+from lagmon.java_hash import partition_of
 from lagmon.words import Status
 from tests.lagmon.turns import BEGAN_MS, Seen, Turns
 
@@ -78,14 +80,48 @@ def test_a_group_says_how_it_falls_behind():
     )
 
 
+@pytest.mark.parametrize("anew", [True, False])
+def test_who_was_given_the_number_of_a_group_that_fell_behind_does_not_fall_behind_for_that(anew):
+    seen = Seen(some_groups(5, 0.7)[-1:])
+    *_, (_, sight) = seen.run(400)
+    assert sight.groups.row(0).falls
+    lag, now_ms = seen.lag, BEGAN_MS + 401_000
+    if anew:  # topics are back, or the reading failed
+        lag.begin_commits(1)
+    else:  # it was deleted, and another began before the next look
+        keys = [encode_commit_key("g0", "t0", number) for number in range(3)]
+        lag.intake.take(keys, [None] * 3, read_ms=now_ms, live=True)
+    end = int(lag.heads.end[lag.places.of("t0")[0]])
+    keys = [encode_commit_key("new", "t0", 0)] * 2
+    values = [encode_commit_value(end - left, now_ms - 4000 * left) for left in (10, 5)]
+    lag.intake.take(keys, values, read_ms=now_ms, live=not anew)
+    lag.note_read(0, now_ms)
+    sight = lag.see(now_ms)
+    assert lag.slots.number("new") == 0
+    assert (sight.groups.row(0).status, sight.falling) == (Status.OK, {})
+
+
+def test_a_group_is_judged_as_soon_as_its_own_commits_are_known():
+    seen = Seen(some_groups(5, 0.7))
+    seen.lag.begin_commits(2)  # of which the second has no leader, and is not read
+    *_, (_, sight) = seen.run(400)
+    homes = {number: partition_of(name, 2) for number, name in seen.lag.slots.groups()}
+    found = {number: sight.groups.row(number) for number in homes}
+    assert {number: row.status for number, row in found.items()} == {
+        number: Status.UNKNOWN if home else Status.WARN for number, home in homes.items()
+    }
+    assert any(row.falls for row in found.values())
+    assert set(homes.values()) == {0, 1}
+
+
 class Sums:
     """A growth, and what it is told at each look, ten seconds apart: 100 records a second, of three slots."""
 
     def __init__(self):
         self.growth, self.at_s = GroupGrowth(), 0
 
-    def look(self, lag, **others):
-        """Look at a group that lags by so much in all."""
+    def look(self, lag, *, begun=1, **others):
+        """Look at a group that lags by so much in all, when so many had begun."""
         end = np.full(3, 1_000_000 + 100 * self.at_s)
         known = {
             "group": np.zeros(3, np.int32),
@@ -94,7 +130,8 @@ class Sums:
             "end": end,
             "offset": end - np.array([lag, 0, 0]),
         }
-        self.growth.note(Look(**(known | others)), count=1, now_ms=BEGAN_MS + 1000 * self.at_s)
+        now_ms = BEGAN_MS + 1000 * self.at_s
+        self.growth.note(Look(**(known | others)), count=1, begun=begun, now_ms=now_ms)
         self.at_s += 10
         return bool(self.growth.falls[0])
 

@@ -195,10 +195,11 @@ def test_an_end_may_fall_to_nothing_and_rise_again():
 
 
 def test_a_clock_set_back_takes_later_times_down_to_its_own():
-    heads = looked((0, 0), (100, 3600 * S), (200, 3610 * S), (300, 1800 * S), (400, 1810 * S))
+    heads = looked((0, 0), (100, 100 * S), (200, 110 * S), (300, 50 * S), (400, 60 * S))
     found = passed(heads, 50, 150, 250, 350)
-    assert found == [(909_000, True), (1_800_000, True), (1_800_000, True), (1_805_050, True)]
-    assert heads.sampled_ms.tolist() == [T + 1810 * S]
+    # Between looks of one instant nothing tells when that was.
+    assert found == [(25_250, True), (50_000, False), (50_000, False), (55_050, True)]
+    assert heads.sampled_ms.tolist() == [T + 60 * S]
 
 
 def test_times_never_run_backwards_whatever_the_clock_does():
@@ -226,7 +227,7 @@ def test_a_fortnight_of_looks_loses_no_millisecond():
             every.note(2 * day + (ms % DAY > 0), T + ms)
     offsets = np.arange(112, 119)
     times, exact = heads.passed_ms(np.zeros(7, np.int32), offsets)
-    assert exact.all()
+    assert exact.tolist() == [True, False] * 3 + [True]  # every other was written while nobody looked
     assert times.tolist() == [every.passed(int(offset))[0] for offset in offsets]
 
 
@@ -240,6 +241,37 @@ def test_more_rows_than_are_dealt_with_at_once_are_all_seen():
     times, exact = heads.passed_ms(shuffled, shuffled.astype(np.int64) + 11)
     assert exact.all()
     assert (times == T + 7500).all()
+
+
+@pytest.mark.parametrize("later_looks", [0, 1, 8, 9, 10, 11, 30])
+@pytest.mark.parametrize("gap_s", [120, 121, 600, 3600])
+def test_what_came_while_nobody_looked_came_at_the_look_after_it(gap_s, later_looks):
+    looks = [(100 + number, number * 10 * S) for number in range(30)]
+    back_ms = looks[-1][1] + gap_s * S
+    heads = looked(*looks, (1129, back_ms), *((1139 + n, back_ms + n * 10 * S) for n in range(later_looks)))
+    line = (290_000 + round(gap_s * S * 0.5005), True)
+    assert passed(heads, 629, 1128)[0] == (line if gap_s == 120 else (back_ms, False))
+    assert heads.end.tolist() == [1129 if not later_looks else 1138 + later_looks]
+    assert passed(heads, 128)[0] == (285_000, True)  # what was there before keeps its time
+
+
+def test_an_end_that_stood_while_nobody_looked_has_a_bracket_when_it_moves():
+    heads = looked((100, 0), (200, 10 * S), (200, 700 * S), (300, 710 * S))
+    assert passed(heads, 150, 200) == [(5050, True), (700_050, True)]
+
+
+def test_an_end_below_the_start_is_of_another_log_whose_start_is_not_known():
+    heads = Heads()
+    heads.claim(3)
+    heads.note(places(0, 1, 2), longs(900, 900, 900), T)
+    heads.note_starts(places(0, 1, 2), longs(300, 300, 300), longs(T, T, T))
+    heads.note_starts(places(0, 1, 2), longs(400, 400, 400), longs(T, T, T), read_ms=T + S)
+    heads.note(places(0, 1, 2), longs(399, 400, -1), T + 10 * S)
+    assert heads.start.tolist() == [-1, 400, 400]
+    assert heads.start_at_ms.tolist() == [-1, T, T]
+    assert (heads.fallen, heads.fallen_below_start) == (2, 1)
+    heads.note_starts(places(0), longs(0), read_ms=T + 11 * S)
+    assert heads.starts.as_of(places(0, 1), heads.start[:2], longs(T, T)).tolist() == [0, 300]
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=40), st.integers(0, 13))

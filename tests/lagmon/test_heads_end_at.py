@@ -35,6 +35,12 @@ def test_nothing_is_known_before_the_first_look_nor_after_the_last():
     assert at(*heads((30, 100)), 30) == 100
 
 
+def test_at_a_look_that_followed_a_long_time_without_any_the_end_is_that_looks():
+    looks = [(2000 - 10 * number, number) for number in range(30)]
+    one, place = heads(*looks, (900, 500), *((800 - 10 * number, 600 + number) for number in range(20)))
+    assert [at(one, place, ago) for ago in (1710, 900)] == [29, 500]
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 40), st.integers(0, 1000)), min_size=2, max_size=60),
     st.integers(0, 2400),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleet.errors import MalformedError
@@ -74,6 +74,7 @@ RECORDS = st.lists(
     ),
     max_size=80,
 )
+NO_COMMITS = (encode_commit_value(-5, 1), encode_commit_value(5, 1)[:-3], b"")
 
 
 @given(RECORDS, st.lists(st.integers(1, 20), max_size=20))
@@ -100,6 +101,27 @@ def test_any_cut_into_batches_gives_the_windows_of_one_by_one(records, cuts):
     assert intake.taken.records == len(raw)
     assert intake.taken.commits == sum(value is not None for _, value in raw)
     assert intake.taken.malformed == 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from((None, encode_commit_value(7, 1), *NO_COMMITS))),
+        max_size=40,
+    ),
+    st.lists(st.integers(1, 20), max_size=20),
+)
+@example([(0, encode_commit_value(7, 1)), *((0, one) for one in NO_COMMITS), (0, None)], [])
+def test_every_record_counts_as_what_it_is_in_whatever_batch_a_tombstone_follows(records, cuts):
+    intake, rest = make(), records
+    for size in [*cuts, len(records)]:
+        batch, rest = rest[:size], rest[size:]
+        keys = [encode_commit_key("g", "t", partition) for partition, _ in batch]
+        intake.take(keys, [value for _, value in batch], read_ms=7, live=True)
+    found = Counter(value for _, value in records)
+    absurd, *malformed = (found[one] for one in NO_COMMITS)
+    taken = intake.taken
+    assert (taken.gone, taken.absurd, taken.malformed) == (found[None], absurd, sum(malformed))
+    assert taken.records == len(records)
 
 
 def test_how_many_of_a_window_were_read_as_they_came():
@@ -173,7 +195,7 @@ def test_slots_and_places_of_a_topic_that_went_away_are_used_again():
     intake = make()
     for group in ("g", "h"):
         intake.take([encode_commit_key(group, "t", 1)], [encode_commit_value(3, 1)], read_ms=5, live=True)
-    assert intake.drop_places(intake.places.drop("t")) == 2
+    assert intake.drop_places(intake.places.drop(["t"])) == 2
     assert windows(intake) == {}
     intake.take([encode_commit_key("k", "u", 0)], [encode_commit_value(4, 2)], read_ms=6, live=True)
     assert windows(intake) == {("k", "u", 0): [(4, 2, END - 4)]}

@@ -90,3 +90,35 @@ def test_a_topic_made_anew_begins_anew(flow):
     flow.go(20, each=lambda: busy(flow))
     flow.go(30)
     assert [one for one in flow.sight().findings if not one.proved] == []
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+@pytest.mark.parametrize(
+    ("written", "records", "said"),
+    [(0, (50, None), "50 records with it"), (30, (20, 50), "between 20 and 50 records with it")],
+)
+def test_a_copy_that_is_shorter_has_lost_its_end_and_nothing_stayed_behind(
+    flow, is_compacted, written, records, said
+):
+    """An unclean election on the target takes copies that the mirror does not send again."""
+    if is_compacted:
+        flow.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
+    flow.target_ends["A.orders", 0] -= 50
+    flow.write(written)
+    flow.commit()
+    flow.go(40)
+    (one,) = flow.sight().findings
+    assert (one.code, one.proved, one.side, one.partition) == (Cause.UNEXPLAINED, False, "target", 0)
+    assert (one.records, one.records_most, one.first_offset) == (*records, None)
+    assert f"ended at 3000, seen at 2026-09-21 14:14:20 UTC, and ends at {2950 + written} now" in one.sentence
+    assert said in one.sentence
+    assert flow.verdict().verdict is Verdict.HEALTHY
+
+
+def test_a_copy_that_was_made_anew_has_not_lost_its_end(flow):
+    flow.flow.note_ids("B", {"A.orders": "first"}, flow.now)
+    flow.target_ends["A.orders", 0] = 0
+    flow.go(20)
+    assert [one.code for one in flow.sight().findings] == [Cause.UNEXPLAINED]
+    flow.flow.note_ids("B", {"A.orders": "second"}, flow.now)
+    assert Cause.UNEXPLAINED not in [one.code for one in flow.sight().findings]

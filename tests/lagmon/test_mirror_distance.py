@@ -163,7 +163,7 @@ def test_a_slot_of_another_partition_begins_anew():
     one = Followed()
     one.copy_all(100)
     one.rest()
-    one.one.flow.windows.reset("orders", 0)
+    one.one.flow.windows.forget("orders", 0)
     one.commit()
     one.wait(5)
     one.note()

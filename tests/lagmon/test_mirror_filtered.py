@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from fleet.flow import Flow
+from fleet.mm2_handling import Handling
 from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
+from lagmon.mirror_orders import order_of, read_mirror, write_mirror
 from lagmon.mirror_states import FAILED, PAUSED, UNASSIGNED, Start, Trouble
-from tests.lagmon.mirrors import S, told
+from tests.lagmon.mirrors import Mirrored, S, told
 from tests.lagmon.test_mirror_topics import Watched, lost
 
 
@@ -80,3 +85,51 @@ def test_a_mirror_that_goes_on_after_a_standstill_has_its_time_to_write_of_all_t
     flow.goes = {"orders", "other"}
     flow.run(100)
     assert lost(flow) == []
+
+
+def unread():
+    """Give a flow with traffic in `orders`, none in `idle`, and records of `fresh` that the mirror cannot read.
+
+    The mirror makes the copy; the task that is to carry it carries `idle` besides.
+    """
+    one = Mirrored({"orders": 2, "idle": 1}, flush_s=5.0, refresh_topics_interval_s=10.0)
+    one.look()
+    one.write(10, "idle")
+    one.commit("idle")
+    one.go(300, each=lambda: copies_orders(one), step=5)
+    one.a.note_topics({"orders": 2, "idle": 1, "fresh": 1})
+    one.ends["fresh", 0] = 0
+    one.go(20, each=lambda: copies_orders(one), step=5)
+    one.b.note_topics({"A.orders": 2, "A.idle": 1, "A.fresh": 1})
+    one.target_ends["A.fresh", 0] = 0
+    return one
+
+
+def copies_orders(one):
+    for partition in (0, 1):
+        one.write(100, partition=partition)
+        one.commit(partition=partition)
+
+
+def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_left_out():
+    one = unread()
+    suspected = set()
+    for _ in range(60):
+        one.go(5, each=lambda: [copies_orders(one), one.write(5, "fresh", copied=False)], step=5, look=5)
+        assert lost(one) == []
+        suspected |= {(each.code, each.topic) for each in one.sight().findings}
+    assert suspected == {(Cause.FILTERED, "fresh")}
+    (finding,) = one.sight().findings
+    assert "300 records" in finding.sentence
+    assert "it may not be able to read them: look at its rights on the topic" in finding.sentence
+    assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
+    # It may read them now, and copies them all.
+    one.target_ends["A.fresh", 0] = one.ends["fresh", 0]
+    one.commit("fresh")
+    one.go(30, each=lambda: copies_orders(one), step=5)
+    assert (told(one), one.sight().findings) == ((Verdict.HEALTHY, None), ())
+
+
+def test_the_lag_monitors_process_is_told_which_transforms_may_leave_records_out():
+    order = order_of(Flow("A", "B", handling=Handling(drops=("fault", "mask"))))
+    assert read_mirror(json.loads(json.dumps(write_mirror(order)))).flow.handling.drops == ("fault", "mask")

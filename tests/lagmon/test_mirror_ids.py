@@ -145,3 +145,15 @@ def test_starts_of_mirrored_topics_are_read_at_each_look(monkeypatch, everywhere
     watch.looks._look_at_starts(Pretend(), np.array(places, np.int32), asked, everywhere=everywhere)
     moved = [row for row, place in enumerate(places) if flow.a.heads.start[place] != before[place]]
     assert moved == read
+
+
+@pytest.mark.parametrize(
+    ("alias", "topics"), [("A", []), ("B", ["mm2-offsets.A.internal", "mm2-status.A.internal"])]
+)
+def test_ids_of_the_workers_topics_are_asked_for_where_they_are(alias, topics):
+    one = Mirrored()
+    for lag in (one.a, one.b):
+        lag.note_topics({**lag.topics, "mm2-offsets.A.internal": 25, "mm2-status.A.internal": 5})
+    lag = one.a if alias == "A" else one.b
+    asks = MirrorIds(alias, None, [one.flow], lag=lag, locks=[], clock=FakeClock(), tell=print)
+    assert asks._of_workers() == topics

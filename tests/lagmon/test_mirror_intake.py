@@ -187,3 +187,17 @@ def test_where_offsets_are_unless_an_operator_says_so():
     assert nameless == MirrorOrder(nameless.flow, "B", "", "MirrorSourceConnector")
     told = order_of(Flow("A", "B", offset_storage_topic="x"), cluster="A", topic="connect-offsets")
     assert (told.offsets_cluster, told.offsets_topic) == ("A", "connect-offsets")
+
+
+@pytest.mark.parametrize("late", [value(1199), None])
+def test_of_two_connectors_the_older_offset_does_not_count_though_it_is_read_last(late):
+    flow = Flow("A", "B", on_connect=True, connector="", offset_storage_topic="connect-offsets")
+    one, (windows,) = intake(order_of(flow))
+    take(one, (key(connector="new"), value(4999)), live=False, times=[NOW - 60 * S])
+    take(one, (key(connector="old"), late), live=False, times=[NOW - 86_400 * S])
+    assert windows.next_offset[windows.slot("orders", 0)] == 5000
+    assert (one.taken.offsets, one.taken.others) == (1, 1)
+    take(one, (key(connector="third"), value(5999)), live=False, times=[NOW - 30 * S])
+    assert windows.next_offset[windows.slot("orders", 0)] == 6000
+    take(one, (key(connector="old"), value(1299)))  # it is at work
+    assert windows.next_offset[windows.slot("orders", 0)] == 1300

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
@@ -50,6 +53,26 @@ def test_an_old_offset_that_is_written_late_repeats_nothing(flow, step):
         assert found(flow) == []
     assert seen == {(Verdict.UNKNOWN, None), (Verdict.HEALTHY, None)}
     assert told(flow) == (Verdict.HEALTHY, None)
+
+
+@pytest.mark.parametrize("seed", [10, 22, 45, 367])  # of 500 these seemed to repeat by the most
+def test_an_old_offset_that_is_late_among_bursts_repeats_nothing(seed):
+    chance, one = random.Random(seed), Mirrored(flush_s=5.0)
+    one.look()
+    late_at = chance.randrange(200, 206)
+    for second in range(270):
+        one.now += S
+        if chance.random() < 0.3:
+            for partition in (0, 1):
+                one.write(chance.choice([1, 20, 200]), partition=partition)
+        if second % 5 == 0:
+            for partition in (0, 1):
+                one.commit(partition=partition)
+        if second == late_at:
+            one.commit(to=int(one.flow.windows.next_offset[one.slot()]) - chance.randrange(10, 60))
+        if second % 10 == 0:
+            one.look()
+            assert found(one) == []
 
 
 def test_what_comes_again_is_told_at_once_where_nothing_else_is_written(flow):
@@ -104,14 +127,64 @@ def test_a_mirror_that_copies_on_from_far_back_is_told_before_it_is_past_it(flow
     assert "the copy grew by" in flow.verdict().sentence
 
 
-def test_a_mirror_that_stands_where_it_went_back_to_repeats_nothing_yet(flow):
+@pytest.mark.parametrize("waits_s", [0, 60, 600])
+def test_a_mirror_that_stands_where_it_went_back_to_is_unknown_until_it_copies(flow, waits_s):
+    def other():
+        flow.write(100, partition=1)
+        flow.commit(partition=1)
+
+    at = flow.ends["orders", 0]
+    flow.now += 5 * S
+    flow.commit(to=at)  # a second time: it stays what it was when the partition moves on
+    flow.now += 5 * S
+    flow.commit(to=at - 30)
+    flow.look()
+    for _ in range(waits_s // 5 + 1):
+        flow.go(5, each=other, step=5, look=5)
+        assert told(flow) == (Verdict.UNKNOWN, None)
+        assert f"went back from offset {at} to {at - 30}" in flow.verdict().sentence
+    again(flow, 30)
+    flow.go(5, each=other, step=5, look=5)
+    assert told(flow) == (Verdict.REPEATING, Cause.DUPLICATING)
+    flow.go(60, each=lambda: busy(flow), step=5)
+    assert (told(flow), found(flow)) == (
+        (Verdict.HEALTHY, None),
+        [(Cause.DUPLICATING, 0, 30, at - 30)],
+    )
+
+
+def test_a_mirror_that_went_back_and_leaves_new_records_stands(flow):
     flow.now += 5 * S
     flow.commit(to=flow.ends["orders", 0] - 30)
     flow.look()
-    assert told(flow) == (Verdict.UNKNOWN, None)
-    flow.go(60, each=lambda: busy(flow, commits=False, each=0), step=5)
-    assert told(flow) == (Verdict.HEALTHY, None)  # all of that had been copied: it counts as a quiet tail
-    assert found(flow) == []
+
+    def other():
+        flow.write(10, copied=False)
+        flow.write(100, partition=1)
+        flow.commit(partition=1)
+
+    flow.go(120, each=other, step=5)
+    assert told(flow)[0] is Verdict.STALLED
+
+
+@pytest.mark.parametrize("first", ["the offset", "the copy"])
+def test_nothing_comes_again_to_a_copy_that_was_made_anew(flow, first):
+    at = flow.ends["orders", 0]
+    flow.flow.note_ids("B", {"A.orders": "one"}, flow.now)
+    for step in ("the offset", "the copy") if first == "the offset" else ("the copy", "the offset"):
+        flow.now += 5 * S
+        if step == "the offset":
+            flow.commit(to=0)
+        else:
+            flow.target_ends["A.orders", 0] = 0
+            flow.flow.note_ids("B", {"A.orders": "two"}, flow.now)
+    flow.look()
+    for copied in range(500, at, 500):
+        flow.now += 5 * S
+        flow.target_ends["A.orders", 0] = copied
+        flow.commit(to=copied)
+        flow.look()
+        assert [code for code, *_ in found(flow) if code is Cause.DUPLICATING] == []
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
@@ -206,7 +279,7 @@ def test_of_many_steps_back_at_once_some_are_judged_at_each_look(monkeypatch):
     one.now += 5 * S
     each(150)
     for partition in range(10):
-        one.target_ends["A.orders", partition] += 300
+        one.target_ends["A.orders", partition] += 50
     one.look()
     for looks in range(1, 5):
         assert len(found(one)) == min(10, 3 * looks)
@@ -224,3 +297,79 @@ def test_a_step_back_waits_for_its_topic_s_id_for_as_long_as_rounds_of_ids_take(
     flow.now += 5 * S
     flow.commit(to=flow.ends["orders", 0] - 30)
     assert is_same_topic(flow.flow, flow.slot(), flow.now + waited_s * S) is believed
+
+
+def replay(flow, *, start=0, step=1000):
+    """Have the mirror copy partition 0 again in steps, from the start of its log to its end."""
+    end = flow.ends["orders", 0]
+    for to in range(min(start + step, end), end + step, step):
+        again(flow, min(step, end + step - to))
+        flow.now += 5 * S
+        flow.commit(to=min(to, end))
+        flow.look()
+        yield flow
+
+
+@pytest.mark.parametrize(("start", "step"), [(0, 500), (0, 10_000), (1000, 400), (1000, 10_000)])
+def test_all_that_is_copied_again_once_the_offset_was_taken_away_is_told(flow, start, step):
+    end = flow.ends["orders", 0]
+    flow.starts["orders", 0] = start
+    flow.flow.windows.reset("orders", 0, flow.now + S)
+    flow.go(30, each=lambda: busy(flow, commits=False, each=0), step=5)
+    seen = {told(one) for one in replay(flow, start=start, step=min(step, end - start))}
+    assert (Verdict.REPEATING, Cause.DUPLICATING) in seen or step == 10_000
+    assert told(flow) == (Verdict.HEALTHY, None)
+    ((code, partition, records, first),) = found(flow)
+    assert (code, partition, first) == (Cause.DUPLICATING, 0, start)
+    assert end - start - 500 <= records <= end - start
+
+
+def test_an_offset_that_is_taken_away_and_put_where_it_was_repeats_nothing(flow):
+    flow.flow.windows.reset("orders", 0, flow.now + S)
+    flow.now += 10 * S
+    flow.commit()
+    flow.go(60, each=lambda: busy(flow), step=5, look=5)
+    assert (told(flow), found(flow)) == ((Verdict.HEALTHY, None), [])
+
+
+def test_an_offset_that_is_forgotten_or_of_a_topic_made_anew_is_no_step_back(flow):
+    flow.flow.note_ids("A", {"orders": "one"}, flow.now)
+    windows, at = flow.flow.windows, flow.ends["orders", 0]
+    windows.reset("orders", 0)
+    windows.forget("orders", 1)
+    flow.flow.note_ids("A", {"orders": "two"}, flow.now + S)
+    for partition in (0, 1):
+        windows.take("orders", partition, at // 2, flow.now + 5 * S, live=True)
+        assert int(windows.rings.filled[flow.slot(partition=partition)]) == 1
+
+
+@pytest.mark.parametrize("each", [3, 30])
+@pytest.mark.parametrize("look", [5, 10])
+def test_what_is_new_behind_an_end_that_fell_does_not_come_again(flow, each, look):
+    flow.ends["orders", 0] -= 100  # an unclean election: the copy keeps what the source has lost
+    seen = set()
+
+    def goes_on():
+        flow.write(each)
+        flow.commit()
+        flow.write(100, partition=1)
+        flow.commit(partition=1)
+
+    for _ in range(24):
+        flow.go(look, each=goes_on, step=5, look=look)
+        seen |= {code for code, *_ in found(flow)}
+    assert seen == set()
+    assert told(flow) == (Verdict.HEALTHY, None)
+
+
+def test_before_the_source_was_looked_at_a_step_back_is_not_judged(flow):
+    at = flow.ends["orders", 0]
+    for count in range(3):
+        flow.now += 2 * S
+        flow.commit(to=at - 100 + 10 * count)
+        again(flow, 10)
+        (place,) = flow.b.places.of("A.orders")[:1]
+        flow.b.heads.note(np.array([place], np.int32), np.array([flow.target_ends["A.orders", 0]]), flow.now)
+        assert found(flow) == []
+    flow.look()
+    assert [code for code, *_ in found(flow)] == [Cause.DUPLICATING]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lagmon.mirror_rows import row_document
+from lagmon.mirror_rows import flow_document, row_document
+from lagmon.mirror_verdict import judge_flow
 from tests.lagmon.mirrors import Mirrored
 
 
@@ -27,3 +28,25 @@ def test_an_offset_and_its_sentence_are_of_one_moment(flow):
     row = row_document(flow.flow, found, flow.slot())
     assert row["next_offset"] == 600
     assert row["sentence"] == "The mirror has read all there is: it stands at offset 600."
+
+
+def told(one):
+    found = one.sight()
+    document = flow_document(one.flow, found, judge_flow(one.flow, found), since_ms=one.now)
+    return document["lag_s"], document["lag_s_kind"]
+
+
+def test_a_flows_lag_in_seconds_is_worth_what_that_of_its_slowest_partition_is(flow):
+    assert told(flow) == (0.0, "exact")
+    behind = Mirrored()
+    behind.write(1000, copied=False)  # came before the first look, so that its age is known as a bound alone
+    behind.write(10, partition=1)
+    behind.commit(to=10)
+    behind.commit(partition=1)
+    behind.look()
+    behind.go(30)
+    assert told(behind) == (30.0, "bound")
+
+
+def test_of_a_flow_whose_lag_is_not_known_the_seconds_are_worth_nothing():
+    assert told(Mirrored()) == (None, "none")

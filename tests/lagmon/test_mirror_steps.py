@@ -41,6 +41,14 @@ def test_the_copy_tells(offsets, distances, expected):
 def test_what_is_within_the_spread_of_the_distances_is_no_proof():
     for spread, means in ((39, REPEATED), (40, LATE)):
         assert judged([*BEFORE, 60, 150], [spread, 0, 0, 0, 0, 0, 40, 40])[0] is means
+        assert judged([*BEFORE, 60, 150, 160, 170], [0] * 6 + [40, 40 - spread, 40, 40])[0] is means
+
+
+def test_more_than_the_step_is_no_proof_but_for_the_spread_and_never_told():
+    after = [*BEFORE, 60, 150]
+    assert judged(after, [0] * 6 + [40, 41]) == (OPEN, 0)
+    assert judged(after, [10, 0, 0, 0, 0, 0, 40, 50]) == (REPEATED, 40)
+    assert judged(after, [10, 0, 0, 0, 0, 0, 40, 51]) == (OPEN, 0)
 
 
 def test_few_distances_before_it_tell_nothing():
@@ -51,6 +59,7 @@ def test_few_distances_before_it_tell_nothing():
     ("ends", "expected"),
     [
         (Ends(100, 50, 140, 40), (REPEATED, 40)),
+        (Ends(100, 50, 141, 40), (OPEN, 0)),  # more than there is from there to the highest
         (Ends(140, 50, 140, 40), (OPEN, 0)),  # all of that may be new
         (Ends(120, 50, 140, 40), (REPEATED, 20)),
         (Ends(121, 50, 140, 40), (OPEN, 0)),

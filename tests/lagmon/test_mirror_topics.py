@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fleet.mm2_handling import Handling
 from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_ends import TargetEnds
@@ -24,11 +25,14 @@ def lost(one):
     ]
 
 
+DROPS = Handling(drops=("fault",))  # of a mirror with a transform that may leave records out
+
+
 class Watched(Mirrored):
     """A flow with two topics; ids are read with each look, and topics are made anew as operators do."""
 
     def __init__(self, topics=None, **settings):
-        super().__init__(topics or {"orders": 2, "other": 1}, **settings)
+        super().__init__(topics or {"orders": 2, "other": 1}, **{"handling": DROPS, **settings})
         self.ids = {"A": {}, "B": {}}
         for topic in topics or {"orders": 2, "other": 1}:
             self.ids["A"][topic] = self.ids["B"][f"A.{topic}"] = "first"
@@ -193,12 +197,12 @@ def test_a_log_that_was_deleted_from_before_counts_from_its_start(flow):
 
 def test_a_look_at_the_new_topic_before_its_id_is_read_does_not_count():
     ends, flow = TargetEnds(), Watched().run(30)
-    ends.note(flow.flow.topics.remote, flow.b, flow.now)
+    ends.note(flow.flow, flow.sight().sight)
     known_ms = flow.now
     flow.remake_target()
     flow.now += 10 * S
     Mirrored.look(flow)
-    ends.note(flow.flow.topics.remote, flow.b, flow.now)
+    ends.note(flow.flow, flow.sight().sight)
     held = ends.made_anew("orders", known_ms)
     assert held.ends.tolist() == [3000, 3000]
     assert ends.made_anew("orders", known_ms) is None
@@ -464,6 +468,7 @@ def test_a_topic_that_is_left_out_whole_is_lost_by_partition():
     assert [one.code for one in flow.sight().missing] == []
     (finding,) = flow.sight().findings
     assert "has never had any" in finding.sentence
+    assert finding.sentence.endswith("It applies fault, which may leave records out.")
 
 
 def test_a_topic_of_aborted_transactions_alone_is_not_lost_to_a_mirror_that_leaves_those_out():

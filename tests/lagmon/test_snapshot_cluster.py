@@ -15,7 +15,7 @@ from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
 from lagmon.head_history import HORIZON_MS
 from lagmon.readable_gaps import Seen
-from lagmon.snapshot_cluster import PLACES_AT_ONCE, frames_of, read_cluster, take_up
+from lagmon.snapshot_cluster import PLACES_AT_ONCE, frames_of, read_cluster, take_up, take_up_topics
 from lagmon.snapshot_frames import seal, unseal
 from lagmon.words import RANK, STATUS_OF, Reason, Status
 
@@ -173,6 +173,24 @@ def test_what_happened_while_nobody_looked_is_no_reason_for_an_alarm(happenings,
             assert (reason, since_ms) == stopped[name][:2]
         if since_ms > left and reason in (Reason.STOPPED, Reason.STALLED):
             assert since_ms <= world.now - again.policy.stopped_after_ms
+
+
+def test_a_topic_that_was_made_anew_by_a_clock_that_was_ahead_was_not_made_later_than_now():
+    world, lag, _ = begun([((5, 0, 0), ("reads all", *["nothing"] * 5))] * 4)
+    ahead_ms = world.now + 3600 * S  # the brokers' clocks are right, and ours is as we begin again
+    lag.note_id("t", "one", ahead_ms)
+    lag.note_id("t", "two", ahead_ms)
+    again = world.watcher()
+    take_up(again, kept(lag, ahead_ms), partitions=TOPICS, now_ms=world.now)
+    again.note_topics(TOPICS)
+    world.read(again, live=False)
+    world.look(again)
+    assert told(again, world.now)["g0", "t", 0][0] is Reason.RECREATED
+    world.now += S
+    world.commit("g0", "t", 0, world.ends["t", 0])
+    world.read(again, since=len(world.commits) - 1)
+    world.look(again)
+    assert told(again, world.now)["g0", "t", 0][0] is Reason.CAUGHT_UP
 
 
 def test_a_batch_after_a_long_silence_is_no_stop_at_the_first_look():
@@ -346,6 +364,27 @@ def test_when_we_were_away_is_known_over_several_restarts():
         spans.append((left, world.now))
         lag = again
     assert lag.heads.away == spans[-8:]
+
+
+def test_a_topic_of_the_second_list_takes_from_no_other_what_was_seen_since_the_start():
+    world, lag, _ = begun([((5, 0, 0), ["nothing"] * 6)] * 3)
+    left, known = world.now, kept(lag, world.now)
+    again = world.watcher()
+    take_up(again, known, partitions={"t": 2}, now_ms=world.now)
+    again.note_topics({"t": 2})
+    at = np.array(again.places.of("t"), np.int32)
+    for second in (10, 20, 30):
+        again.note_looked(at, np.full(2, 100 + second), np.full(2, 100 + second), left + second * S)
+    passed = again.heads.passed_ms(at, np.full(2, 115))
+    assert take_up_topics(again, known, partitions={"u": 1}, now_ms=left + 35 * S) == 1
+    again.note_topics(TOPICS)
+    world.now = left + 40 * S
+    world.ends |= dict.fromkeys(WHERE[:2], 140)
+    world.look(again)
+    assert again.heads.away == [(left, left + 10 * S)]
+    assert [one.tolist() for one in again.heads.passed_ms(at, np.full(2, 115))] == [
+        one.tolist() for one in passed
+    ]
 
 
 def without_answer(world, lag, *, looks):

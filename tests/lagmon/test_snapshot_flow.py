@@ -299,8 +299,38 @@ def test_copies_that_went_while_we_were_away_are_lost_by_number_and_told_over_on
     assert copies_lost(third) == []
 
 
+def test_copies_that_went_while_we_were_away_are_lost_where_their_ids_are_read_before_what_was_kept(flow):
+    note_ids(flow, "one", "copy")
+    again = Mirrored()
+    again.now, again.ends = flow.now + 60 * S, flow.ends
+    again.sight()
+    note_ids(again, "one", "anew")
+    take_up(again.flow, kept(flow), now_ms=again.now)
+    assert copies_lost(again) == [("orders", 0, 1300), ("orders", 1, 1300)]
+    for partition in (0, 1):
+        again.commit(partition=partition, live=False)
+    again.look()
+    assert copies_lost(again) == [("orders", 0, 1300), ("orders", 1, 1300)]
+
+
+def test_a_copy_that_went_with_the_offsets_while_we_were_away_is_sent_again(flow):
+    note_ids(flow, "one", "copy")
+    again = restarted(flow, with_offsets=False)
+    again.now += 120 * S
+    again.target_ends = dict.fromkeys(again.target_ends, 500)
+    for partition in (0, 1):
+        again.commit(partition=partition, to=500, live=False)
+    again.look()
+    again.sight()  # what the mirror has written is read before the copy's id is
+    again.now += 2 * S
+    note_ids(again, "one", "anew")
+    assert copies_lost(again) == []
+    again.look()
+    assert copies_lost(again) == []
+
+
 def test_of_a_copy_the_last_look_before_its_id_was_read_is_kept():
-    early, late = (Held(at_ms, np.array([0]), np.array([at_ms])) for at_ms in (10, 30))
+    early, late = (Held(at_ms, np.array([[0], [at_ms], [at_ms]])) for at_ms in (10, 30))
     copied = CopiedLosses([], [], {}, {"orders": deque([early, late])})
     for known_ms, at_ms in ((30, [30]), (29, [10]), (9, [])):
         found = losses_document(copied, {"orders": known_ms})["ends"]
@@ -339,7 +369,7 @@ WHOLE = {
         "copies": [["topic_recreated", "t", 0, NOW, "So.", 5, 0, 4, "target", True]],
         "passed_over": [["filtered", "t", 0, NOW, "So.", None, None, None, "source", False]],
         "sent_to": [["t", 0, 7]],
-        "ends": [["t", NOW, [0, -1], [5, 6]]],
+        "ends": [["t", NOW, [0, -1], [5, 6], [7, 8]], ["old", NOW, [0], [5]]],
     },
 }
 
@@ -354,7 +384,8 @@ def test_the_whole_of_it_can_be_read():
     assert found.rests == {("t", 0): (5, 9)}
     assert [one.records for one in (*found.losses.copies, *found.losses.passed_over)] == [5, None]
     assert found.losses.sent_to == {("t", 0): 7}
-    assert found.losses.ends["t"].ends.tolist() == [5, 6]
+    assert found.losses.ends["t"].known.tolist() == [[0, -1], [5, 6], [7, 8]]
+    assert found.losses.ends["old"].known.tolist() == [[0], [5], [-1]]  # an older process kept no more
 
 
 @pytest.mark.parametrize(
@@ -378,6 +409,7 @@ def test_the_whole_of_it_can_be_read():
         (losses(sent_to=[["t", 0, -1]]), "has no number"),
         (losses(ends=[["t", NOW, [0], [5, 6]]]), "has no list"),
         (losses(ends=[["t", NOW, [0], [-2]]]), "has no number"),
+        (losses(ends=[["t", NOW, [0], [5], [5, 6]]]), "has no list"),
     ],
 )
 def test_what_is_wrong_is_said(change, sentence):

@@ -27,6 +27,8 @@ from tests.lagmon.windows import (
 policies = st.builds(
     Policy,
     allowed_lag=st.sampled_from([0, 0, 2]),
+    stale_after_ms=st.sampled_from([MIN, 5 * MIN, S]),
+    head_stale_after_ms=st.sampled_from([MIN, 5 * MIN, S]),
     stopped_after_ms=st.sampled_from([MIN, S]),
     in_turns_ms=st.sampled_from([5 * MIN, S]),
     grown_for_ms=st.sampled_from([MIN, 5 * S]),

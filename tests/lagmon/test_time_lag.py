@@ -141,6 +141,7 @@ def away():
     heads = Heads()
     heads.claim(1)
     heads.take_up(places(0), before.state())
+    heads.note_away()
     heads.note(places(0), longs(200), T + HOUR)
     return heads
 

@@ -403,6 +403,10 @@ def test_a_topic_that_is_back_after_a_list_without_it_is_known_as_another_at_onc
             looked.topics = {TOPIC: there[TOPIC]}
             looked.look()
     looked.topics, looked.id, looked.end = there, "second", 95
+    read = looked.read  # with a start that is not told, or it were empty
+    looked.read = lambda partitions, which: (
+        [-1] * len(partitions) if which is Which.START else read(partitions, which)
+    )
     looked.look()
     assert looked.lag.ids["t"] == "second"
     looked.look()
@@ -543,6 +547,34 @@ def test_a_partition_that_is_away_as_the_reading_begins_is_not_taken_for_read():
     assert reader.progress.ready_after_s is not None
     assert looked.lag.intake.seen_ms[0] == looked.now_ms - 3_600_000  # it was there before
     assert reader.progress.problem == ""
+
+
+def test_a_partition_that_is_away_holds_up_no_other_and_is_a_backlog_once_it_is_back():
+    looked = Looked()
+    reader, client = begun(looked, {0: 0, 1: 0}, {0: 50, 1: -1})
+    looked.look()
+    at = {0: 50}
+
+    def take(group, age_s, **moved):
+        at.update({int(name[1:]): offset for name, offset in moved.items()})
+        value = encode_commit_value(5, looked.now_ms - age_s * 1000)
+        client.batches, client.at = [Batch([encode_commit_key(group, "t", 0)], [value])], dict(at)
+        reader._take()
+        (slot,) = looked.lag.slots.of(group).tolist()
+        return bool(looked.lag.rings.live[slot])
+
+    assert take("g", 5) is False  # it was there before
+    assert take("g", 5, p0=51) is True
+    looked.lag.positions_lost = True
+    assert reader.has_to_begin_anew() is True
+    assert take("old", 3600, p1=3) is False  # it is back, and where it ends is not known yet
+    assert reader.has_to_begin_anew() is False
+    reader.expect({0: 52, 1: 7}, looked.now_ms)
+    assert take("g", 5, p0=52) is False
+    assert take("old", 3600, p1=7) is False
+    assert reader.progress.ready_after_s is not None
+    assert take("old", 5, p1=8) is True
+    assert take("g", 5, p0=53) is True
 
 
 async def test_a_watch_tells_the_reader_of_partitions_whose_ends_did_not_come(monkeypatch):

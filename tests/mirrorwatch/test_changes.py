@@ -124,8 +124,28 @@ def test_each_change_is_a_sentence(tmp_path):
         "the clients of A are made anew",
         "http.reload has changed",
         "lag.commits has changed",
+        "the lag monitor begins anew",
     )
     assert Changes().sentences == ("nothing has changed",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({}, {"flows": {**BOTH, "A->B": "{topics: 'o.*'}"}}, True),
+        ({}, {"flows": {"A->B": "{}"}}, True),
+        ({}, {"lag": "{groups: 'shop-.*'}"}, True),
+        ({}, {"clusters": {"B": "b:2"}}, True),
+        ({}, {"canary": "{interval: 2s}", "http": "{tokens: {operator: t0ken}}"}, False),
+        ({}, {"lag": "{commits: 'off'}"}, False),
+        ({"lag": "{commits: 'off'}"}, {}, False),
+        ({"lag": "{commits: 'off'}"}, {"lag": "{commits: 'off'}", "clusters": {"B": "b:2"}}, False),
+    ],
+)
+def test_that_the_lag_monitor_begins_anew_is_said_where_it_does(tmp_path, before, after, told):
+    found, _ = changes(tmp_path, before, after)
+    assert found.lag_anew is told
+    assert (found.sentences[-1] == "the lag monitor begins anew") is told
 
 
 def test_what_cannot_change_is_said_and_stays(tmp_path):

@@ -168,12 +168,57 @@ def test_a_strimzi_mirror(tmp_path, as_json):
     assert config.canary_flows[0].tasks_topic == ""
 
 
+@pytest.mark.parametrize("null", ["", "~", "null", "Null", "NULL"])
+def test_what_is_null_in_a_strimzi_mirror_is_not_there(tmp_path, null):
+    """A template leaves such fields behind, and Kubernetes drops them."""
+    above = STRIMZI.replace("bootstrapServers: b:9092", f"bootstrapServers: b:9092\n      tls: {null}")
+    fields = ("topicsPattern", "groupsPattern", "checkpointConnector")
+    text = above + "".join(f"      {name}: {null}\n" for name in fields)
+    config = read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD, "mirror.yaml", text)
+    (flow,) = config.topology.flows
+    assert (flow.topic_filter.include, flow.group_filter.include) == (".*", ".*")
+    assert flow.emit_checkpoints_interval_s is None
+    assert config.clients["B"].librdkafka.get("security.protocol", "plaintext") == "plaintext"
+    without = STRIMZI.replace('{tasksMax: 3, config: {sync.topic.acls.enabled: "false"}}', null)
+    with pytest.raises(ConfigurationError, match="has no connector; MirrorMaker's MirrorSourceConnector"):
+        read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD, "mirror.yaml", without)
+
+
+def test_text_in_quotes_stays_text_in_a_strimzi_mirror(tmp_path):
+    text = STRIMZI + "      topicsPattern: 'null'\n      checkpointConnector: \"\"\n"
+    (flow,) = read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD, "mirror.yaml", text).topology.flows
+    assert flow.topic_filter.include == "null"
+    assert flow.emit_checkpoints_interval_s == 60
+
+
+def test_a_strimzi_mirror_whose_spec_is_null_has_none(tmp_path):
+    with pytest.raises(ConfigurationError, match="is a KafkaMirrorMaker2 without a spec, and of YAML only"):
+        read(tmp_path, "mm2: mirror.yaml\n", "mirror.yaml", "kind: KafkaMirrorMaker2\nspec:\n")
+
+
+def test_offset_syncs_that_the_mirror_does_not_write_tell_nothing_and_that_is_warned_of(tmp_path):
+    mirror = (
+        "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\n"
+        "A->B.enabled = true\nB->A.enabled = true\nA->B.emit.offset-syncs.enabled = false\n"
+    )
+    ours = "mm2: mm2.properties\nflows: {A->B: {lag_from: offset-syncs}, B->A: {lag_from: offset-syncs}}\n"
+    config = read(tmp_path, ours, "mm2.properties", mirror)
+    (warning,) = [one for one in config.worth_reading if "offset-syncs" in one.sentence]
+    assert warning.key == "flows.A->B.lag_from"
+    assert warning.sentence == (
+        "is offset-syncs, and the mirror writes none, since emit.offset-syncs.enabled is false there: how far"
+        " it is stays unknown; take connect-offsets, or have the mirror write them"
+    )
+    config = read(tmp_path, "mm2: mm2.properties\n", "mm2.properties", mirror)
+    assert [one for one in config.worth_reading if "offset-syncs" in one.sentence] == []
+
+
 def test_where_progress_is_read_without_a_mirrors_file(tmp_path):
     flows = {
         "A->B": "{lag_from: group, group: 'mm1-.*'}",
         "B->A": "{lag_from: equal-offsets}",
         "A->C": "{lag_from: offset-syncs}",
-        "B->C": "{offsets: {topic: t}}",
+        "B->C": "{offsets: {topic: ' t '}}",
         "C->A": "{}",
     }
     written = "".join(f"  {name}: {said}\n" for name, said in flows.items())

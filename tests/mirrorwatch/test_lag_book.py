@@ -10,6 +10,7 @@ from fleet.judgement import beside, judge
 from fleet.judgement_words import HOLD_S
 from fleet.vocabulary import Cause, Verdict
 from lagmon import mirror_rows
+from lagmon.mirror_states import Start, Trouble
 from mirrorwatch.lag_book import COUNTED_S, STALE_S, LagBook
 from mirrorwatch.lag_evidence import MOST_LISTED
 from tests.fleet.offsets import seen
@@ -103,6 +104,41 @@ def test_what_retention_overtook_is_lost_by_partition_and_counted(running):
     assert (found.records, found.first_offset, found.last_offset) == (40, 60, 99)
     assert (found.at, found.sentence) == (running.flow.now_at, listed["sentence"])
     assert (running.evidence().verdict, running.evidence().cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+
+
+@pytest.mark.parametrize(
+    ("state", "task", "cause"),
+    [
+        ("PAUSED", None, Cause.PAUSED),
+        ("STOPPED", None, Cause.PAUSED),
+        ("FAILED", 0, Cause.TASK_FAILED),
+    ],
+)
+def test_what_keeps_a_mirror_from_moving_is_told_on_once_retention_has_overtaken_it(
+    running, state, task, cause
+):
+    halted = Trouble(task, state, running.flow.now, "", Start.SEEN)
+
+    def stands():
+        running.flow.flow.states.look([halted], running.flow.now)
+        running.flow.copy_none()
+
+    running.go(70, stands)
+    assert running.evidence().cause is cause
+    running.flow.starts["orders", 0] = 100
+    running.go(10, stands)
+    found = running.evidence()
+    assert (running.flow.document()["cause"], found.verdict, found.cause) == (
+        Cause.OVERTAKEN,
+        Verdict.STALLED,
+        cause,
+    )
+    assert [one.cause for one in found.findings] == [Cause.OVERTAKEN]
+    assert found.sentence.count(f"is {state} since") == 1
+    assert "Retention has overtaken the mirror" in found.sentence
+    flow = seen(offsets=found)
+    worst = judge(flow, now_at=running.flow.now_at)
+    assert (worst.verdict, worst.cause) == (Verdict.LOSING, Cause.OVERTAKEN)
 
 
 def test_while_it_is_counted_anew_it_is_still_told(running):

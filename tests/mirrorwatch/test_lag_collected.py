@@ -91,6 +91,23 @@ def test_a_process_that_ends_before_it_has_looked_says_of_no_cluster_that_it_is_
     assert told.counts.document("A")["last_success_at"] == {"positions": 1030.0}
 
 
+def test_what_was_known_before_it_was_switched_off_says_nothing_of_now_and_counts_stay():
+    counts = CollectedCounts()
+    for before in (looks(away=20, failed=1.0), looks() | {"refused": {"A": {"since_ms": 1, "why": "no"}}}):
+        counts.take(before, incarnation=1, now_ns=0)
+        counts.forget_standing()
+        assert counts.standing("A", now_ns=1) is None
+        assert counts.unanswered("A") is None
+    counts.take(looks(failed=2.0, at=10.0), incarnation=1, now_ns=2)
+    counts.forget_standing()
+    assert counts.standing("A", now_ns=3) is None
+    counts.take(looks(), incarnation=2, now_ns=4)
+    assert counts.standing("A", now_ns=4) is None
+    counts.take(looks(away=40, failed=1.0), incarnation=2, now_ns=5)
+    assert counts.standing("A", now_ns=5) == ("down", 40.0, "no answer")
+    assert counts.document("A")["errors"]["positions"] == 3
+
+
 REFUSED = {"A": {"since_ms": 2_000_000, "why": "not authorised"}}
 
 

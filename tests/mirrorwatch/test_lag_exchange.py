@@ -59,6 +59,48 @@ def test_what_the_process_works_by(tmp_path, sections, same):
     assert (before == after) is same
 
 
+OURS = """
+mm2: mm2.properties
+clusters:
+  A: {security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: u, sasl.password: "${env:A}"}
+flows: {A->B: {topics: "${env:TOPICS}"}}
+store: {url: "${env:STORE}"}
+http: {tokens: {operator: "${env:TOKEN}"}}
+checksum: {client_id: "${env:CLIENT}"}
+"""
+SECRETS = {
+    "STORE": "postgresql://mw:one-of-store@db/mw", "TOKEN": "one-of-tokens", "CLIENT": "one-of-checksum",
+    "TOPICS": "one-of-flows", "A": "one-of-clusters",
+}  # fmt: skip
+
+
+def orders_with(folder, **secrets):
+    mirror = (
+        "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\nA->B.enabled = true\n"
+        f"B.producer.ssl.key.password = {secrets.pop('MIRROR', 'one-of-mirror')}\n"
+    )
+    (folder / "mm2.properties").write_text(mirror, encoding="utf-8")
+    path = folder / "mirrorwatch.yaml"
+    path.write_text(OURS, encoding="utf-8")
+    return lag_orders(read_configuration(path, environ=SECRETS | secrets))
+
+
+@pytest.mark.parametrize("name", ["STORE", "TOKEN", "CLIENT"])
+def test_a_secret_that_the_process_cannot_come_across_is_not_told_to_it(tmp_path, name):
+    before = orders_with(tmp_path)
+    assert set(before.told["secrets"]) == {"one-of-mirror", "one-of-clusters", "one-of-flows"}
+    assert orders_with(tmp_path, **{name: SECRETS[name].replace("one", "two")}) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("MIRROR", "two-of-mirror"), ("A", "two-of-clusters"), ("TOPICS", "two-of-flows")]
+)
+def test_a_secret_that_the_process_can_come_across_is_told_to_it_anew(tmp_path, name, value):
+    before, after = orders_with(tmp_path), orders_with(tmp_path, **{name: value})
+    assert after != before
+    assert set(after.told["secrets"]) - set(before.told["secrets"]) == {value}
+
+
 def test_topics_that_are_left_out_are_told_to_the_process_and_change_no_flow(tmp_path):
     before = lag_orders(config_of(tmp_path))
     after = lag_orders(config_of(tmp_path, lag="{commits: topic, topics: 'a.*', topics_exclude: 'ab'}"))
@@ -207,6 +249,27 @@ async def test_off_and_on_again(played, tmp_path):
         "begin topic A->B B->A",
     ]
     assert OFF == "the lag monitor is off: lag.commits in the configuration says so"
+
+
+AWAY_SAID = {"away": {"A": {"since_ms": 1, "why": "no answer"}}, "last_success_at": {"A": {}}}
+
+
+async def test_how_clusters_were_before_it_was_off_is_forgotten(played, tmp_path):
+    async def ask(_question, **_details):
+        return {"collected": AWAY_SAID}, b'{"flows": []}'
+
+    async def ask_and_go_off(_question, **_details):
+        use(played, tmp_path, lag="{commits: 'off'}")
+        return await ask(_question)
+
+    worker(played).ask = ask
+    await played.lagging._look_at_flows()
+    assert played.lagging.standing("A").state == "down"
+    worker(played).ask = ask_and_go_off
+    await played.lagging._look_at_flows()
+    del worker(played).ask
+    use(played, tmp_path)
+    assert played.lagging.standing("A") is None
 
 
 async def test_what_was_complained_of_is_no_problem_any_more_once_it_is_off(played, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 
@@ -13,7 +14,7 @@ from yarl import URL
 from fleet.errors import UnavailableError
 from lagmon.headroom import How
 from lagmon.mirror_answers import MirrorAnswers
-from mirrorwatch.mirror_page import _headroom
+from mirrorwatch.mirror_page import _headroom, mirror_names
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_mirrors import mirror_routes
@@ -104,6 +105,17 @@ async def test_a_flow_is_shown_partition_by_partition_with_its_numbers(client, f
     assert len((await drawn(client, following)).all("tr")) == 24
     ids = [attributes["id"] for _, attributes in markup.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
+
+
+async def test_the_head_tells_a_bound_as_the_rows_do():
+    flow = Mirrored()
+    flow.write(1000, copied=False)  # came before the first look
+    flow.commit(to=10)
+    flow.look()
+    flow.go(30)
+    _, body = await Monitor(flow).ask("flow", flow="A->B")
+    names = mirror_names(json.loads(body))
+    assert [names["behind"], names["rows"][0]["behind"]] == ["at least 30 s"] * 2
 
 
 async def test_partitions_that_are_not_well_are_not_called_moving(client, flow):

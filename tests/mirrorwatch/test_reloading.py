@@ -123,11 +123,17 @@ async def reload(scene, **sections):
 
 async def test_flows_and_clusters_come_and_go(scene):
     done = await reload(scene, flows={"B->A": "{}", "B->C": "{}"})
-    assert done.sentences == ("A->B is dropped", "B->C is added", "the cluster C is added")
+    assert done.sentences == (
+        *("A->B is dropped", "B->C is added", "the cluster C is added"),
+        "the lag monitor begins anew",
+    )
     assert scene.roster.done == ["drop A->B", "site C", "add B->C []"]
     done = await reload(scene, flows={"B->C": "{}"}, clusters={"B": "b:9"})
     await reload(scene, flows={"B->C": "{}"}, clusters={"B": "b:9"})  # the one before is over then
-    assert done.sentences == ("B->A is dropped", "the cluster A is left", "the clients of B are made anew")
+    assert done.sentences == (
+        *("B->A is dropped", "the cluster A is left", "the clients of B are made anew"),
+        "the lag monitor begins anew",
+    )
     assert scene.left == ["A"]
     assert sorted(scene.keeper.done) == ["begin B", "begin C", "end A", "end B"]
     assert scene.roster.done[-2:] == ["leave B", "site B"]
@@ -227,7 +233,9 @@ async def test_who_asks_meanwhile_is_answered_by_the_next_which_reads_anew(scene
     await asyncio.sleep(0)
     go_on.set()
     assert "A->C is added" in (await first).sentences
-    assert {(await other).sentences for other in others} == {("A->C is dropped", "the cluster C is left")}
+    assert {(await other).sentences for other in others} == {
+        ("A->C is dropped", "the cluster C is left", "the lag monitor begins anew")
+    }
     assert len(scene.reads) == 2
 
 

@@ -20,8 +20,10 @@ from mirrorwatch.routes import routes
 from mirrorwatch.routes_lag import lag_routes
 from mirrorwatch.status import status
 from mirrorwatch.status_answer import GroupsAnswer, groups_of
+from mirrorwatch.status_table import show_groups
+from mirrorwatch.words import NOTHING
 from tests.mirrorwatch import views
-from tests.mirrorwatch.monitored import Monitored
+from tests.mirrorwatch.monitored import NOW_S, Monitored
 
 
 @pytest.fixture
@@ -140,13 +142,57 @@ async def test_what_is_still_read_and_a_monitor_that_is_away_are_said(monitored)
     assert "No group" not in text
 
 
+async def test_a_cluster_that_went_away_is_said_below_its_groups_as_on_the_pages(monitored):
+    monitored.watches["A"].lag.note_answer(NOW_S * 1000, "all brokers are down")
+    _, body = await monitored.ask("groups")
+    said = json.loads(body)["away"]["A"]["sentence"]
+    _, text = await asked(monitored)
+    assert said.startswith("A does not answer since ")
+    assert f"Groups of A: {said}\n" in text
+    assert "4 groups: 1 STOP" in text
+    _, text = await asked(monitored, search="none of them")
+    assert "No group's name contains this\n" in text
+    assert f"Groups of A: {said}\n" in text
+
+
+def test_time_lags_are_told_as_what_they_are_worth():
+    kinds = {"bound": 95.0, "estimate": 259_200.0, "exact": 42.0, "none": None, "": 7.0}
+    document = {
+        "groups": [
+            {"group": f"of {kind}", "status": "STOP", "kafka_cluster": "A", "lag_s": lag_s}
+            | ({"lag_s_kind": kind} if kind else {})  # another version may not tell it
+            for kind, lag_s in kinds.items()
+        ],
+        "count": len(kinds),
+        "by_status": {"STOP": len(kinds)},
+    }
+    console = Console(file=io.StringIO(), width=140)
+    show_groups(groups_of(document), console)
+    rows = [
+        line.split("STOP")[1].split() for line in console.file.getvalue().splitlines() if " STOP  " in line
+    ]
+    assert [" ".join(row[1:]) for row in rows] == ["at least 1 min 35 s", "about 3 d", "42 s", NOTHING, "7 s"]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ("groups", "count", "by_status", "not_ready", "error", "group", "lag_s", "lag_records", "A")
+                (
+                    "groups",
+                    "count",
+                    "by_status",
+                    "not_ready",
+                    "away",
+                    "error",
+                    "group",
+                    "lag_s",
+                    "lag_s_kind",
+                    "lag_records",
+                    "A",
+                )
             ),
             inner,
             max_size=6,

@@ -117,7 +117,7 @@ def test_other_clients_for_one_cluster_and_orders_over_http(clusters, topic_name
         assert (status, answer) == (
             200,
             {
-                "changes": ["the clients of B are made anew"],
+                "changes": ["the clients of B are made anew", "the lag monitor begins anew"],
                 "at_the_next_start": ["canary.topic takes effect at the next start"],
             },
         )

@@ -38,6 +38,22 @@ def test_shapes_lines_and_missing_values():
     assert document.file == "mw.yml"
 
 
+@pytest.mark.parametrize("parser", [yaml.SafeLoader, strict_yaml._LOADER])
+def test_without_nulls_keys_are_left_out_that_have_no_value(monkeypatch, parser):
+    monkeypatch.setattr(strict_yaml, "_LOADER", parser)
+    text = (
+        "a:\nb: ~\nc: null\nd: Null\ne: NULL\nf: {g: , h, i: 1}\n"
+        "j: ''\nk: \"null\"\nl: '~'\nm: nUll\nn: |\n  null\no: [null, ~]\n"
+    )
+    document = strict_yaml.load(text, file="f", without_nulls=True)
+    assert document.data == {
+        "f": {"i": "1"}, "j": "", "k": "null", "l": "~", "m": "nUll", "n": "null\n", "o": ["null", "~"],
+    }  # fmt: skip
+    assert document.line_of(("e",)) == 5
+    with pytest.raises(ConfigurationError, match="stands here a second time, after line 1: keep one"):
+        strict_yaml.load("a:\na: 1\n", file="f", without_nulls=True)
+
+
 def test_a_byte_order_mark_windows_line_ends_and_quoted_names_are_fine():
     assert strict_yaml.load(b"\xef\xbb\xbfa: b\r\n'<<x': \"c\\td\"\r\n", file="f").data == {
         "a": "b",

@@ -1,0 +1,63 @@
+"""A source topic with transactions that was made anew: their markers leave gaps as what is passed over does."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet.vocabulary import Cause, Verdict
+from lagmon.mirror_passage import Base, Sighted, judge_passage, markers_may_tell
+from tests.lagmon.mirrors import S, told
+from tests.lagmon.test_mirror_topics import Watched
+
+
+class Transactional(Watched):
+    """A flow that writes its offsets each minute; of five offsets the fifth is a marker, and is not copied."""
+
+    def __init__(self):
+        super().__init__(flush_s=60.0)
+        self.batches = 1
+
+    def busy(self):
+        for topic, partition in self.ends:
+            self.ends[topic, partition] += 5 * self.batches
+            self.target_ends[f"A.{topic}", partition] += 4 * self.batches
+            if self.now // S % 60 == 0:
+                self.commit(topic, partition, to=self.ends[topic, partition] - 1)
+
+
+def test_a_log_with_transactions_of_which_all_was_copied_is_no_proved_loss():
+    # Within one flush the new log grows past N, so N never falls; a fifth of it are markers.
+    flow = Transactional().run(310)
+    flow.remake_source()
+    flow.batches = 200
+    seen = set()
+    for _ in range(30):
+        flow.run(10)
+        seen.add(told(flow)[0])
+        assert not any(one.proved for one in flow.sight().findings)
+    assert Verdict.LOSING not in seen
+    assert told(flow) == (Verdict.HEALTHY, None)
+    (found, _) = (one for one in flow.sight().findings if one.topic == "orders")
+    assert found.code is Cause.TOPIC_RECREATED
+    assert found.sentence.endswith(" Markers of transactions may have left such a gap too.")
+
+
+@pytest.mark.parametrize(
+    ("grew", "low", "high", "doubted"),
+    [
+        (1000, 2000, 2000, False),  # N's own growth, to the record
+        (1003, 2000, 2100, False),
+        (1003, 2000, 2000, True),  # three came twice, or each has its marker
+        (600, 2100, 2100, False),  # more than each other offset is lacking
+        (80_000, 100_000, 100_000, True),  # less than N's own growth: there are markers
+        (100, 1100, 1100, False),
+        (103, 1100, 1100, False),
+    ],
+)
+def test_markers_may_tell_where_the_copy_has_every_other_offset_and_not_what_n_grew_by(
+    grew, low, high, doubted
+):
+    base = Base(next_offset=1000, at_ms=0, target_end=500, sure=True)
+    seen = Sighted(0, low, high, 500 + grew, 1)
+    assert judge_passage(base, seen) is not None
+    assert markers_may_tell(base, seen) is doubted

@@ -1,0 +1,142 @@
+"""A topic that is made anew while a look at its cluster is under way, or between two of them."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from lagmon.cluster import ClusterLag
+from lagmon.commits import TOPIC
+from lagmon.late_ids import in_time
+from lagmon.position_looks import PositionLooks
+from runtime.kafka.positions import Listed, Which
+from tests.runtime.fake_clock import FakeClock
+
+
+class Cluster:
+    """Tells of one topic; `during` are called between an answer and our taking it."""
+
+    cluster_id = "x"
+
+    def __init__(self):
+        self.end, self.start, self.id, self.during = 10_000, 4_000, "one", {}
+
+    def topics(self):
+        return {name: Listed(name, (1,)) for name in (TOPIC, "t")}
+
+    def read(self, asked, which):
+        told = {Which.END: self.end, Which.STABLE: self.end, Which.START: self.start}[which]
+        self._answered(which)
+        return [told if topic == "t" else 0 for topic, _ in asked]
+
+    def ids(self, topics):
+        told = {topic: self.id for topic in topics if topic == "t"}
+        if told:
+            self._answered("ids")
+        return told
+
+    def _answered(self, what):
+        self.during.pop(what, lambda: None)()
+
+
+class Life:
+    def __init__(self):
+        self.clock, self.cluster = FakeClock(), Cluster()
+        self.lag = ClusterLag(wanted=lambda *_: True)
+        self.lag.begin_commits(1)
+        self.looks = PositionLooks("B", self.lag, threading.Lock(), clock=self.clock)
+        self.look()
+        slot = self.lag.slots.take("g", self.place)
+        assert self.lag.slots.place[slot] == self.place
+        for _ in range(6):  # so that the next one is not one of those that look at everything
+            self.look()
+
+    @property
+    def now_ms(self):
+        return int(self.clock.wall_s() * 1000)
+
+    @property
+    def place(self):
+        return self.lag.places.of("t")[0]
+
+    @property
+    def known(self):
+        heads = self.lag.heads
+        return tuple(int(one[self.place]) for one in (heads.start, heads.end, heads.stable))
+
+    def look(self):
+        self.clock.advance(10)
+        self.looks.look(self.cluster, None)
+
+    def make_anew(self):
+        self.cluster.end, self.cluster.start, self.cluster.id = 3, 0, "two"
+
+    def make_anew_and_note(self):
+        """Another one that asks for ids is the first to see it."""
+        self.make_anew()
+        self.clock.advance(0.2)
+        assert self.lag.note_id("t", "two", self.now_ms)
+        self.clock.advance(0.2)
+
+
+def test_a_log_that_ends_before_its_start_is_another_one_and_start_and_id_are_read_at_once():
+    life = Life()
+    assert life.known == (4_000, 10_000, 10_000)
+    life.make_anew()
+    life.look()
+    assert life.lag.ids["t"] == "two"
+    assert life.known == (0, -1, -1)  # its end was read before that was known
+    life.look()
+    assert life.known == (0, 3, 3)
+
+
+@pytest.mark.parametrize("which", [Which.END, Which.STABLE, Which.START])
+def test_what_the_old_log_answered_is_not_taken_for_the_new_one(which):
+    life = Life()
+    for _ in range(5):
+        life.look()  # the next one looks at starts
+    life.cluster.during[which] = life.make_anew_and_note
+    life.look()
+    assert life.known == (-1 if which is Which.START else 0, -1, -1)
+    life.look()
+    assert life.known[1:] == (3, 3)
+
+
+def test_an_old_id_that_comes_after_the_new_one_does_not_count():
+    life = Life()
+    for _ in range(5):
+        life.look()
+    life.cluster.during["ids"] = life.make_anew_and_note
+    life.look()
+    assert life.lag.ids["t"] == "two"
+    assert not life.lag.note_id("t", "two", life.now_ms)
+
+
+def test_ids_are_in_time_that_were_asked_for_since_the_last_change_or_tell_of_none():
+    life = Life()
+    life.make_anew_and_note()
+    at_ms = life.lag.marks([life.place])[0][0]
+    assert in_time(life.lag, {"t": "one", "new": "n"}, at_ms) == {"new": "n"}
+    assert in_time(life.lag, {"t": "two"}, at_ms) == {"t": "two"}
+    assert in_time(life.lag, {"t": "three"}, at_ms + 1) == {"t": "three"}
+
+
+def test_places_are_released_all_at_once():
+    released = []
+    lag = ClusterLag(wanted=lambda *_: True)
+    lag.note_topics({f"t{number}": 2 for number in range(50)})
+    lag.places._release = released.append
+    lag.note_topics({"t0": 2})
+    assert [len(one) for one in released] == [98]
+    assert len(np.unique(released[0])) == 98
+
+
+def test_where_mirrors_have_to_hear_of_ids_first_they_are_told_by_who_tells_them():
+    life, told = Life(), []
+    life.looks.note_ids = lambda ids, asked_ms: told.append((ids, asked_ms))
+    life.cluster.id, life.cluster.start, life.cluster.end = "two", 0, 3
+    life.look()
+    assert told == [({"t": "two"}, life.now_ms)]
+    assert life.lag.ids["t"] == "one"
