@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_SERIES = 1_000_000
-_LOOK_S = 0.25  # asked 20 times a second, it and the brokers have a tenth less of the processor
+_LOOK_S = 0.25  # asked 20 times a second, it reads up to a quarter slower
 _ASK_S = 30.0
 _END_S = 30.0
 

@@ -87,8 +87,9 @@ async def serve(orders: Orders) -> None:
         for watch in watches
         if any(watch.alias in one.order.clusters for one in flows)
     ]
+    by_alias = {watch.alias: watch for watch in watches}
     for asker in askers:
-        next(watch for watch in watches if watch.alias == asker.alias).looks.note_ids = asker.note_ids
+        by_alias[asker.alias].looks.note_ids = asker.note_ids
     faults = Faults(log, clock=clock)
 
     def wrong_at(flow: str, error: Exception) -> None:

@@ -29,6 +29,7 @@ from fleet.wire_commits import (
 )
 from lagmon.columns import read_values, usual_key
 from lagmon.malformed import MalformedNotice, sample_of
+from lagmon.rings import more_rows
 from lagmon.trail import Trail
 
 if TYPE_CHECKING:
@@ -212,8 +213,7 @@ class Intake:
         if slot >= len(self.seen_ms):
             self.rings.hold(slot + 1)
             self.trail.hold(len(self.rings.filled))
-            more = np.full(len(self.rings.filled) - len(self.seen_ms), -1, np.int64)
-            self.seen_ms = np.concatenate((self.seen_ms, more))
+            more_rows(self, "seen_ms", len(self.rings.filled), -1)
         self._slot_of[key] = slot
         if slot == len(self._keys):
             self._keys.append(key)

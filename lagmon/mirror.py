@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.rings import Rings
+from lagmon.rings import Rings, more_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -237,12 +237,10 @@ class MirrorWindows:
     def _hold(self, slots: int) -> None:
         self.rings.hold(slots)
         if slots > len(self.next_offset):
-            more = np.full(max(slots - len(self.next_offset), len(self.next_offset) // 4), -1, np.int64)
-            self.next_offset = np.concatenate((self.next_offset, more))
-            self.committed_ms = np.concatenate((self.committed_ms, more))
-            self.moved_ms = np.concatenate((self.moved_ms, more))
-            self.rest = np.concatenate((self.rest, more))
-            self.turns = np.concatenate((self.turns, np.zeros(len(more), np.int32)))
+            rows = max(slots, len(self.next_offset) * 5 // 4)
+            for name in ("next_offset", "committed_ms", "moved_ms", "rest"):
+                more_rows(self, name, rows, -1)
+            more_rows(self, "turns", rows, 0)
 
     def _clear(self, slot: int) -> None:
         self.rings.clear(np.array([slot], np.int32))

@@ -119,11 +119,11 @@ class Rewinds:
     def _with_its_log(self, name: Name, step: Step, ends: Ends) -> Step:
         """Return what a step means once the source's log, looked at since, may have lost its end."""
         if ends.source_ms < step.at_ms:
-            return Step(step.peak, step.back, step.at_ms, Rewound.OPEN)
+            return step.unproved(Rewound.OPEN)
         if 0 <= ends.source < step.peak:
             self._cut_ms[name] = step.at_ms
         is_cut = self._cut_ms.get(name) == step.at_ms
-        return Step(step.peak, step.back, step.at_ms, Rewound.LATE) if is_cut else step
+        return step.unproved(Rewound.LATE) if is_cut else step
 
     def _take(self, flow: MirrorFlow, name: Name, step: Step, now_ms: int) -> None:
         known = self.steps.get(name)

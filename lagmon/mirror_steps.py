@@ -58,6 +58,10 @@ class Step:
     records: int = 0  # that came again, as far as known
     proof: str = ""
 
+    def unproved(self, means: Rewound) -> Step:
+        """Return the same step where nothing is known to have come again."""
+        return Step(self.peak, self.back, self.at_ms, means)
+
 
 @dataclass(frozen=True, slots=True)
 class Ends:
@@ -121,7 +125,7 @@ def _past(step: Step, before: Distance | None, after: Distance | None, newest: i
     if more > went + spread:
         return step  # it did not copy so many again: where its copy ended is not known well enough
     if 2 * more < went or more <= spread:
-        return Step(step.peak, step.back, step.at_ms, Rewound.LATE)
+        return step.unproved(Rewound.LATE)
     proof = (
         f"by the time it was at {newest}, the copy had grown by {newest - step.peak + more}, which is {more}"
         " more than the offsets"

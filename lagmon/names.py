@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.rings import more_rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -214,7 +216,7 @@ class Slots:
 
     def _grow(self) -> None:
         if self._count > len(self.group):
-            more = np.full(len(self.group) // 4, -1, np.int32)
-            self.group = np.concatenate((self.group, more))
-            self.place = np.concatenate((self.place, more))
-            self.turns = np.concatenate((self.turns, np.zeros(len(more), np.int32)))
+            rows = len(self.group) * 5 // 4
+            more_rows(self, "group", rows, -1)
+            more_rows(self, "place", rows, -1)
+            more_rows(self, "turns", rows, 0)

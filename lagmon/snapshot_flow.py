@@ -213,9 +213,7 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     flow.overtaken_total.update(kept.overtaken_total)
     flow.settled_overtaken.extendleft(reversed(kept.settled))
     flow.retention_ms = kept.retention_ms | flow.retention_ms
-    flow.losses.ends.take_up(
-        kept.losses.ends
-    )  # before any id is compared: it tells what went with the old one
+    flow.losses.ends.take_up(kept.losses.ends)  # before ids are compared: of what went with the old one
     for (topic, side), topic_id in read.items():
         if topics.ids[topic, side] != topic_id:
             alias = order.source if side == "source" else order.target
