@@ -112,7 +112,7 @@ class ConnectorsFile:
 
     def _described(self, content: bytes) -> tuple[tuple[Connector, ...], Worker]:
         if self._form is MirrorForm.RESOURCE:
-            document = strict_yaml.load(content, file=str(self.path), without_nulls=True)
+            document = strict_yaml.load(content, file=str(self.path), for_kubernetes=True)
             self._lines = document.lines
             return self._resource(document.data)
         data = self._json(content)

@@ -1,11 +1,11 @@
 """YAML without its surprises: mappings, lists and text, and the line of each.
 
 Every scalar stays the text that stands in the file: `NO` is a cluster, `1:30` a time, `0123` a name, and a
-missing value is the empty text. A resource of Kubernetes is read `without_nulls`: a key whose value is
-missing, or is a plain `~` or `null`, is left out there, as the API server does. Refused, each with its
-line: a key that stands twice, anchors and aliases (a few of them can unfold into gigabytes), merge keys,
-tags, several documents, deep nesting, text that is not UTF-8, control characters, and files past 1 MB.
-Nothing is ever constructed from a tag.
+missing value is the empty text. A resource is read `for_kubernetes` as kubectl and Helm read it: a key whose
+value is missing, or is a plain `~` or `null`, is left out, and a plain `yes` or `off` is a boolean of YAML
+1.1, which becomes `true` or `false`. Refused, each with its line: a key that stands twice, anchors and
+aliases (a few of them can unfold into gigabytes), merge keys, tags, several documents, deep nesting, text
+that is not UTF-8, control characters, and files past 1 MB. Nothing is ever constructed from a tag.
 """
 
 from __future__ import annotations
@@ -28,6 +28,13 @@ KeyPath: TypeAlias = "tuple[str, ...]"
 MAX_BYTES = 1_000_000
 _DEEPEST = 32
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})  # as YAML's core schema has them
+# Those of YAML 1.1, as go-yaml v2 has them, which kubectl and Helm read by.
+_BOOLEANS = {
+    form: says
+    for says, words in (("true", ("y", "yes", "true", "on")), ("false", ("n", "no", "false", "off")))
+    for word in words
+    for form in (word, word.capitalize(), word.upper())
+}
 _NOT_PRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The parser in C reads a megabyte in a fraction of a second, the one in Python in half a minute.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -47,12 +54,12 @@ class Document:
         return self.lines.get(tuple(str(step) for step in path))
 
 
-def load(text: str | bytes, *, file: str, without_nulls: bool = False) -> Document:
+def load(text: str | bytes, *, file: str, for_kubernetes: bool = False) -> Document:
     """Return the document in `text`; ConfigurationError with the file and the line for anything else."""
     try:
         decoded = _decode(text)
         lines: dict[KeyPath, int] = {}
-        data = _Builder(decoded, lines, without_nulls=without_nulls).document()
+        data = _Builder(decoded, lines, for_kubernetes=for_kubernetes).document()
     except _Fault as fault:
         where = f"{file}:{fault.line}" if fault.line else file
         raise ConfigurationError([Problem(where, fault.key, fault.sentence)]) from fault.__cause__
@@ -98,10 +105,10 @@ def _decode(text: str | bytes) -> str:
 class _Builder:
     """Turn the parser's events into data; recursion is bounded by the depth that is allowed."""
 
-    def __init__(self, text: str, lines: dict[KeyPath, int], *, without_nulls: bool) -> None:
+    def __init__(self, text: str, lines: dict[KeyPath, int], *, for_kubernetes: bool) -> None:
         self._text = text
         self._lines = lines
-        self._without_nulls = without_nulls
+        self._for_kubernetes = for_kubernetes
         self._events = self._parse()
 
     def document(self) -> dict[str, Value]:
@@ -162,7 +169,8 @@ class _Builder:
             raise _Fault(f"is nested more than {_DEEPEST} levels deep", line=line)
         match event:
             case yaml.ScalarEvent():
-                return str(event.value)
+                plain = self._for_kubernetes and event.implicit[0]
+                return _BOOLEANS.get(event.value, event.value) if plain else str(event.value)
             case yaml.SequenceStartEvent():
                 return self._list(path)
             case _:
@@ -194,7 +202,7 @@ class _Builder:
             self._lines[own] = line
             event = self._next()
             value = self._node(event, own)
-            if not (self._without_nulls and _is_null(event)):
+            if not (self._for_kubernetes and _is_null(event)):
                 found[name] = value
         return found
 

@@ -39,19 +39,31 @@ def test_shapes_lines_and_missing_values():
 
 
 @pytest.mark.parametrize("parser", [yaml.SafeLoader, strict_yaml._LOADER])
-def test_without_nulls_keys_are_left_out_that_have_no_value(monkeypatch, parser):
+def test_for_kubernetes_keys_are_left_out_that_have_no_value(monkeypatch, parser):
     monkeypatch.setattr(strict_yaml, "_LOADER", parser)
     text = (
         "a:\nb: ~\nc: null\nd: Null\ne: NULL\nf: {g: , h, i: 1}\n"
-        "j: ''\nk: \"null\"\nl: '~'\nm: nUll\nn: |\n  null\no: [null, ~]\n"
+        "j: ''\nk: \"null\"\nl: '~'\nm: nUll\np: |\n  null\no: [null, ~]\n"
     )
-    document = strict_yaml.load(text, file="f", without_nulls=True)
+    document = strict_yaml.load(text, file="f", for_kubernetes=True)
     assert document.data == {
-        "f": {"i": "1"}, "j": "", "k": "null", "l": "~", "m": "nUll", "n": "null\n", "o": ["null", "~"],
+        "f": {"i": "1"}, "j": "", "k": "null", "l": "~", "m": "nUll", "p": "null\n", "o": ["null", "~"],
     }  # fmt: skip
     assert document.line_of(("e",)) == 5
     with pytest.raises(ConfigurationError, match="stands here a second time, after line 1: keep one"):
-        strict_yaml.load("a:\na: 1\n", file="f", without_nulls=True)
+        strict_yaml.load("a:\na: 1\n", file="f", for_kubernetes=True)
+
+
+@pytest.mark.parametrize("parser", [yaml.SafeLoader, strict_yaml._LOADER])
+def test_for_kubernetes_plain_words_of_yaml_1_1_are_booleans(monkeypatch, parser):
+    monkeypatch.setattr(strict_yaml, "_LOADER", parser)
+    text = "a: yes\nb: [On, TRUE, y]\nc: {d: no, e: OFF, f: False}\ng: 'yes'\nh: |\n  no\ni: yEs\non: 1:30\n"
+    read = strict_yaml.load(text, file="f", for_kubernetes=True)
+    assert read.data == {
+        "a": "true", "b": ["true", "true", "true"], "c": {"d": "false", "e": "false", "f": "false"},
+        "g": "yes", "h": "no\n", "i": "yEs", "true": "1:30",
+    }  # fmt: skip
+    assert strict_yaml.load("a: yes\nb: OFF\n", file="f").data == {"a": "yes", "b": "OFF"}
 
 
 def test_a_byte_order_mark_windows_line_ends_and_quoted_names_are_fine():
