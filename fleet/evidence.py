@@ -176,6 +176,7 @@ class LagEvidence:
     since_at: float  # when it became so
     settles_s: float  # what the mirror does shows in its offsets within this time
     lag_s: float | None = None  # how far behind the worst partition is
+    lag_s_kind: str = "none"  # what that is worth: `exact`, `bound`, `estimate` or `none`
     standing: tuple[str, ...] = ()  # source topics of which a partition stands
     # When offsets of other topics than the canary's were written anew, oldest first: each time that was seen
     # in the last while that a rule asks for (rules_offsets.RETURN_S), and the last one before.

@@ -218,8 +218,7 @@ def lag_text(records: int | None) -> str:
 
 def behind_text(row: Mapping[str, Any]) -> str:
     """Write how old the oldest record is that is to be read: `42 s`, `at least 2 h`, `about 3 d`."""
-    prefix = {"bound": "at least ", "estimate": "about "}.get(row["lag_s_kind"], "")
-    return words.NOTHING if row["lag_s"] is None else prefix + words.age_text(row["lag_s"])
+    return words.worth_text(row["lag_s"], row["lag_s_kind"])
 
 
 def offset_text(offset: int) -> str:

@@ -44,6 +44,7 @@ def evidence_of(
         since_at=document["since_ms"] / 1000,
         settles_s=document["settles_s"],
         lag_s=document["lag_s"],
+        lag_s_kind=document["lag_s_kind"],
         standing=tuple(document["standing"]),
         moved=_moved(moved, document["moved_ms"], now_at),
         rows=_rows(document, verdict, cause, now_at),

@@ -22,6 +22,7 @@ from mirrorwatch.lag_book import LagBook
 from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.lag_keeping import WHERE as KEEPING
 from mirrorwatch.lag_orders import lag_orders
+from mirrorwatch.recovery_point import RecoveryPoint
 from runtime.supervision import Phase, State, supervise
 from runtime.worker import Worker
 
@@ -179,10 +180,14 @@ class Lagging:
         """Return which of these clusters it neither reached nor failed at; none once it failed itself."""
         return set() if self._has_failed else set(aliases) - self._collected.tried
 
-    def lag_s(self) -> dict[str, float]:
-        """Return how far behind (s) the worst partition of each flow is, of those of which it is known."""
+    def recovery_points(self) -> dict[str, RecoveryPoint]:
+        """Return how far behind the worst partition of each flow is, of those of which it is known."""
         found = {name: self.evidence(name) for name in self._watched}
-        return {name: one.lag_s for name, one in found.items() if one is not None and one.lag_s is not None}
+        return {
+            name: RecoveryPoint(one.lag_s, one.lag_s_kind)
+            for name, one in found.items()
+            if one is not None and one.lag_s is not None
+        }
 
     def lost(self) -> dict[str, int]:
         """Return how many records offsets show to be lost, at least, of each flow of which they say anything.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from canary.watch import Instant
 from mirrorwatch.lone_clusters import errors_of, lone_numbers
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.recovery_point import NO_POINT, older
 from mirrorwatch.unreached import counted_by_side, unreached_of
-from mirrorwatch.viewing import cluster_state, recovery_point_age_s
+from mirrorwatch.viewing import cluster_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mirrorwatch.checksum_series import ChecksumSeries
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.lag_collected import Standing, Unanswered
+    from mirrorwatch.recovery_point import RecoveryPoint
     from runtime.clock import Clock
     from runtime.supervision import State
 
@@ -38,7 +40,7 @@ def service_numbers(
     verdicts: Mapping[str, FlowVerdict],
     states: Mapping[str, tuple[State, float]],
     store_errors: Mapping[str, int],
-    lag_s: Mapping[str, float] | None = None,
+    by_offsets: Mapping[str, RecoveryPoint] | None = None,
     lag_collected: Callable[[str], Collected] = lambda _alias: {},
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     standing: Callable[[str], Standing | None] = lambda _alias: None,
@@ -46,11 +48,12 @@ def service_numbers(
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
-    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known;
+    `by_offsets` is how far behind the worst partition of a flow is by its offsets, where that is known;
     `lag_collected` when the lag monitor last read what of a cluster, and how often not, and `unanswered`
     which it gets no answer of, `standing` how one is that nobody else reads.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
+    points = by_offsets or {}
     return ServiceNumbers(
         version,
         prober.doubts.loop_delay.copy(),
@@ -67,7 +70,7 @@ def service_numbers(
             *(lone_numbers(alias, lag_collected(alias), standing(alias)) for alias in config.lone),
         ),
         tuple(
-            _flow(config, prober, held, verdicts[name], now, lag_s=(lag_s or {}).get(name))
+            _flow(config, prober, held, verdicts[name], now, by_offsets=points.get(name, NO_POINT))
             for name, held in prober.flows.items()
             if name in verdicts
         ),
@@ -94,7 +97,7 @@ def _flow(
     verdict: FlowVerdict,
     now: Instant,
     *,
-    lag_s: float | None,
+    by_offsets: RecoveryPoint,
 ) -> FlowNumbers:
     flow, watch = held.flow, held.watch
     glance = watch.glance(now.ns)
@@ -108,7 +111,7 @@ def _flow(
         histograms={stage.value: one.copy() for stage, one in watch.histograms.items()},
         threshold_s=flow.threshold_s,
         interval_s=watch.interval_s,
-        recovery_point_age_s=recovery_point_age_s(glance.recovery_point_age_s, lag_s),
+        recovery_point_age_s=older(glance.recovery_point_age_s, by_offsets).age_s,
         last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),
         heartbeat_age_s=prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at),
         unreached=counted_by_side(unreached_of(prober, flow.name)),

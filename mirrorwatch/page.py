@@ -85,6 +85,7 @@ class Page:
         }
         environment.filters |= {
             "age": words.age_text,
+            "worth": words.worth_text,
             "anchor": anchor,
             "arrow": arrow,
             "behind": behind_text,

@@ -13,6 +13,7 @@ from typing import Any
 
 from fleet.errors import MalformedError
 from fleet.vocabulary import Verdict
+from mirrorwatch.recovery_point import RecoveryPoint
 from mirrorwatch.words import plain, with_blanks
 
 _ORDER = {str(verdict): verdict.severity for verdict in Verdict}
@@ -38,7 +39,7 @@ class FlowAnswer:
     sentence: str
     p50_s: float | None
     p99_s: float | None
-    recovery_point_age_s: float | None
+    recovery_point: RecoveryPoint
     losses: int | None
     also: AlsoAnswer | None = None
     lag: str = ""  # how its mirror is by offsets
@@ -172,7 +173,9 @@ def _flow(item: Any) -> FlowAnswer:
         sentence=_text(cause, "sentence"),
         p50_s=_number(newest, "p50_s"),
         p99_s=_number(newest, "p99_s"),
-        recovery_point_age_s=_number(item, "recovery_point_age_s"),
+        recovery_point=RecoveryPoint(
+            _number(item, "recovery_point_age_s"), _text(item, "recovery_point_kind")
+        ),
         losses=_losses(item),
         also=_also(_dict(item, "also")),
         lag=_text(_dict(item, "parts"), "lag"),

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fleet.judgement_words import sentences
-from mirrorwatch.group_page import LOOKS, behind_text, headline, lag_text
+from mirrorwatch.group_page import LOOKS, headline, lag_text
 from mirrorwatch.status_answer import Note
-from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text
+from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text, worth_text
 
 if TYPE_CHECKING:
     from mirrorwatch.status_answer import (
@@ -84,7 +84,7 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
         table.add_column("behind", justify="right", no_wrap=True)
         for group in bad:
             lag = lag_text(group.lag_records)
-            behind = behind_text({"lag_s": group.lag_s, "lag_s_kind": group.lag_s_kind})
+            behind = worth_text(group.lag_s, group.lag_s_kind)
             table.add_row(_name(group), Text(group.kafka_cluster), _status(group), lag, behind)
         console.print(table)
     if bad and groups.count > len(groups.worst):
@@ -165,7 +165,7 @@ def _numbers(flow: FlowAnswer) -> tuple[str, str, str, str]:
     return (
         latency_text(flow.p50_s),
         latency_text(flow.p99_s),
-        age_text(flow.recovery_point_age_s),
+        worth_text(flow.recovery_point.age_s, flow.recovery_point.kind),
         NOTHING if flow.losses is None else f"{flow.losses:,}",
     )
 

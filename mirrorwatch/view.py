@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.group_page import GroupsView
+    from mirrorwatch.recovery_point import RecoveryPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class FlowView:
     interval_s: float  # from one probe of a partition to its next
     partitions: int
     books: Mapping[str, int]  # every counter of the canary's books by its name, in_flight and outstanding too
-    recovery_point_age_s: float | None
+    recovery_point: RecoveryPoint
     last_arrival_at: float | None
     latency: Mapping[str, tuple[LatencySlice, ...]]  # by stage, oldest first, 15 minutes in 30 s slices
     losses: tuple[LossView, ...]  # newest first, at most 20

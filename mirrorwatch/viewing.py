@@ -8,6 +8,7 @@ from canary.watch import Instant
 from fleet.evidence import Control
 from mirrorwatch.checksum_shown import checksum_view
 from mirrorwatch.lone_clusters import lone_view
+from mirrorwatch.recovery_point import NO_POINT, older
 from mirrorwatch.unreached import unreached_of
 from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
 from runtime.supervision import Phase
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.lag_collected import Standing, Unanswered
+    from mirrorwatch.recovery_point import RecoveryPoint
     from mirrorwatch.view import ChecksumView
     from runtime.clock import Clock
     from runtime.complaints import Complaint
@@ -40,7 +42,7 @@ def service_view(
     verdicts: Mapping[str, FlowVerdict],
     states: Mapping[str, tuple[State, float]],
     complaints: Iterable[Complaint],
-    lag_s: Mapping[str, float] | None = None,
+    by_offsets: Mapping[str, RecoveryPoint] | None = None,
     lost: Mapping[str, int] | None = None,
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     standing: Callable[[str], Standing | None] = lambda _alias: None,
@@ -48,10 +50,10 @@ def service_view(
 ) -> ServiceView:
     """Return everything at this instant, flows worst first.
 
-    `lag_s` is how far behind the worst partition of a flow is by its offsets, where that is known, `lost`
-    how many records offsets show to be lost, where they tell anything, `unanswered` which cluster does not
-    answer the lag monitor, `standing` how one is that only the lag monitor reads, and `checksums` how a flow
-    stands by its checksums, where a run has ended.
+    `by_offsets` is how far behind the worst partition of a flow is by its offsets, where that is known,
+    `lost` how many records offsets show to be lost, where they tell anything, `unanswered` which cluster
+    does not answer the lag monitor, `standing` how one is that only the lag monitor reads, and `checksums`
+    how a flow stands by its checksums, where a run has ended.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     flows = [
@@ -61,7 +63,7 @@ def service_view(
             verdicts[name],
             config,
             now,
-            lag_s=(lag_s or {}).get(name),
+            by_offsets=(by_offsets or {}).get(name, NO_POINT),
             lost=(lost or {}).get(name),
             checksum=checksum_view((checksums or {}).get(name)),
         )
@@ -137,14 +139,6 @@ def cluster_state(
             return ("up", since_at, control.sentence) if is_up else ("down", seen_at, control.sentence)
 
 
-def recovery_point_age_s(canary_s: float | None, lag_s: float | None) -> float | None:
-    """Return the larger of the age of the newest probe downstream and the worst partition's lag.
-
-    A canary that is fresh may hide a topic that is hours behind.
-    """
-    return max((one for one in (canary_s, lag_s) if one is not None), default=None)
-
-
 def _flow_view(
     prober: Prober,
     held: WatchedFlow,
@@ -152,7 +146,7 @@ def _flow_view(
     config: Configuration,
     now: Instant,
     *,
-    lag_s: float | None,
+    by_offsets: RecoveryPoint,
     lost: int | None,
     checksum: ChecksumView | None,
 ) -> FlowView:
@@ -174,7 +168,7 @@ def _flow_view(
         interval_s=watch.interval_s,
         partitions=len(glance.partitions),
         books=watch.books.as_dict(),
-        recovery_point_age_s=recovery_point_age_s(glance.recovery_point_age_s, lag_s),
+        recovery_point=older(glance.recovery_point_age_s, by_offsets),
         unreached=unreached_of(prober, flow.name),
         heartbeat_age_s=prober.sites[flow.target].own_topics.heartbeat_age_s(flow.name, now.at),
         last_arrival_at=None if arrival_ns is None else now.wall_of(arrival_ns),

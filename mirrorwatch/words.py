@@ -159,6 +159,12 @@ def age_text(seconds: float | None) -> str:
     return duration_text(seconds)
 
 
+def worth_text(seconds: float | None, kind: str) -> str:
+    """Write an age with its worth before it: `at least` where it is a bound, `about` where an estimate."""
+    text = age_text(seconds)
+    return text if text == NOTHING else {"bound": "at least ", "estimate": "about "}.get(kind, "") + text
+
+
 def latency_text(seconds: float | None) -> str:
     """Write a latency with two or three digits: `0.4 ms`, `38 ms`, `1.24 s`; a dash when there is none."""
     if seconds is None or not math.isfinite(seconds):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch.documents import flow_document, flows_document
+from mirrorwatch.recovery_point import older
 from mirrorwatch.view import LatencySlice
 from tests.mirrorwatch import views
 
@@ -47,7 +48,7 @@ def test_beside_it_stand_the_numbers_of_the_page():
     flow = views.flow(verdict=Verdict.LOSING)
     document = flow_document(flow)
     assert document["books"] == dict(flow.books)
-    assert document["recovery_point_age_s"] == 0.41
+    assert (document["recovery_point_age_s"], document["recovery_point_kind"]) == (0.41, "exact")
     assert document["losses"][0] == {
         "at": "2026-05-28T20:26:20.000Z",
         "topic": "mirrorwatch-canary",
@@ -85,7 +86,7 @@ def test_every_verdict_and_cause_is_written_as_its_word():
 
 def test_numbers_that_json_lacks_become_null():
     broken = LatencySlice(at=math.nan, p50_s=math.nan, p99_s=math.inf, max_s=-math.inf)
-    flow = replace(views.flow(), recovery_point_age_s=math.inf, latency={"end_to_end": (broken,)})
+    flow = replace(views.flow(), recovery_point=older(math.inf), latency={"end_to_end": (broken,)})
     document = json.loads(json.dumps(flow_document(flow), allow_nan=False))
     assert document["recovery_point_age_s"] is None
     assert document["latency"]["end_to_end"] == [{"at": None, "p50_s": None, "p99_s": None, "max_s": None}]

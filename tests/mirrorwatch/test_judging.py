@@ -16,7 +16,7 @@ from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.judging import Judging
 from mirrorwatch.lag_collected import Unanswered
 from mirrorwatch.lagging import Lagging
-from mirrorwatch.viewing import recovery_point_age_s
+from mirrorwatch.recovery_point import NO_POINT, RecoveryPoint, older
 from runtime.supervision import Phase, State
 from tests.fleet.checksums import audited, found
 from tests.fleet.offsets import SAYS, deleted, lag
@@ -143,10 +143,17 @@ def test_a_flow_that_is_forgotten_begins_anew():
 
 @pytest.mark.parametrize(
     ("canary_s", "lag_s", "expected"),
-    [(None, None, None), (0.4, None, 0.4), (None, 7200.0, 7200.0), (0.4, 7200.0, 7200.0), (42.0, 0.0, 42.0)],
+    [
+        (None, None, NO_POINT),
+        (0.4, None, RecoveryPoint(0.4, "exact")),
+        (None, 7200.0, RecoveryPoint(7200.0, "bound")),
+        (0.4, 7200.0, RecoveryPoint(7200.0, "bound")),
+        (42.0, 0.0, RecoveryPoint(42.0, "exact")),
+        (0.0, 0.0, RecoveryPoint(0.0, "exact")),
+    ],
 )
 def test_the_recovery_point_is_the_older_of_both(canary_s, lag_s, expected):
-    assert recovery_point_age_s(canary_s, lag_s) == expected
+    assert older(canary_s, NO_POINT if lag_s is None else RecoveryPoint(lag_s, "bound")) == expected
 
 
 # --- what the service asks of the monitor's process
@@ -214,7 +221,7 @@ async def test_an_answer_becomes_the_evidence_of_its_flow_and_the_canarys_offset
     assert monitor.lagging.evidence("A->B").verdict is Verdict.HEALTHY
     assert monitor.lagging.evidence("B->A").verdict is Verdict.UNKNOWN
     assert monitor.lagging.evidence("C->D") is None
-    assert monitor.lagging.lag_s() == {"A->B": 0.0}
+    assert monitor.lagging.recovery_points() == {"A->B": RecoveryPoint(0.0, "exact")}
     assert monitor.offsets == [("A->B", "abc", {0: 60, 1: 60}, 30.0)]
 
 
@@ -230,7 +237,7 @@ async def test_a_process_that_is_silent_says_nothing_once_its_answer_is_old(moni
         Verdict.UNKNOWN,
         "The lag monitor does not answer: it is gone.",
     )
-    assert monitor.lagging.lag_s() == {}
+    assert monitor.lagging.recovery_points() == {}
 
 
 @pytest.mark.parametrize("odd", [{"error": "no"}, {"flows": [{"flow": "A->B"}]}, {"flows": 3}])

@@ -235,7 +235,7 @@ async def test_off_and_on_again(played, tmp_path):
     use(played, tmp_path, lag="{commits: 'off'}")
     assert not played.lagging.on
     assert played.lagging.evidence("A->B") is None
-    assert played.lagging.lag_s() == {}
+    assert played.lagging.recovery_points() == {}
     assert played.lagging.synced == ()
     async with asyncio.timeout(WITHIN_S):
         while True:

@@ -8,6 +8,7 @@ import pytest
 from fleet.vocabulary import Verdict
 from mirrorwatch import words
 from mirrorwatch.page import Page, anchor, books_of
+from mirrorwatch.recovery_point import RecoveryPoint
 from tests.mirrorwatch import views
 from tests.mirrorwatch.markup import Markup
 
@@ -115,6 +116,16 @@ def test_a_flow_that_warms_up_shows_dashes_and_says_why(page):
     assert "it warms up until its first one arrives" in text
     assert "Nothing was measured in the last 15 minutes." in text
     assert f"Recovery point{words.NOTHING}" in text
+
+
+def test_a_recovery_point_says_what_its_age_is_worth(page):
+    shown = {
+        kind: _drawn(page, replace(views.flow(), recovery_point=RecoveryPoint(7200.0, kind))).text
+        for kind in ("exact", "bound", "estimate")
+    }
+    assert "Recovery point2 h" in shown["exact"]
+    assert "Recovery pointat least 2 h" in shown["bound"]
+    assert "Recovery pointabout 2 h" in shown["estimate"]
 
 
 def test_a_canary_that_is_off_says_why(page):

@@ -18,6 +18,7 @@ from rich.console import Console
 from fleet.errors import MalformedError
 from fleet.vocabulary import Verdict
 from mirrorwatch.documents import flows_document
+from mirrorwatch.recovery_point import RecoveryPoint
 from mirrorwatch.routes import routes
 from mirrorwatch.status import status
 from mirrorwatch.status_answer import answer_of
@@ -107,6 +108,13 @@ async def test_how_a_flow_is_right_now_is_told_below_the_verdict_that_holds(widt
     assert said in " ".join(text.split())
     _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=width, terminal=True)
     assert "also" not in text
+
+
+@pytest.mark.parametrize("width", [140, 60])
+async def test_a_recovery_point_that_is_a_bound_says_so(width):
+    view = views.service(replace(views.flow(), recovery_point=RecoveryPoint(7200.0, "bound")))
+    _, text = await _ask(view, width=width, terminal=True)
+    assert "at least 2 h" in " ".join(text.split())
 
 
 async def test_a_pipe_gets_whole_lines_without_colour():

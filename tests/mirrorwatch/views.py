@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
+from mirrorwatch.recovery_point import older
 from mirrorwatch.view import (
     ClusterView,
     FlowView,
@@ -186,7 +187,7 @@ def flow(
         interval_s=1.0,
         partitions=6,
         books=books(expected=3, warmup=3) if unknown else counts,
-        recovery_point_age_s=None if unknown else 42.3 if stalled else 0.41,
+        recovery_point=older(None if unknown else 42.3 if stalled else 0.41),
         last_arrival_at=None if unknown else now_at - (42 if stalled else 0.4),
         latency={stage: slices(None, now_at=now_at) for stage in latency()}
         if unknown or not measured
