@@ -161,6 +161,7 @@ class LagFinding:
     records: int | None = None
     first_offset: int | None = None
     last_offset: int | None = None
+    records_most: int | None = None  # where `records` is how many at least
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def _found_sentence(flow: FlowEvidence, held: Sequence[LagFinding], now_at: floa
     last = f" The last was found {duration_text(ago_s)} ago." if ago_s > pause else ""
     if len(held) == 1:
         return f"{ended(newest.sentence)}{last}"
-    least = flow.lag.more_found
+    least = flow.lag.more_found or any(one.records_most is not None for one in held)
     does = _DOES[newest.verdict].format(source=flow.source.alias, target=flow.target.alias)
     by_cause: dict[Cause, list[LagFinding]] = {}
     for one in reversed(held):

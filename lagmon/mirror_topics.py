@@ -142,6 +142,9 @@ class MirrorTopics:
         """
         oldest = self._follow_waiting(waiting, now_ms)
         with_records = Counter(topic for topic, _ in waiting)
+        lasting = {topic for topic, since_ms in oldest.items() if now_ms - since_ms > patience_ms}
+        # Lists are read once a minute: why records wait is not told later than that they do.
+        lasting -= {topic for topic, number in waiting if number < target.get(self.remote.get(topic, ""), 0)}
         found: dict[_Key, str] = {}
         for topic, remote in self.remote.items():
             lack = self._lack(topic, remote, source, target)
@@ -162,7 +165,8 @@ class MirrorTopics:
                 seen_ms = now_ms if key[0] == "not_mirrored" else listed_ms[1]
                 lasts_ms = max(0, seen_ms - since[key])
                 sentence = f"{said}, for {duration_text(lasts_ms / 1000)}."
-                missing.append(Missing(*key, sentence, since[key], seen_ms, lasts_ms > patience_ms))
+                due = lasts_ms > patience_ms or key[1] in lasting
+                missing.append(Missing(*key, sentence, since[key], seen_ms, due))
         return missing
 
     def _lack(
@@ -202,7 +206,7 @@ class MirrorTopics:
         if self._noticed_ms.keys() - self.missing_since.keys():
             return True
         return any(
-            one.seen_ms <= moved_ms or (not one.due and now_ms - one.since_ms > patience_ms)
+            one.seen_ms <= moved_ms or one.seen_ms - one.since_ms <= patience_ms < now_ms - one.since_ms
             for one in missing
             if one.code != "not_mirrored"
         )

@@ -47,9 +47,9 @@ def pair_looks(
             reader.on_flush = partial(on_loop, partial(_look_after_flush, targets))
 
 
-def _look_at(watches: Iterable[ClusterWatch]) -> None:
+def _look_at(watches: Iterable[ClusterWatch], after_flush: bool) -> None:
     for watch in watches:
-        watch.look_soon()
+        watch.look_soon(in_any_case=after_flush)
 
 
 def _look_after_flush(watches: Iterable[ClusterWatch]) -> None:

@@ -51,9 +51,11 @@ class ClusterWatch:
         self.reader: CommitsReader | AdminRounds | None = None
         self.problem = ""  # why the last look failed
         self.failed_looks = self.failed_reads = 0
-        self.on_looked: Callable[[], None] | None = None  # called after each look, on the loop's thread
+        # Called after each look, on the loop's thread, with whether it was because a mirror wrote offsets.
+        self.on_looked: Callable[[bool], None] | None = None
         self.leaders: tuple[ClusterWatch, ...] = ()  # at other clusters, whose looks those here follow
         self._soon = asyncio.Event()
+        self._flushed = self._looks_after_flush = False  # whether the next look, or this one, is for that
         self._flush_look_at: float | None = None  # epoch s
         self._nothing_there: Progress | None = None  # where there are no commits to read
         self._settings = settings
@@ -81,9 +83,10 @@ class ClusterWatch:
             positions.close()
             await asyncio.to_thread(self.tails.close)
 
-    def look_soon(self) -> None:
+    def look_soon(self, *, in_any_case: bool = False) -> None:
         """Look at the ends at once, unless that was just done; on the loop's thread."""
-        if self.looks.looked_at is not None and self._clock.wall_s() - self.looks.looked_at >= LEAST_LOOK_S:
+        looked_at = self.looks.looked_at
+        if in_any_case or (looked_at is not None and self._clock.wall_s() - looked_at >= LEAST_LOOK_S):
             self._soon.set()
 
     def look_after_flush(self) -> None:
@@ -91,6 +94,7 @@ class ClusterWatch:
         now_s = self._clock.wall_s()
         if self._flush_look_at is None or now_s - self._flush_look_at >= FLUSH_LOOK_S:
             self._flush_look_at = now_s
+            self._flushed = True
             self._soon.set()
 
     @property
@@ -172,6 +176,7 @@ class ClusterWatch:
         stop.cancel()
         soon.cancel()
         self._soon.clear()
+        self._looks_after_flush, self._flushed = self._flushed, False
 
     async def _look_beside(self, positions: Positions) -> None:
         """Look at the ends on a thread; raises our own error, and counts it, where that fails."""
@@ -186,7 +191,7 @@ class ClusterWatch:
             with self.lock:
                 self.lag.note_answer(int(self._clock.wall_s() * 1000), failure, refused=refused)
         if self.on_looked is not None:
-            self.on_looked()
+            self.on_looked(self._looks_after_flush)
 
     async def _end(self, reading: asyncio.Task[None] | None) -> None:
         if reading is not None and self.reader is not None:

@@ -115,6 +115,7 @@ def findings_in(document: Mapping[str, Any]) -> list[LagFinding]:
             records=one["records"],
             first_offset=one["first_offset"] if one["side"] == "source" else None,
             last_offset=one["last_offset"] if one["side"] == "source" else None,
+            records_most=one["records_most"],
         )
         for one in document["findings"]
         if one["proved"]

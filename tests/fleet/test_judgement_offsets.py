@@ -447,6 +447,14 @@ def test_where_more_was_found_than_is_listed_the_count_is_the_least():
     )
 
 
+def test_where_one_of_several_findings_tells_the_least_only_so_does_the_sum():
+    both = (deleted(records_most=200), deleted(topic="payments", first=1, last=1))
+    told = judge(seen(offsets=lag(findings=both)), now_at=NOW)
+    assert told.sentence.startswith(
+        "By offsets, at least 124 records (123 of orders-0, 1 of payments-0) have not"
+    )
+
+
 @pytest.mark.parametrize("control", Control)
 def test_where_offsets_are_not_watched_a_flow_without_a_canary_has_no_cause_whatever_a_cluster_does(control):
     away = unprobed(None, source=cluster("A", control), target=cluster("B", control))

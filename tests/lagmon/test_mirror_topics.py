@@ -13,7 +13,7 @@ from lagmon.mirror_findings import HELD_MS, MirrorFinding, listed
 from lagmon.mirror_losses import MOST_GONE
 from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage
 from lagmon.mirror_telling import MirrorTelling
-from lagmon.mirror_topics import MOST_IDS_GONE
+from lagmon.mirror_topics import MOST_IDS_GONE, MirrorTopics
 from tests.lagmon.mirrors import NOW, Mirrored, S, told
 
 
@@ -589,6 +589,28 @@ def wait_for_partition(records):
 def test_new_partitions_with_records_are_a_stall_once_they_are_due():
     flow = wait_for_partition(7)
     assert told(flow) == (Verdict.STALLED, Cause.PARTITION_MISSING)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "due"),
+    [([2], {"partition_missing", "not_mirrored"}), ([0, 2], {"not_mirrored"}), ([], set())],
+    ids=["only there", "elsewhere too", "nothing"],
+)
+def test_why_records_wait_is_not_told_later_than_that_they_do_though_lists_are_older(waiting, due):
+    topics = MirrorTopics(Watched().flow.order.flow)
+    topics.note_source({"orders": 3})
+    for at_ms in (NOW, NOW + 301 * S):
+        found = topics.missing(
+            {"orders": 3},
+            {"A.orders": 2},
+            listed_ms=(NOW, NOW),
+            with_offset={"orders": 2},
+            waiting=[("orders", number) for number in waiting],
+            now_ms=at_ms,
+            patience_ms=300 * S,
+        )
+        assert {one.code for one in found if one.due} == (set() if at_ms == NOW else due)
+    assert topics.awaits_list(found, now_ms=at_ms, patience_ms=300 * S, moved_ms=-1)
 
 
 def test_new_partitions_without_a_record_keep_nothing_waiting():

@@ -37,14 +37,33 @@ def test_a_look_at_the_target_is_followed_by_one_at_its_source(clock):
     a, b = watch("A", clock), watch("B", clock)
     pair_looks([flow("A", "B")], [a, b], [], on_loop=None)
     assert (a.leaders, b.leaders, a.on_looked) == ((b,), (), None)
-    b.on_looked()
+    b.on_looked(False)
     assert not due(a)  # it was not looked at before: its first look is under way
     a.looks.looked_at = clock.wall_s()
-    b.on_looked()
+    b.on_looked(False)
     assert not due(a)
     clock.advance(LEAST_LOOK_S)
-    b.on_looked()
+    b.on_looked(False)
     assert due(a)
+
+
+def test_a_look_after_a_mirror_wrote_is_followed_by_one_at_its_source_also_if_that_was_just_done(clock):
+    a, b = watch("A", clock), watch("B", clock)
+    pair_looks([flow("A", "B")], [a, b], [], on_loop=None)
+    a.looks.looked_at = clock.wall_s()
+    b.on_looked(True)
+    assert due(a)
+
+
+async def test_a_look_tells_whether_it_is_one_after_a_mirror_wrote(clock):
+    one, told = watch("A", clock), []
+    one.on_looked, one._look = told.append, lambda _positions: None
+    await one._look_beside(None)
+    one.look_after_flush()
+    for _ in range(2):
+        await one._rest(asyncio.Event(), [])
+        await one._look_beside(None)
+    assert told == [False, True, False]
 
 
 def test_of_two_that_mirror_from_each_other_one_leads(clock):
