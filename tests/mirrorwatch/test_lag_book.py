@@ -212,6 +212,7 @@ def told(**more):
         "sentence": "orders-1 was made anew.",
         "records": 7,
         "first_offset": 0,
+        "records_most": None,
         "last_offset": 6,
         "side": "source",
         "proved": True,
