@@ -53,9 +53,9 @@ def write_transactions(stage: Stage, topic: str) -> None:
 
 
 def overtake_frozen(stage: Stage, topic: str) -> None:
-    """Freeze the mirror, wait until the topic has grown, and delete its records on the source."""
+    """Freeze the mirror, wait until the topic has grown by as much as between two looks, and delete that."""
     stage.send("mirror", signal.SIGSTOP)
-    _overtake(stage, topic, records=500)
+    _overtake(stage, topic, records=1500)
 
 
 def overtake_killed(stage: Stage, topic: str) -> None:
