@@ -106,6 +106,7 @@ class Bench(Several):
                     break
             try:
                 result = self._drill(drill)
+                self._see_traffic()
                 keep(drill, result)
                 if result.wrong(drill):
                     self._show_logs()
@@ -117,6 +118,11 @@ class Bench(Several):
                 self._end_service(drill.label)
         for label in list(self._services):
             self._end_service(label)
+
+    def _see_traffic(self) -> None:
+        """Raise DrillError where the traffic has ended: without it many a fault is none."""
+        if not self._traffic.running:
+            raise DrillError(f"The traffic has ended: {self._traffic.logged()[-300:].strip()}")
 
     def _show_logs(self) -> None:
         """Print the mirror's last errors and what companions said last, for the person who has to look."""

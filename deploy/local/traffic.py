@@ -12,6 +12,7 @@ import random
 import signal
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from deploy.local import topics
 from deploy.local.pair import STACK_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,21 +106,26 @@ def run(
         elapsed_s = time.monotonic() - begun
         for number, (source, pace) in enumerate(sources):
             for _ in range(int(elapsed_s * pace) - sent[number]):
-                record = next(source)
+                _send(producer, next(source), on_delivery)
                 sent[number] += 1
-                try:
-                    producer.produce(
-                        record.topic,
-                        record.value,
-                        record.key,
-                        headers=record.headers,
-                        on_delivery=on_delivery,
-                    )
-                except BufferError:
-                    producer.poll(0)
         producer.poll(0)
     producer.flush(5)
     return acknowledged
+
+
+def _send(producer: Producer, record: Record, on_delivery: Callable[[KafkaError | None, Any], None]) -> None:
+    """Hand a record over; drop it where the queue is full, or its topic is away, to be made anew perhaps."""
+    try:
+        producer.produce(
+            record.topic, record.value, record.key, headers=record.headers, on_delivery=on_delivery
+        )
+    except BufferError:
+        producer.poll(0)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError._UNKNOWN_TOPIC:  # noqa: SLF001  (its public name)
+            raise
+        with suppress(KafkaException):
+            producer.list_topics(timeout=1.0)  # else it asks again within minutes
 
 
 def main() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from deploy.local import topics
+from deploy.local import topics, traffic
 from deploy.local.broker import Broker
 from deploy.local.jars import StackError, verify
 from deploy.local.java import CONFIGURE, run_tool
@@ -134,6 +136,24 @@ def test_records_topics_and_partitions_change_as_told(kafka_pair, topic_name):
     assert topics.partition_count(client, topic) == 3
     topics.delete_topic(client, topic)
     assert topics.partition_count(client, topic) == 0
+
+
+@pytest.mark.long
+def test_traffic_goes_on_when_a_topic_is_away_and_comes_back(kafka_pair, topic_name):
+    client, topic, stop = kafka_pair.a.client_properties(), topic_name(), threading.Event()
+    stream = traffic.Stream(topic=topic, partitions=2, records_per_s=100)
+    traffic.create_topics(client, [stream])
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(traffic.run, client, stop, streams=[stream])
+        try:
+            eventually(lambda: topics.log_end(client, topic) > 0, 20, what="Records")
+            topics.delete_topic(client, topic)
+            assert not wait([writing], timeout=60.0).done  # a client believes it after 40 s or so
+            traffic.create_topics(client, [stream])
+            eventually(lambda: topics.log_end(client, topic) > 0, 20, what="Records of the new topic")
+        finally:
+            stop.set()
+        assert writing.result(20) > 0
 
 
 def test_a_restarted_broker_keeps_its_address_and_its_data(tmp_path):
