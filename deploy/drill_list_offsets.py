@@ -25,6 +25,7 @@ DEFAULTS = {
 SOON = {**DEFAULTS, "refresh.topics.interval.seconds": "5"}
 _STANDS = frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK})
 _slow = partial(Drill, by_offsets=True, settings=DEFAULTS, watch_s=300.0, back_s=300.0)
+_left_out = partial(_slow, verdict=None, suspected=Cause.FILTERED, watch_s=200.0)
 
 OFFSET_DRILLS: tuple[Drill, ...] = (
     # --- nothing wrong, or over in a moment
@@ -44,8 +45,8 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         back_s=180,
     ),
     # Records that are left out in the middle are a suspicion, which leaves the verdict alone.
-    _slow(name="drop-some", title="offsets-drop-some", verdict=None, topic="payments", watch_s=200),
-    _slow(name="drop-tombstones", title="offsets-drop-tombstones", verdict=None, watch_s=200),
+    _left_out(name="drop-some", title="offsets-drop-some", topic="payments"),
+    _left_out(name="drop-tombstones", title="offsets-drop-tombstones"),
     _slow(
         name="recreate-source-topic",
         title="offsets-recreate-running",

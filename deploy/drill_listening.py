@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Act = subprocess.Popen[bytes]
 
 LOOK_S = 0.1
+SUSPICIONS_S = 2.0  # between two looks at what is suspected
 LISTEN_ON_S = 3.0  # after what was expected was said, in case something else follows
 ACT_S = 120.0  # an act that waits for a start needs us to attend until it is done, so long at most
 
@@ -67,6 +68,8 @@ class Listening:
     began: float
     now: tuple[str, str | None] = ("", None)
     hit_at: float | None = None
+    suspicions_at: float = 0.0  # when these were looked at last
+    began_ms: int = field(default_factory=lambda: int(time.time() * 1000))
 
     def until(self, wait_s: float, pair: Pair, act: Act, *, ends: Callable[[], bool]) -> None:
         """Listen for that long, or until `ends` holds after the act is done.
@@ -94,6 +97,9 @@ class Listening:
         return done and since_s >= self.drill.after_s and self.now[0] == self.drill.then
 
     def _look(self) -> None:
+        if self.drill.by_offsets and time.monotonic() - self.suspicions_at >= SUSPICIONS_S:
+            self.suspicions_at = time.monotonic()
+            self._look_at_suspicions()
         flow = self.watched.flow()
         if not flow:
             return
@@ -104,3 +110,14 @@ class Listening:
             if self.hit_at is None and self.result.hit(self.drill) is not None:
                 self.hit_at = time.monotonic()
                 self.result.sentence = flow["cause"]["sentence"]
+
+    def _look_at_suspicions(self) -> None:
+        known = {one[1:] for one in self.result.suspected}
+        for one in self.watched.suspicions():
+            if one["at_ms"] >= self.began_ms and (one["code"], one["topic"]) not in known:
+                known.add((one["code"], one["topic"]))
+                self.result.suspected.append(
+                    (round(time.monotonic() - self.began, 1), one["code"], one["topic"])
+                )
+                if one["code"] == self.drill.suspected:
+                    self.result.sentence = one["sentence"]

@@ -61,6 +61,9 @@ def _row(drill: Drill, result: Result) -> str:
         said = [one for one in result.said if one[1] != Verdict.HEALTHY]
         hit = min(said, key=lambda one: Verdict(one[1]).severity, default=None)
     told = (hit[1], hit[2] or "", f"{hit[0]:.1f}") if hit else ("silence", "", "")
+    suspicion = result.suspicion(drill)
+    if suspicion is not None:
+        told = (told[0], f"suspected: {suspicion[1]}", f"{suspicion[0]:.1f}")
     healed = f"{result.healed_s:.1f}" if result.healed_s is not None else "not within 60"
     if drill.then != Verdict.HEALTHY:
         healed += f" ({drill.then})"
@@ -82,6 +85,7 @@ def _row(drill: Drill, result: Result) -> str:
 
 def _expected(drill: Drill) -> str:
     expected = " ".join(filter(None, [drill.verdict or "no alarm", " or ".join(sorted(drill.causes))]))
+    expected += f"; suspected {drill.suspected}" if drill.suspected is not None else ""
     others = " or ".join(sorted(drill.accepted - drill.causes))
     return f"{expected}; on the way {others}" if others else expected
 
@@ -137,7 +141,8 @@ Where no alarm is expected, a row is right only if nothing but `unknown` or a ca
 way' was said. What was deleted unread of a mirror that stands is `stalled` as `overtaken` at first and
 `losing` as well; a mirror that has passed it is `losing` once the number is certain. While the target
 is away nothing tells where the mirror is, because it keeps its offsets there: that is `unknown`. Records that
-are left out in the middle of a topic are listed as a suspicion, which leaves the verdict alone.
+are left out in the middle of a topic are listed as a suspicion, which leaves the verdict alone; where no
+alarm is expected, any other suspicion is wrong.
 {_missing(results)}{_checksums(results)}"""
 
 

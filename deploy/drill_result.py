@@ -19,7 +19,7 @@ class Result:
 
     label: str
     said: list[tuple[float, str, str | None]] = field(default_factory=list)
-    sentence: str = ""  # of what was expected, when it was first said
+    sentence: str = ""  # of what was expected, when it was first said or suspected
     mended_s: float | None = None  # when the order to mend it was given
     healed_s: float | None = None  # after that
     books: dict[str, int] = field(default_factory=dict)  # what was added to them
@@ -28,6 +28,7 @@ class Result:
     status: int | None = None  # of a checksum, as `coverage` is; lines of before have neither
     coverage: float | None = None
     changed: list[int | str] = field(default_factory=list)  # what shows the fault: before it and after it
+    suspected: list[tuple[float, str, str]] = field(default_factory=list)  # (seconds, cause, topic)
 
     def hit(self, drill: Drill) -> tuple[float, str, str | None] | None:
         """Return the first saying that is as expected, none of those that came too late to count."""
@@ -35,6 +36,10 @@ class Result:
             if said[1] == drill.verdict and (not drill.causes or said[2] in drill.causes):
                 return said if drill.shows_mended or self._before_mended(said[0]) else None
         return None
+
+    def suspicion(self, drill: Drill) -> tuple[float, str, str] | None:
+        """Return the first suspicion that is as expected."""
+        return next((one for one in self.suspected if one[1] == drill.suspected), None)
 
     def wrong(self, drill: Drill) -> str:
         """Return what is wrong with what was said, empty where nothing is."""
@@ -55,7 +60,15 @@ class Result:
             return "probes were called lost"
         if drill.counted and not self.books.get(drill.counted, 0):
             return f"nothing was counted as {drill.counted}"
-        return "" if self.healed_s is not None else "the flow did not come back"
+        return "the flow did not come back" if self.healed_s is None else self._wrongly_suspected(drill)
+
+    def _wrongly_suspected(self, drill: Drill) -> str:
+        """Return what is wrong with what was suspected; beside an alarm anything may be."""
+        if drill.suspected is not None and self.suspicion(drill) is None:
+            return f"{drill.suspected} was not suspected"
+        right = {drill.suspected, *drill.accepted}
+        others = [one for one in self.suspected if drill.verdict is None and one[1] not in right]
+        return f"{others[0][1]} of {others[0][2]} was suspected" if others else ""
 
     def _before_mended(self, at: float) -> bool:
         return self.mended_s is None or at < self.mended_s
@@ -69,5 +82,6 @@ def as_line(result: Result) -> str:
 def from_line(line: str) -> Result:
     """Return the result of a line that `as_line` made."""
     fields = json.loads(line)
-    fields["said"] = [tuple(one) for one in fields["said"]]
+    for name in ("said", "suspected"):
+        fields[name] = [tuple(one) for one in fields.get(name, [])]
     return Result(**fields)

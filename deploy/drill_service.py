@@ -62,6 +62,10 @@ class Watched(Service):
         missing = offsets_at(self.url, _FLOW).get("missing", [{"code": "", "topic": "any"}])
         return [one["topic"] for one in missing if one["code"] in {"", Cause.NOT_MIRRORED}]
 
+    def suspicions(self) -> list[dict[str, Any]]:
+        """Return the findings of the flow's offsets that have other explanations too."""
+        return [one for one in offsets_at(self.url, _FLOW).get("findings", []) if not one["proved"]]
+
     def end(self) -> int:
         """Stop it by SIGTERM and return its exit status. Raises TimeoutError where it does not end."""
         self.request_stop()

@@ -8,6 +8,7 @@ import numpy as np
 
 from lagmon.readable import Readable, Readers, joined
 from lagmon.record_due import OldReaders, RecordDue
+from lagmon.record_questions import RecordQuestions
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,6 +28,8 @@ class Tails:
         self.readable_uncommitted = Readable()  # for mirrors that copy what transactions abort as well
         self.mirror_readers: dict[str, tuple[bool, Readers]] = {}  # by flow; whether it leaves open ones
         self.mirrors_stand: dict[str, OldReaders] = {}  # by flow
+        # Whether single records stand in logs, for who copies committed ones, and all.
+        self.questions = {True: RecordQuestions(), False: RecordQuestions()}
         self._records = RecordDue()
 
     def note_ends(self, places: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
@@ -38,6 +41,8 @@ class Tails:
         """Know nothing of these places."""
         self.readable.forget(places)
         self.readable_uncommitted.forget(places)
+        for questions in self.questions.values():
+            questions.forget(places.tolist())
 
     def due(self, intake: Intake, heads: Heads, *, now_ms: int, committed: bool) -> list[Stretch]:
         """Return what to look at, to learn whether readers before ends that stand have anything left."""

@@ -52,7 +52,7 @@ class LeftBehind:
     def __init__(self) -> None:
         self._rows = _Rows(0)
         self._version = (-1, -1)  # of the windows' slots
-        self._transactional: set[str] = set()
+        self.transactional: set[str] = set()  # topics on which a transaction was seen open
         self._found: dict[Name, MirrorFinding] = {}
         self._noted_ms = -EVERY_MS
 
@@ -73,7 +73,7 @@ class LeftBehind:
         places, there = sight.places[slots], sight.target_places[slots]
         ends, copies, stable = source.end[places], target.end[there], source.stable[places]
         undecided = (stable >= 0) & (stable < ends)
-        self._transactional |= {flow.windows.name(slot)[0] for slot in slots[undecided].tolist()}
+        self.transactional |= {flow.windows.name(slot)[0] for slot in slots[undecided].tolist()}
         state = np.stack((flow.windows.next_offset[slots], ends, copies))
         same = (state == rows.state[:, slots]).all(axis=0)
         looked_ms = target.sampled_ms[there]
@@ -88,7 +88,7 @@ class LeftBehind:
             was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), sight.now_ms]
             if shorter[row]:
                 self._found[name] = _end_lost(flow, name, was, state_now)
-            elif name[0] not in self._transactional and name[0] not in flow.settings.compacted:
+            elif name[0] not in self.transactional and name[0] not in flow.settings.compacted:
                 self._found[name] = _finding(flow, name, was, state_now)
         rows.rest[:2, slots[rests]] = now
         rows.rest[2, slots[rests]] = sight.now_ms

@@ -104,6 +104,11 @@ class CopyLook:
     at_ms: int
 
 
+def copies_all(flow: MirrorFlow, slot: int) -> bool:
+    """Tell whether each gap of a partition is a marker that ends a record which the mirror copies."""
+    return not flow.committed_only and flow.windows.name(slot)[0] not in flow.settings.compacted
+
+
 class DistanceBounds:
     """Keeps the bounds of each slot of a flow, in records; `copy's end - next offset` lies between them."""
 
@@ -135,8 +140,8 @@ class DistanceBounds:
             if 0 <= since < end
         ]
         gaps, records = min(spans, key=lambda one: one[0] / one[1], default=(0, 0))
-        copies_all = not flow.committed_only and flow.windows.name(slot)[0] not in flow.settings.compacted
-        looks = [PastLook(most, end, gaps, records, copies_all) for most, end in last]
+        copies = copies_all(flow, slot)
+        looks = [PastLook(most, end, gaps, records, copies) for most, end in last]
         since, until = self._told_at[:, slot].tolist()
         if until - since >= LEAST_RECORDS and not self._fell[slot]:
             looks.append(PastLook(until - low, until, high - low, until - since))

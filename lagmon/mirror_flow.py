@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from functools import partial
+from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,7 @@ from lagmon.mirror_beginnings import Beginnings
 from lagmon.mirror_behind import LeftBehind
 from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_filtered import Filtered
+from lagmon.mirror_left_out import LeftOut
 from lagmon.mirror_losses import MirrorLosses
 from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP, OFFSET_SYNCS
 from lagmon.mirror_rewinds import Rewinds
@@ -26,6 +29,7 @@ from lagmon.mirror_starts import StartLooks
 from lagmon.mirror_states import MirrorStates
 from lagmon.mirror_topics import MirrorTopics
 from lagmon.mirror_unlisted import UnlistedTopics
+from lagmon.sync_runs import SyncRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from lagmon.mirror_remade import Remade
     from lagmon.mirror_steps import Step
     from lagmon.mirror_topics import Missing
+    from lagmon.record_questions import RecordQuestions
 
 DEFAULT_REFRESH_S = 600.0
 LIST_AGAIN_MS = 8_000  # after a list of topics another may be asked for: at the next look, 10 s later
@@ -89,8 +94,10 @@ class MirrorFlow:
     filtered: Filtered = field(default_factory=Filtered)
     rewinds: Rewinds = field(default_factory=Rewinds)
     _behind: LeftBehind = field(default_factory=LeftBehind)
+    _left_out: LeftOut = field(default_factory=LeftOut)
     beginnings: Beginnings = field(default_factory=Beginnings)
     distance: DistanceBounds = field(default_factory=DistanceBounds)
+    syncs: SyncRuns = field(default_factory=SyncRuns)
     _unlisted: UnlistedTopics = field(default_factory=UnlistedTopics)
     _settled: object = None  # the topics when settings were forgotten last
     _held: tuple[object, ...] = ()
@@ -153,9 +160,22 @@ class MirrorFlow:
             *self.losses.findings(),
             *self.rewinds.look(self, sight),
             *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
-            *(self._behind.look(self, sight) if self.order.lag_from == CONNECT_OFFSETS else ()),
+            *self._suspicions(sight),
             *self.settings.look(self.topics.remote, self.target, now_ms),
         ]
+
+    def _suspicions(self, sight: MirrorSight) -> list[MirrorFinding]:
+        """Return what may have stayed behind, of each partition once."""
+        behind = self._behind.look(self, sight) if self.order.lag_from == CONNECT_OFFSETS else []
+        left_out = self._left_out.look(self, sight, self._behind.transactional)
+        names = {(one.topic, one.partition) for one in left_out}
+        others = (one for one in behind if one.side == "target" or (one.topic, one.partition) not in names)
+        return [*others, *left_out]
+
+    def _forget_syncs(self, is_gone: Callable[[str], bool]) -> None:
+        """Forget what the syncs told of topics that are gone, or were made anew on either side."""
+        self.syncs.forget(is_gone)
+        self._left_out.forget(self, is_gone)
 
     def _pace(self) -> MirrorPace:
         flow, lag_from = self.order.flow, self.order.lag_from
@@ -175,6 +195,11 @@ class MirrorFlow:
     def committed_only(self) -> bool:
         """Tell whether the mirror leaves out records of transactions that were not committed."""
         return self.order.flow.isolation_level == "read_committed" and self.order.lag_from != EQUAL_OFFSETS
+
+    @property
+    def questions(self) -> RecordQuestions:
+        """Return where to ask whether the source has a record that the mirror may copy."""
+        return self.source.tails.questions[self.committed_only]
 
     @property
     def readable_ends(self) -> NDArray[np.int64]:
@@ -217,11 +242,13 @@ class MirrorFlow:
                 self._unlisted.note_id(self, topic, is_another=remade is not None)
                 if remade is not None:
                     self.windows.begin_anew(topic)
+                    self._forget_syncs(partial(eq, topic))
                     self._behind.begin_anew(topic)
                     self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
             if alias == self.order.flow.target and remote in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "target"), -1)
                 if self.topics.note_id(topic, "target", ids[remote], now_ms) is not None:
+                    self._forget_syncs(partial(eq, topic))
                     self._behind.begin_anew(topic)
                     self.losses.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
 
@@ -251,6 +278,7 @@ class MirrorFlow:
             self._settled = self.topics.remote
             kept = self.topics.remembered
             self.settings.forget_others(kept)
+            self._forget_syncs(lambda topic: topic not in kept)
             self.retention_ms = {topic: one for topic, one in self.retention_ms.items() if topic in kept}
 
     def _carries(self, topic: str, remote: str) -> bool:

@@ -10,8 +10,9 @@ A loss is told when N has stood for longer than it does in a mirror that moves, 
 before the copy was looked at, and where at least one record is lost for certain. A mirror that keeps up, with
 offsets each minute and a log of seconds, loses nothing though its log starts behind its N all the time. Once
 the mirror has passed the start, the copy lacks what was lost: the distance before less that since. So much as
-that proves is counted at once, and the rest of `least` when it settles. Where nothing is proved of a mirror
-that stood, a suspicion is left: what may have been lost.
+was proved before and is by that is counted at once, and the rest of `least` when it settles. Where nothing is
+proved of a mirror that stood, a suspicion is left: what may have been lost. Offset syncs tell the same to a
+record or two (mirror_synced.py), and are taken before what looks tell.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from fleet.vocabulary import Cause
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_standing import longest_ms, standing
+from lagmon.mirror_synced import lost_since, most_at, run_before
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
     from lagmon.mirror_standing import Standing
+    from lagmon.sync_runs import SyncRun
 
     Name = tuple[str, int]  # topic and partition
 
@@ -93,6 +96,9 @@ class Passing:
     low: int  # the mirror stands at least here
     high: int = _ANY  # and at most here
     reach: Reach | None = None  # from its offset to its copy's end, before anything was lost
+    first_start: int = -1  # of the log, the first that was past the mirror
+    run: SyncRun | None = None  # of its offset syncs before that
+    synced: tuple[int, int] | None = None  # how many are lost by the syncs, at least and at most
     copy_end: int = -1
     starts: list[tuple[int, int]] = field(default_factory=list)  # of the log, and when they were seen first
     start: int = -1  # of the log, read before the copy was looked at
@@ -153,7 +159,7 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
         offset, before = int(sight.known_to[slot]), flow.open_overtaken.get(name)
         start, bounds = offset + int(sight.deleted[slot]), passing.get(name)
         if bounds is None or _moves(bounds, offset):
-            bounds = passing[name] = _begin(offset, before)
+            bounds = passing[name] = _begin(offset, start, before)
         if bounds.passed_ms >= 0:
             continue  # it settles, and what the log has lost since is seen after that
         if before is None or (before.mirrored_to, before.start) != (offset, start):
@@ -182,12 +188,12 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
     return ((stands.offset & stands.copy) | stands.unseen) & (sight.lag > 0)
 
 
-def _begin(offset: int, before: Overtaken | None) -> Passing:
+def _begin(offset: int, start: int, before: Overtaken | None) -> Passing:
     """Begin with what is known of a loss, by an earlier process too, where the mirror has not moved since."""
     if before is None or before.mirrored_to != offset or not before.records:
-        return Passing(offset, offset)
+        return Passing(offset, offset, first_start=start)
     low, high = before.next_offset - before.within, before.next_offset
-    return Passing(offset, low, high, start=before.start, stood=True, told=before)
+    return Passing(offset, low, high, first_start=before.start, start=before.start, stood=True, told=before)
 
 
 def _moves(bounds: Passing, offset: int) -> bool:
@@ -216,13 +222,17 @@ def _see_copy(
     if offset == bounds.next_offset:  # a later look may be one at a copy that lacks what was lost
         if not bounds.stood or bounds.reach is None:
             bounds.reach = flow.distance.of(flow, slot) or bounds.reach
-        most = flow.distance.most_at(flow, slot, end)
-        bounds.high = bounds.high if most is None else min(bounds.high, most)
+            bounds.run = run_before(flow, slot, bounds.first_start, bounds.reach) or bounds.run
+        synced = None if bounds.run is None else most_at(flow, slot, bounds.run, end)
+        for most in (flow.distance.most_at(flow, slot, end), synced):
+            bounds.high = bounds.high if most is None else min(bounds.high, most)
     bounds.copy_end = end
     if stands and bounds.reach is not None:  # else it may have grown behind what was lost
         bounds.low = max(bounds.low, end - bounds.reach.high)
     bounds.high = max(bounds.high, bounds.low)
     bounds.see_start(start, sight.now_ms, int(flow.target.heads.sampled_ms[place]))
+    if bounds.run is not None and bounds.start >= 0:
+        flow.syncs.watch(*flow.windows.name(slot), bounds.run, bounds.start)
     return bounds.high < _ANY and bounds.start >= 0
 
 
@@ -294,6 +304,7 @@ def _settle(
         lost = bounds.found(one, sight.now_ms) if bounds.stood else replace(one, next_offset=one.start)
     del flow.open_overtaken[name]
     passing.pop(name, None)
+    flow.syncs.unwatch(*name)
     if lost.records > 0 or (lost.most > 0 and bounds is not None and bounds.stood):  # or a suspicion
         if slot is not None:
             flow.distance.forget(slot)
@@ -317,7 +328,12 @@ def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Pas
         if most is not None:
             bounds.least = max(bounds.least, look.least - most)
         bounds.most = min(bounds.most, look.most - look.end + reach.high)
+        if bounds.run is not None and bounds.synced is None:
+            bounds.synced = lost_since(flow, slot, bounds.run, bounds.start, look)
+        bounds.least, bounds.most = bounds.synced or (bounds.least, bounds.most)
         certain = min(bounds.least, bounds.range()[0])
+        if bounds.synced is None:  # looks since may yet contradict each other
+            certain = min(certain, 0 if bounds.told is None else bounds.told.records)
         if bounds.stood and certain > one.counted:
             flow.overtaken_total[one.topic] += certain - one.counted
             flow.open_overtaken[one.topic, one.partition] = replace(one, counted=certain)

@@ -54,7 +54,8 @@ class _Reading:
 class SyncReader:
     """Reads the syncs of one flow, for the store, and for its windows where it is followed by them.
 
-    `host` watches the cluster with the topic, `source` and `target` those of the flow.
+    `host` watches the cluster with the topic, `source` and `target` those of the flow. `mirrored` tells which
+    topics the flow mirrors, None where no other flow has its syncs in the same topic.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class SyncReader:
         host: ClusterWatch,
         source: ClusterWatch,
         target: ClusterWatch,
-        mirrored: Callable[[str], bool],
+        mirrored: Callable[[str], bool] | None,
         clock: WaitingClock,
     ) -> None:
         self.flow, self.cluster, self.topic = order.flow, order.kafka_cluster, order.topic
@@ -75,7 +76,8 @@ class SyncReader:
         self.refused = ""  # what right is missing to read them
         self._followed = flow.order.lag_from == OFFSET_SYNCS
         self._progress = SyncProgress(flow.windows, flow.estimated)
-        self.intake = SyncIntake(self.queue, mirrored, self._note)
+        self.intake = SyncIntake(self.queue, mirrored or _any, self._note)
+        self._alone = mirrored is None
         self.mirror = flow
         if self._followed:
             flow.note = NOTE
@@ -85,7 +87,7 @@ class SyncReader:
         self._target = target
         self._clock = clock
         self._reading = _Reading()  # that of the newest thread
-        self._noted = -1  # the number of the newest sync by which the flow is followed
+        self._noted = -1  # the number of the newest sync that was noted
 
     @property
     def name(self) -> str:
@@ -206,8 +208,18 @@ class SyncReader:
             reading.position = max(offset, reading.position)
 
     def _note(self, sync: WaitingSync) -> None:
-        if self._followed and sync.number > self._noted:  # what is read again is no step back
-            self._noted = sync.number
+        if sync.number <= self._noted:
+            return  # what is read again is no step back
+        self._noted = sync.number
+        if self._alone:
+            self.mirror.syncs.note(
+                sync.topic,
+                sync.partition,
+                upstream=sync.upstream,
+                downstream=sync.downstream,
+                live=self._reading.live,
+            )
+        if self._followed:
             self._progress.note(sync, live=self._reading.live)
 
     def _advance(self, reading: _Reading) -> None:
@@ -248,6 +260,10 @@ class SyncReader:
                     source_end=end,
                     source_at_ms=at_ms,
                 )
+
+
+def _any(_topic: str) -> bool:
+    return True
 
 
 def _heard(reading: asyncio.Task[None]) -> None:

@@ -42,15 +42,11 @@ def sync_readers(
             host=watched[order.kafka_cluster],
             source=watched[flow.order.flow.source],
             target=watched[flow.order.flow.target],
-            mirrored=_any if alone else _mirrored_by(flow),
+            mirrored=None if alone else _mirrored_by(flow),
             clock=clock,
         )
         found.append(reader)
     return found
-
-
-def _any(_topic: str) -> bool:
-    return True
 
 
 def _mirrored_by(flow: MirrorFlow) -> Callable[[str], bool]:

@@ -1,7 +1,7 @@
 """Look at records for the sake of readers that stand before them. On the watch's thread.
 
 At ends of logs, whether anything is to be read; of records older than all looks at a log, when they were
-written.
+written; and at single offsets, whether a record stands there.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ class TailLooks:
         with self._lock:
             due = self._lag.tails_due(now_ms, committed=kind.committed)
             wanted = [one for one in due if self._may_read(self._lag.places.name(one.place)[0], now_s)]
-            firsts = self._records_due(now_s) if kind.committed else {}
+            questions = self._lag.tails.questions[kind.committed]
+            firsts = questions.due(lambda place: self._may_read(self._lag.places.name(place)[0], now_s))
+            firsts |= self._records_due(now_s) if kind.committed else {}
             firsts |= {one.place: one.first for one in wanted}
             names = {place: self._lag.places.name(place) for place in firsts}
         if not firsts:
@@ -101,6 +103,8 @@ class TailLooks:
             still = {place for place, name in names.items() if self._lag.places.name(place) == name}
             readable.note(_seen([one for one in wanted if one.place in still], names, found))
             self._note_times({place: firsts[place] for place in still}, names, found)
+            seen = found.empty_to | found.records
+            questions.note({at: (firsts[at], seen[names[at]]) for at in still if names[at] in seen})
         self._note_refused(found, now_s)
         return False
 

@@ -108,6 +108,36 @@ def test_what_makes_a_row_right(drill, result, wrong):
     assert Result("x", said=result, mended_s=10.0, healed_s=1.0).wrong(drill) == wrong
 
 
+SUSPECTED = Drill(name="drop-some", verdict=None, suspected=Cause.FILTERED)
+
+
+@pytest.mark.parametrize(
+    ("drill", "suspected", "wrong"),
+    [
+        (SUSPECTED, [(12.0, "filtered", "orders")], ""),
+        (SUSPECTED, [], "filtered was not suspected"),
+        (
+            SUSPECTED,
+            [(12.0, "filtered", "orders"), (13.0, "overtaken", "stock")],
+            "overtaken of stock was suspected",
+        ),
+        (BENIGN, [(12.0, "filtered", "orders")], "filtered of orders was suspected"),
+        (BENIGN, [(12.0, "source_down", "orders")], ""),
+        (LATE, [(12.0, "filtered", "orders")], "the expected was not said"),
+    ],
+)
+def test_what_is_suspected_is_right_where_that_is_expected(drill, suspected, wrong):
+    result = Result("x", said=[WELL], mended_s=10.0, healed_s=1.0, suspected=suspected)
+    assert result.wrong(drill) == wrong
+
+
+def test_a_suspicion_is_kept_and_stands_in_its_row():
+    result = Result("offsets-drop-some", [WELL], healed_s=1.0, suspected=[(12.0, "filtered", "payments")])
+    assert from_line(as_line(result)) == result
+    text = page({"offsets-drop-some": result})
+    assert "| no alarm; suspected filtered | silence | suspected: filtered | 12.0 | 1.0 |" in text
+
+
 def test_a_flow_that_does_not_come_back_is_wrong():
     assert Result("x", said=[WELL]).wrong(BENIGN) == "the flow did not come back"
 

@@ -118,7 +118,7 @@ class Scene:
             host=self.a,
             source=self.a,
             target=self.b,
-            mirrored=mirrored or (lambda _: True),
+            mirrored=mirrored,
             clock=SystemClock(),
         )
 

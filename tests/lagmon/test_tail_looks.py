@@ -331,3 +331,36 @@ def test_a_mirror_that_stands_is_looked_at_where_nobody_ever_committed():
     desk.lag.mirrors_stand["A->B"] = OldReaders(place, np.array([7]))
     desk.looks.look()
     assert desk.gaps.asked == [{("t", 0): 7}]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize(
+    ("answer", "is_record"),
+    [
+        (Found(records={("t", 1): 20}), True),
+        (Found(records={("t", 1): 22}), False),
+        (Found(empty_to={("t", 1): 50}), False),
+        (Found(), None),
+    ],
+)
+def test_whether_a_record_stands_at_an_offset_is_found_out_for_who_asks(committed, answer, is_record):
+    desk = Desk()
+    desk.go(30)
+    questions, gaps = desk.lag.tails.questions[committed], (desk.others, desk.gaps)[committed]
+    place = int(desk.lag.places.of("t")[1])
+    questions.ask(place, 20)
+    gaps.answer = answer
+    desk.go(10)
+    assert gaps.asked[0] == {("t", 1): 20}
+    assert questions.answer(place, 20) is is_record
+    desk.go(10)
+    assert len(gaps.asked) == (1 if is_record is not None else 2)
+
+
+def test_a_topic_that_went_away_answers_no_question():
+    desk = Desk()
+    desk.go(30)
+    questions, place = desk.lag.tails.questions[True], int(desk.lag.places.of("t")[1])
+    questions.ask(place, 20)
+    desk.lag.note_topics({"u": 2})
+    assert questions.due(lambda _: True) == {}

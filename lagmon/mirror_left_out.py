@@ -1,0 +1,161 @@
+"""Records that a mirror passed and did not copy, seen in its offset syncs while a topic is busy. Pure.
+
+Where downstream - upstream falls from one sync to a later one, fewer records came to the copy than offsets
+were passed (mm2.md, Seen on 4.3.0, 6). Markers of transactions and what compaction took away do so as well.
+So the source is asked whether a record stands right before the one that the fall was told with: MirrorMaker
+writes a sync with the first record behind a gap. Where none stands there, the topic has gaps of its own, and
+nothing is told of it. Where one does, it is a suspicion: a sync that had to wait may tell of a marker later.
+
+What was deleted before it was copied is no gap: the source does not answer for it, and mirror_overtaken.py
+tells of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet.quantity import count_text
+from fleet.vocabulary import Cause
+from lagmon.mirror_findings import HELD_MS, MirrorFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from lagmon.mirror_flow import MirrorFlow
+    from lagmon.mirror_sight import MirrorSight
+    from lagmon.sync_runs import SyncRun
+
+    Name = tuple[str, int]  # topic and partition
+
+ANSWERED_MS = 60_000  # what the source was not heard of by then is not told
+AGAIN_MS = 60_000  # of a partition of which it is told already
+MOST_TOLD = 100
+
+
+class _Asked(NamedTuple):
+    """A question to the source: whether a record stands at `offset`, between two runs."""
+
+    base: SyncRun
+    run: SyncRun
+    place: int
+    offset: int
+    at_ms: int
+
+
+class _Told(NamedTuple):
+    """What is told, and the distance that the syncs had by then."""
+
+    finding: MirrorFinding
+    distance: int
+
+
+class LeftOut:
+    """Compares each partition's newest sync with the one that tells where nothing had been left out."""
+
+    def __init__(self) -> None:
+        self._bases: dict[Name, SyncRun] = {}
+        self._asked: dict[Name, _Asked] = {}
+        self._gapped: set[str] = set()  # topics with gaps of their own
+        self._found: dict[Name, _Told] = {}
+
+    def look(
+        self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
+    ) -> list[MirrorFinding]:
+        """Take in what was synced since, and return what may have been left out.
+
+        `transactional` are topics with transactions, whose markers are gaps.
+        """
+        self._gapped |= {topic for topic, _ in self._found if topic in transactional}
+        for name in flow.syncs.take_fresh():
+            run = flow.syncs.newest(*name)
+            if run is not None and not self._may_be_left_out(flow, sight, name, run, transactional):
+                self._bases[name] = run
+        for name in list(self._asked):
+            self._hear(flow, sight.now_ms, name)
+        for name, told in list(self._found.items()):
+            if not 0 <= sight.now_ms - told.finding.at_ms <= HELD_MS or name[0] in self._gapped:
+                del self._found[name]
+                self._bases.pop(name, None)
+        return [told.finding for told in self._found.values()][-MOST_TOLD:]
+
+    def forget(self, flow: MirrorFlow, is_gone: Callable[[str], bool]) -> None:
+        """Forget topics that are gone, or were made anew on either side."""
+        for name in [name for name in self._asked if is_gone(name[0])]:
+            self._let_go(flow, name)
+        self._bases = {name: one for name, one in self._bases.items() if not is_gone(name[0])}
+        self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
+        self._gapped = {topic for topic in self._gapped if not is_gone(topic)}
+
+    def _may_be_left_out(
+        self,
+        flow: MirrorFlow,
+        sight: MirrorSight,
+        name: Name,
+        run: SyncRun,
+        transactional: Collection[str],
+    ) -> bool:
+        """Tell whether a sync shows a fall that may be of records; the source is asked for one of them."""
+        base, slot = self._bases.get(name), flow.windows.slot(*name)
+        if base is None or run.distance >= base.distance or run.first <= base.last:
+            return False
+        before = flow.syncs.before(*name, run.first - 1)
+        if before is not None and before.distance <= run.distance:
+            return False  # second copies came since, and where it fell is not known any more
+        if before is not None and before.distance == base.distance:
+            base = self._bases[name] = before
+        if name[0] in self._gapped or name[0] in transactional or name[0] in flow.settings.compacted:
+            return False
+        if slot is None or slot >= len(sight.used) or not sight.used[slot] or sight.places[slot] < 0:
+            return False
+        place, told = int(sight.places[slot]), self._found.get(name)
+        if flow.source.heads.start[place] > base.last:
+            return False
+        known = told is not None and (
+            run.distance >= told.distance or sight.now_ms - told.finding.at_ms < AGAIN_MS
+        )
+        # The run begins behind the record that was copied after the gap.
+        if name not in self._asked and not known and flow.questions.ask(place, run.first - 2):
+            self._asked[name] = _Asked(base, run, place, run.first - 2, sight.now_ms)
+        return True
+
+    def _hear(self, flow: MirrorFlow, now_ms: int, name: Name) -> None:
+        asked = self._asked[name]
+        is_record = flow.questions.answer(asked.place, asked.offset)
+        if is_record is None and 0 <= now_ms - asked.at_ms < ANSWERED_MS:
+            return
+        self._let_go(flow, name)
+        if is_record:
+            self._found[name] = _Told(_finding(flow, name, asked, now_ms), asked.run.distance)
+            return
+        self._bases[name] = asked.run
+        if is_record is not None:
+            self._gapped.add(name[0])
+
+    def _let_go(self, flow: MirrorFlow, name: Name) -> None:
+        asked = self._asked.pop(name)
+        flow.questions.take_back(asked.place, asked.offset)
+
+
+def _finding(flow: MirrorFlow, name: Name, asked: _Asked, now_ms: int) -> MirrorFinding:
+    (topic, partition), base, run, ends = name, asked.base, asked.run, flow.order.flow
+    remote = flow.topics.remote.get(topic, topic)
+    passed, records = run.first - base.last, base.distance - run.distance
+    stayed = "1 record" if records == 1 else f"{records:,} records"
+    return MirrorFinding(
+        code=Cause.FILTERED,
+        topic=topic,
+        partition=partition,
+        at_ms=now_ms,
+        records=records,
+        first_offset=base.last,
+        last_offset=run.first - 1,
+        proved=False,
+        sentence=(
+            f"By its offset syncs the mirror passed {count_text(passed, 'offset')} of {topic}-{partition}, "
+            f"{base.last} to {run.first - 1}, while {remote} on {ends.target} grew by {passed - records:,}, "
+            f"from {base.last + base.distance} to {run.first + run.distance}. {ends.source} has a record at "
+            f"{asked.offset}, right before where that shows: {stayed} may not have been copied, as where a "
+            "transform leaves records out, or the copy may have lost the end of its log. An audit "
+            "(mirrorwatch checksum) tells which are missing."
+        ),
+    )

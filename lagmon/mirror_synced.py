@@ -1,0 +1,64 @@
+"""What a mirror's offset syncs tell of records that retention took, beside looks (mirror_overtaken.py). Pure.
+
+The last sync before a log's start passed the mirror and the first one behind that start tell how many records
+came to the copy between them, and how many offsets were passed. They count where looks at both ends leave
+room for them: others may be of another mirror, or of another log. And only where none is missing: MirrorMaker
+syncs each `offset.lag.max` records, and what comes much later may be of gaps that nobody told of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lagmon.mirror_distance import LEAST_RECORDS, PastLook, copies_all
+
+if TYPE_CHECKING:
+    from lagmon.mirror_distance import CopyLook, Reach
+    from lagmon.mirror_flow import MirrorFlow
+    from lagmon.sync_runs import SyncRun
+
+DEFAULT_LAG_MAX = 100  # offset.lag.max of MirrorMaker; it may be 0
+TIMES = 3  # so many times offset.lag.max from one sync to the next, or to where the copy ends, at most
+
+
+def run_before(flow: MirrorFlow, slot: int, start: int, reach: Reach | None) -> SyncRun | None:
+    """Return the newest run of syncs that began before a log's start passed the mirror."""
+    run = flow.syncs.before(*flow.windows.name(slot), start)
+    look = flow.distance.newest(flow, slot)
+    if run is None or reach is None or look is None:
+        return None
+    low = min(reach.low, look.end - look.most)  # gaps since the lower bound was told make it less
+    return run if low <= run.distance <= reach.high else None
+
+
+def most_at(flow: MirrorFlow, slot: int, run: SyncRun, end: int) -> int | None:
+    """Return which offset the mirror is at, at most, where its copy ends there; nothing lost since a run.
+
+    No more gaps come than the run leaves room for. None where syncs are missing since.
+    """
+    if end - (run.last + run.distance) > _far(flow):
+        return None
+    records = run.last - run.first
+    records = records if records >= LEAST_RECORDS else 0
+    last = PastLook(run.last, run.last + run.distance, 1, records, copies_all(flow, slot))
+    return last.most_at(end)
+
+
+def lost_since(
+    flow: MirrorFlow, slot: int, run: SyncRun, start: int, look: CopyLook
+) -> tuple[int, int] | None:
+    """Return how many were lost between a run and a log's start, at least and at most, None if not told.
+
+    `look` is one at the copy since the mirror is past that start.
+    """
+    at, end = flow.syncs.after(*flow.windows.name(slot), run, start) or (-1, -1)
+    if not 0 <= end <= look.end or look.end - (end - at) > look.most:
+        return None  # by gaps since then the mirror may be further than by the sync, but not less far
+    most = most_at(flow, slot, run, end) if end - at != run.distance else at
+    if most is None or (most < at and at - start > _far(flow)):
+        return None
+    return max(0, at - most), run.distance - (end - at)
+
+
+def _far(flow: MirrorFlow) -> int:
+    return TIMES * max(flow.order.flow.offset_lag_max, DEFAULT_LAG_MAX)

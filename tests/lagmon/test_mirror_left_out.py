@@ -1,0 +1,214 @@
+"""Records that are left out of a busy topic are a suspicion, of which the source has told that it has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fleet.vocabulary import Cause, Verdict
+from lagmon.mirror_findings import HELD_MS
+from lagmon.mirror_left_out import AGAIN_MS, ANSWERED_MS
+from lagmon.record_questions import MOST_ASKED, RecordQuestions
+from tests.lagmon.mirrors import Mirrored, S
+
+
+def anything(_place):
+    return True
+
+
+class Busy(Mirrored):
+    """A flow whose first partition is synced at each 100 records; its source tells what `holes` it has."""
+
+    def __init__(self, *, begun=True):
+        super().__init__()
+        self.next = self.copy_end = 0
+        self.holes, self.silent, self.asked = set(), False, []
+        self.look()
+        if begun:
+            self.go(60, each=self.traffic)
+
+    @property
+    def questions(self):
+        return self.flow.questions
+
+    def sync(self, upstream, downstream, *, live=True):
+        self.flow.syncs.note("orders", 0, upstream=upstream, downstream=downstream, live=live)
+
+    def traffic(self, *, dropped=0):
+        """Have 100 records written and copied, but for so many before the last one, with which a sync comes."""
+        self.write(100, copied=False)
+        self.next, self.copy_end = self.next + 100, self.copy_end + 100 - dropped
+        self.target_ends["A.orders", 0] = self.copy_end
+        self.sync(self.next - 1, self.copy_end - 1)
+        self.write(3, partition=1)
+        for partition in (0, 1):
+            self.commit(partition=partition)
+
+    def sight(self):
+        found = super().sight()
+        due = self.questions.due(anything)
+        self.asked += due.values()
+        if not self.silent:
+            self.questions.note({at: (first, first + (first in self.holes)) for at, first in due.items()})
+        return found
+
+    def found(self):
+        return [
+            (each.partition, each.records, each.first_offset, each.last_offset)
+            for each in self.sight().findings
+            if each.code is Cause.FILTERED
+        ]
+
+
+def drop(one, *, dropped=3, seconds=30):
+    """Leave so many records out, once, between two looks, and go on."""
+    one.go(7, each=one.traffic)
+    one.go(1, each=lambda: one.traffic(dropped=dropped))
+    return one.go(seconds, each=one.traffic)
+
+
+def test_a_record_that_is_left_out_of_a_topic_that_never_rests_is_a_suspicion():
+    one = Busy()
+    assert (one.found(), one.asked) == ([], [])
+    drop(one)
+    assert one.found() == [(0, 3, 6700, 6799)]
+    assert one.asked == [6798]
+    (finding,) = one.sight().findings
+    assert (finding.code, finding.proved, finding.side) == (Cause.FILTERED, False, "source")
+    for words in (
+        "passed 100 offsets of orders-0, 6700 to 6799, while A.orders on B grew by 97, from 6700 to 6797",
+        "A has a record at 6798, right before where that shows: 3 records may not have been copied",
+    ):
+        assert words in finding.sentence
+    assert one.verdict().verdict is Verdict.HEALTHY
+    one.go(HELD_MS // S + 60, each=one.traffic, step=10)
+    assert one.found() == []
+
+
+def test_what_goes_on_being_left_out_is_one_finding_that_grows():
+    one = drop(Busy(), dropped=1)
+    assert one.found() == [(0, 1, 6700, 6799)]
+    asked = len(one.asked)
+    one.go(3 * AGAIN_MS // S, each=lambda: one.traffic(dropped=1))
+    one.go(20, each=one.traffic)
+    ((_, records, first, _),) = one.found()
+    assert (first, 120 <= records <= 181) == (6700, True)
+    assert 2 <= len(one.asked) - asked <= 4
+
+
+def test_a_topic_with_gaps_of_its_own_leaves_nothing_out():
+    one = Busy()
+    one.holes = {6798}
+    drop(one)
+    assert (one.found(), one.asked) == ([], [6798])
+    one.go(200, each=lambda: one.traffic(dropped=2))
+    assert (one.found(), one.asked) == ([], [6798])  # it is asked once
+
+
+def test_gaps_that_show_later_take_a_suspicion_back():
+    one = drop(Busy())
+    assert one.found() != []
+    one.holes = set(range(9000, 90_000))
+    one.go(2 * AGAIN_MS // S, each=lambda: one.traffic(dropped=1))
+    assert one.found() == []
+
+
+@pytest.mark.parametrize("why", ["compacted", "transactions", "deleted"])
+def test_where_it_has_another_cause_the_source_is_not_asked(why):
+    one = Busy()
+    if why == "compacted":
+        one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
+    elif why == "transactions":
+        one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
+        one.now += 5 * S
+        one.sight()
+    else:
+        one.starts["orders", 0] = 6750
+        one.look()
+    drop(one)
+    assert (one.found(), one.asked) == ([], [])
+
+
+def test_what_the_source_does_not_answer_is_not_told():
+    one = Busy()
+    one.silent = True
+    drop(one, seconds=ANSWERED_MS // S + 10)
+    one.silent = False
+    assert set(one.asked) == {6798}
+    one.go(60, each=one.traffic)
+    assert one.found() == []
+    drop(one)
+    assert [records for _, records, *_ in one.found()] == [3]
+
+
+def test_second_copies_are_none():
+    one = drop(Busy(), dropped=-40)
+    assert (one.found(), one.asked) == ([], [])
+
+
+def test_where_second_copies_follow_what_is_left_out_at_once_nothing_is_told():
+    one = Busy()
+    one.go(1, each=lambda: one.traffic(dropped=40))
+    one.go(1, each=lambda: one.traffic(dropped=-30))
+    one.go(30, each=one.traffic)
+    assert (one.found(), one.asked) == ([], [])
+
+
+def test_a_clock_that_is_set_back_takes_a_suspicion_away():
+    one = drop(Busy())
+    one.now -= 3600 * S
+    assert one.found() == []
+
+
+def test_what_was_left_out_before_we_began_is_not_told():
+    one = Busy(begun=False)
+    for upstream, downstream in ((99, 99), (199, 150), (299, 240)):
+        one.sync(upstream, downstream, live=False)
+        one.sight()
+    one.next, one.copy_end = 300, 241
+    one.go(30, each=one.traffic)
+    assert (one.found(), one.asked) == ([], [])
+
+
+@pytest.mark.parametrize("side", ["A", "B"])
+def test_a_topic_made_anew_begins_anew_and_leaves_no_question_behind(side):
+    one = Busy()
+    name = "orders" if side == "A" else "A.orders"
+    one.flow.note_ids(side, {name: "first"}, one.now)
+    one.silent = True
+    one.go(10, each=lambda: one.traffic(dropped=3))
+    assert one.questions.due(anything) != {}
+    one.flow.note_ids(side, {name: "second"}, one.now)
+    assert one.questions.due(anything) == {}
+    one.go(1, each=one.traffic)
+    assert one.questions.due(anything) == {}
+    assert one.found() == []
+
+
+def test_each_partition_is_told_once_where_a_rest_shows_the_same():
+    one = drop(Busy())
+    one.go(60)
+    assert one.found() == [(0, 3, 6700, 6799)]
+
+
+def test_a_place_has_one_question_at_a_time():
+    asked = RecordQuestions()
+    assert asked.ask(1, 50)
+    assert not asked.ask(1, 60)
+    asked.note({1: (60, 60), 2: (50, 50)})
+    assert (asked.answer(1, 50), asked.answer(1, 60), asked.due(anything)) == (None, None, {1: 50})
+    asked.note({1: (50, 51)})
+    assert (asked.answer(1, 50), asked.answer(1, 60), asked.due(anything)) == (False, None, {})
+    assert not asked.ask(1, 60)  # until who asked has heard it
+    asked.take_back(1, 60)
+    assert asked.answer(1, 50) is False
+    asked.take_back(1, 50)
+    assert asked.ask(1, 60)
+    asked.forget([1])
+    assert asked.due(anything) == {}
+    for place in range(MOST_ASKED + 5):
+        asked.ask(place, 7)
+    assert len(asked.due(anything)) == MOST_ASKED
+    assert asked.due(lambda place: place > MOST_ASKED) == dict.fromkeys(
+        range(MOST_ASKED + 1, MOST_ASKED + 5), 7
+    )
