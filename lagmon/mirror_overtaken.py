@@ -231,8 +231,7 @@ def _see_copy(
         bounds.low = max(bounds.low, end - bounds.reach.high)
     bounds.high = max(bounds.high, bounds.low)
     bounds.see_start(start, sight.now_ms, int(flow.target.heads.sampled_ms[place]))
-    if bounds.run is not None and bounds.start >= 0:
-        flow.syncs.watch(*flow.windows.name(slot), bounds.run, bounds.start)
+    flow.syncs.watch(*flow.windows.name(slot), start)
     return bounds.high < _ANY and bounds.start >= 0
 
 
@@ -328,8 +327,7 @@ def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Pas
         if most is not None:
             bounds.least = max(bounds.least, look.least - most)
         bounds.most = min(bounds.most, look.most - look.end + reach.high)
-        if bounds.run is not None and bounds.synced is None:
-            bounds.synced = lost_since(flow, slot, bounds.run, bounds.start, look)
+        bounds.synced = bounds.synced or lost_since(flow, slot, bounds.start, reach, look)
         bounds.least, bounds.most = bounds.synced or (bounds.least, bounds.most)
         certain = min(bounds.least, bounds.range()[0])
         if bounds.synced is None:  # looks since may yet contradict each other

@@ -45,14 +45,17 @@ def most_at(flow: MirrorFlow, slot: int, run: SyncRun, end: int) -> int | None:
 
 
 def lost_since(
-    flow: MirrorFlow, slot: int, run: SyncRun, start: int, look: CopyLook
+    flow: MirrorFlow, slot: int, start: int, reach: Reach, look: CopyLook
 ) -> tuple[int, int] | None:
-    """Return how many were lost between a run and a log's start, at least and at most, None if not told.
+    """Return how many were lost where the mirror passed a log's start, at least and at most; None not told.
 
-    `look` is one at the copy since the mirror is past that start.
+    `reach` is of before, and `look` one at the copy since.
     """
-    at, end = flow.syncs.after(*flow.windows.name(slot), run, start) or (-1, -1)
-    if not 0 <= end <= look.end or look.end - (end - at) > look.most:
+    passage = flow.syncs.after(*flow.windows.name(slot), start)
+    if passage is None or passage.end > look.end or passage.run.distance > reach.high:
+        return None
+    run, at, end = passage
+    if look.end - (end - at) > look.most:
         return None  # by gaps since then the mirror may be further than by the sync, but not less far
     most = most_at(flow, slot, run, end) if end - at != run.distance else at
     if most is None or (most < at and at - start > _far(flow)):

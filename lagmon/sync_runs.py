@@ -10,6 +10,7 @@ too, and ends a run.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,14 +28,20 @@ class SyncRun(NamedTuple):
     last: int
 
 
-@dataclass(slots=True)
-class _Watched:
-    """A run behind which the first sync past a log's start is waited for."""
+class SyncPassage(NamedTuple):
+    """The first sync behind a log's start, and the run before: the mirror's next offset, its copy's end."""
 
     run: SyncRun
+    at: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A log's start, of which the first sync behind it is waited for."""
+
     start: int
-    passed: bool = False
-    after: tuple[int, int] | None = None  # the next offset that it tells, and the copy's end
+    after: SyncPassage | None = None
 
 
 @dataclass(slots=True)
@@ -52,10 +59,9 @@ class SyncRuns:
         runs = self._runs.get((topic, partition), ())
         at, distance = upstream + 1, downstream - upstream
         watched = self._watched.get((topic, partition))
-        if watched is not None and not watched.passed and at > watched.start:
-            watched.passed = True
-            if runs and runs[-1][:2] == watched.run[:2]:
-                watched.after = at, at + distance
+        waits = watched is not None and watched.after is None and at > watched.start
+        if watched is not None and waits and runs and runs[-1].first <= watched.start:
+            watched.after = SyncPassage(runs[-1], at, at + distance)
         if runs and runs[-1].distance == distance and at >= runs[-1].last:
             runs = (*runs[:-1], runs[-1]._replace(last=at))
         else:
@@ -69,11 +75,11 @@ class SyncRuns:
         self._runs = {place: runs for place, runs in self._runs.items() if not is_gone(place[0])}
         self._watched = {place: one for place, one in self._watched.items() if not is_gone(place[0])}
 
-    def watch(self, topic: str, partition: int, run: SyncRun, start: int) -> None:
-        """Keep the first sync past a log's start, if it comes right after this run: others soon follow it."""
+    def watch(self, topic: str, partition: int, start: int) -> None:
+        """Keep the first sync behind a log's start when it comes: others may soon follow it."""
         watched = self._watched.get((topic, partition))
-        if watched is None or watched.run[:2] != run[:2] or not watched.passed:
-            self._watched[topic, partition] = _Watched(run, start)
+        if watched is None or watched.after is None or watched.after.at <= start:
+            self._watched[topic, partition] = _Watched(start)
 
     def unwatch(self, topic: str, partition: int) -> None:
         """Keep no such sync any more."""
@@ -94,21 +100,15 @@ class SyncRuns:
         runs = self._runs.get((topic, partition), ())
         return next((run for run in reversed(runs) if run.first <= start), None)
 
-    def after(self, topic: str, partition: int, run: SyncRun, start: int) -> tuple[int, int] | None:
-        """Return the mirror's next offset behind a log's start, and the copy's end then.
-
-        By the next run after this one, or by itself where it goes on there. None where nothing is known right
-        after it: what a later run tells may be of other gaps.
-        """
+    def after(self, topic: str, partition: int, start: int) -> SyncPassage | None:
+        """Return how the mirror passed a log's start by its syncs; None where these do not tell."""
         watched = self._watched.get((topic, partition))
-        if watched is not None and watched.run[:2] == run[:2] and watched.after is not None:
-            return watched.after if watched.after[0] > start else None
+        if watched is not None and watched.after is not None and watched.after.at > start:
+            return watched.after
         runs = self._runs.get((topic, partition), ())
-        since = next((at for at, one in enumerate(runs) if one[:2] == run[:2]), len(runs))
-        if since < len(runs) and runs[since].last > start:
-            at, distance = runs[since].last, runs[since].distance
-        elif since + 1 < len(runs) and runs[since + 1].first > start:
-            at, distance = runs[since + 1].first, runs[since + 1].distance
-        else:
-            return None
-        return at, at + distance
+        for run, following in zip_longest(runs, runs[1:]):
+            if run.first <= start < run.last:
+                return SyncPassage(run, run.last, run.last + run.distance)
+            if following is not None and run.last <= start < following.first:
+                return SyncPassage(run, following.first, following.first + following.distance)
+        return None

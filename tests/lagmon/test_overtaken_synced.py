@@ -80,12 +80,19 @@ class Synced:
                 one.sight()
         return self
 
-    def freeze_and_delete(self, *, rate, stands_s, kept):
-        """Freeze the mirror, delete all but the newest `kept` of the records that it has not copied, thaw it."""
+    def freeze_and_delete(self, *, rate, stands_s, kept, fetched=0):
+        """Freeze the mirror, delete all but the newest `kept` of the records that it has not copied, thaw it.
+
+        It copies first what it had fetched already.
+        """
         self.runs = False
         self.go(stands_s, rate)
-        self.one.starts = {("orders", 0): max(0, self.one.ends["orders", 0] - kept)}
+        starts = {("orders", 0): max(0, self.one.ends["orders", 0] - kept)}
+        self.one.starts = starts
         self.go(20, rate)
+        self.one.starts = {}
+        self.copy(self.next + fetched)
+        self.one.starts = starts
         self.runs = True
         return self
 
@@ -169,6 +176,15 @@ def test_syncs_of_another_mirror_prove_nothing_that_the_looks_leave_no_room_for(
     told_of = next(found for found in one.one.sight().findings if found.code is Cause.OVERTAKEN)
     assert (told_of.records, told_of.proved) == (0, False)
     assert told_of.records_most >= one.lost
+
+
+@pytest.mark.parametrize("each", [0, 30])
+def test_what_the_mirror_had_fetched_before_it_stood_is_not_lost(each):
+    one = Synced(each=each).go(415, 75)
+    one.freeze_and_delete(rate=75, stands_s=190, kept=190 * 75 - 1500, fetched=900)
+    one.go(420, 75)
+    assert 550 < one.lost < 700
+    assert one.lost - 40 <= one.counted <= one.lost
 
 
 def test_syncs_of_another_mirror_hide_nothing_that_the_looks_prove():

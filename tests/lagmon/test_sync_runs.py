@@ -20,6 +20,7 @@ OVERTAKEN = (0, 5), (101, 106), (202, 207), (1000, 300), (1101, 401)
 @pytest.mark.parametrize(
     ("start", "before", "after"),
     [
+        (0, None, None),
         (1, SyncRun(5, 1, 203), (203, 208)),
         (202, SyncRun(5, 1, 203), (203, 208)),
         (203, SyncRun(5, 1, 203), (1001, 301)),
@@ -31,16 +32,7 @@ OVERTAKEN = (0, 5), (101, 106), (202, 207), (1000, 300), (1101, 401)
 def test_a_run_goes_on_while_the_distance_is_the_same(start, before, after):
     runs = runs_of(*OVERTAKEN)
     assert runs.before("orders", 0, start) == before
-    assert runs.after("orders", 0, before, start) == after
-    assert runs.before("orders", 0, 0) is None
-
-
-def test_what_a_later_run_tells_is_not_of_the_gap_right_after_one():
-    runs = runs_of((0, 0), (50, 20), (70, 30))
-    first = SyncRun(0, 1, 1)
-    assert runs.after("orders", 0, first, 50) == (51, 21)
-    assert runs.after("orders", 0, first, 60) is None
-    assert runs.after("orders", 0, SyncRun(0, 0, 1), 50) is None
+    assert runs.after("orders", 0, start) == (None if after is None else (before, *after))
 
 
 def test_a_mirror_that_went_back_begins_a_run():
@@ -53,7 +45,9 @@ def test_only_the_newest_runs_of_each_partition_are_kept():
     assert runs.before("orders", 0, 20) is None
     assert runs.newest("orders", 0) == SyncRun(-6, 61, 61)
     assert runs.newest("orders", 1) is None
-    assert runs.after("orders", 1, SyncRun(0, 1, 1), 0) is None
+    assert runs.after("orders", 1, 0) is None
+    assert runs.after("orders", 0, 20) is None
+    assert runs.after("orders", 0, 40) == (SyncRun(-3, 31, 31), 41, 37)
 
 
 @pytest.mark.parametrize("absurd", [(-1, 5), (5, -1), (1 << 62, 5), (5, (1 << 63) - 1)])
@@ -73,22 +67,33 @@ def test_a_topic_that_was_made_anew_is_forgotten_and_no_other():
 
 def test_the_first_sync_behind_a_start_is_kept_while_others_follow_it():
     runs = runs_of((0, 0), (50, 40))
-    run = runs.newest("orders", 0)
-    runs.watch("orders", 0, run, 200)
-    for upstream, downstream in ((60, 50), (300, 51), *((300 + 9 * at, 51 + 5 * at) for at in range(1, 30))):
+    runs.watch("orders", 0, 200)
+    for upstream, downstream in (
+        (60, 50),
+        (90, 80),
+        (300, 81),
+        *((300 + 9 * n, 81 + 5 * n) for n in range(30)),
+    ):
         runs.note("orders", 0, upstream=upstream, downstream=downstream, live=True)
-        runs.watch("orders", 0, run, 200)
-    assert runs.after("orders", 0, run, 200) == (301, 52)
-    assert runs.after("orders", 0, run, 301) is None
-    assert runs.after("orders", 0, SyncRun(0, 1, 1), 200) is None
+        runs.watch("orders", 0, 200)
+    assert runs.after("orders", 0, 200) == (SyncRun(-10, 51, 91), 301, 82)
+    assert runs.after("orders", 0, 301) is None
     runs.unwatch("orders", 0)
-    assert runs.after("orders", 0, run, 200) is None
+    assert runs.after("orders", 0, 200) is None
 
 
-def test_one_that_follows_another_gap_is_not_kept():
+def test_a_start_that_moved_on_behind_what_was_passed_is_waited_for_anew():
     runs = runs_of((0, 0))
-    run = runs.newest("orders", 0)
-    runs.watch("orders", 0, run, 200)
-    for upstream, downstream in ((60, 50), (300, 51)):
-        runs.note("orders", 0, upstream=upstream, downstream=downstream, live=True)
-    assert runs.after("orders", 0, run, 200) is None
+    runs.watch("orders", 0, 50)
+    runs.note("orders", 0, upstream=100, downstream=100, live=True)
+    runs.watch("orders", 0, 500)
+    assert runs.after("orders", 0, 500) is None
+    runs.note("orders", 0, upstream=600, downstream=101, live=True)
+    assert runs.after("orders", 0, 500) == (SyncRun(0, 1, 101), 601, 102)
+
+
+def test_what_comes_after_the_mirror_has_passed_a_start_is_not_kept():
+    runs = runs_of((0, 0), (300, 100))
+    runs.watch("orders", 0, 200)
+    runs.note("orders", 0, upstream=500, downstream=150, live=True)
+    assert runs.after("orders", 0, 200) == (SyncRun(0, 1, 1), 301, 101)
