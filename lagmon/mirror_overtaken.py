@@ -136,9 +136,10 @@ class Passing:
     def found(self, one: Overtaken, at_ms: int) -> Overtaken:
         """Return what was lost of one that the mirror has passed."""
         least, most = self.range()
-        start = max(self.start, one.start) if self.moved_to < 0 else self.start
-        if self.moved_to >= 0 and self.told is not None:
-            start = max(start, self.told.next_offset + least)
+        start = max(self.start, one.start)
+        if self.moved_to >= 0:  # what the log begins with now may have been copied before
+            stood_at = self.low if self.told is None else self.told.next_offset
+            start = max(self.start, self.first_start, stood_at + least)
         first = start - least
         written = min(one.mirrored_to, first)
         return replace(one, next_offset=first, start=start, at_ms=at_ms, written=written, within=most - least)
