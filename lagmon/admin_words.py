@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import duration_text
-from lagmon.rules_sentences import instant_text, longer, new_log_text, reads_on
+from lagmon.rules_sentences import instant_text, longer, new_log_text, reads_on, usual
 from lagmon.sweep import Sweep
 from lagmon.words import Reason
 
@@ -65,7 +65,7 @@ def _standing(facts: Facts) -> str:
 def _unmoved(facts: Facts) -> str:
     return (
         f"{_standing(facts)}: whenever the Admin API was asked since {instant_text(facts.before)}, its "
-        f"offset was the same. At its pace up to {_lasting(facts.limit_ms)} is usual.{reads_on(facts)}"
+        f"offset was the same. {usual(facts).capitalize()}.{reads_on(facts)}"
     )
 
 
@@ -95,7 +95,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.HISTORY_SHORT: lambda facts: (
         f"{_records(facts.lag)} to read at offset {facts.offset}, where the group was seen to come by "
         f"{instant_text(facts.before)}. How long the next record has been there is known only for the last "
-        f"{_lasting(facts.now_ms - facts.since_ms)}: at its pace up to {_lasting(facts.limit_ms)} is usual."
+        f"{_lasting(facts.now_ms - facts.since_ms)}: {usual(facts)}."
     ),
     Reason.GROWING: lambda facts: (
         f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "

@@ -108,15 +108,21 @@ def topics_document(lag: ClusterLag, group: str, *, now_ms: int) -> dict[str, li
 
 
 def listed_groups(lag: ClusterLag, *, now_ms: int, topic: str | None = None) -> list[str]:
-    """Return the groups that have committed and are not expired, sorted; of one topic where it is given."""
+    """Return the groups that have committed and are not expired, sorted.
+
+    Where a topic is given, those that have committed to it, or of which a member owns some of it.
+    """
     slots = _kept(lag, np.arange(len(lag.slots), dtype=np.int32))
     groups = lag.slots.group[slots]
     newest_ms = np.full(lag.slots.group_numbers, -1, np.int64)
     np.maximum.at(newest_ms, groups, lag.rings.committed_ms[slots, -1])
     listed = newest_ms >= max(0, _expires_before_ms(now_ms))
     if topic is not None:
-        of_topic = groups[np.isin(lag.slots.place[slots], lag.places.of(topic))]
-        listed &= np.isin(np.arange(len(listed)), of_topic)
+        of_topic = set(groups[np.isin(lag.slots.place[slots], lag.places.of(topic))].tolist())
+        for number, name in lag.slots.groups():
+            if listed[number] and any(owned == topic for owned, _ in lag.intake.owners(name)):
+                of_topic.add(number)
+        listed &= np.isin(np.arange(len(listed)), list(of_topic))
     numbers = np.flatnonzero(listed).tolist()
     return sorted(lag.slots.group_name(number) for number in numbers if lag.slots.shows(number))
 

@@ -14,7 +14,8 @@ A group falls behind where over the last three, six or nine minutes, cut into th
 and it still grows: the lowest of the last `STILL` blocks is above that of as many before. Then it falls
 behind for as long as it still grows, until the sum holds or falls; what was before that counts no more. A
 group of which a position is not known, or of other partitions than before, begins anew; so does one that
-was given the number of another.
+was given the number of another. A partition whose end was never read, as of a topic that has none of its
+number, is not among them.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class GroupGrowth:
         self._hold(count)
         if not 0 <= now_ms - before_ms <= AWAY_MS:
             self._forget(np.ones(len(self.falls), np.bool_))
-        slots = np.flatnonzero(look.group >= 0)
+        slots = np.flatnonzero((look.group >= 0) & (look.end >= 0))
         group, end, offset = look.group[slots], look.end[slots], look.offset[slots]
 
         def sums(values: NDArray[np.generic]) -> Sums:
@@ -104,7 +105,7 @@ class GroupGrowth:
             return found.astype(np.float64, copy=False)  # without any value they would be whole numbers
 
         partitions = sums(1000.0 * (slots + 1) + look.turns[slots])
-        unknown = sums((end < 0) | (offset < 0)) > 0
+        unknown = sums(offset < 0) > 0
         self._forget(unknown | (partitions != self._partitions))
         self._partitions = np.where(unknown, 0.0, partitions)
         block = now_ms // BLOCK_MS

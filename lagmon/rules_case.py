@@ -151,13 +151,14 @@ class Case:
         """Return for how long the group may stand."""
         if not self.others_move:
             return self.alone_after_ms
-        return max(self.alone_after_ms, self.policy.in_turns_ms, 2 * self.longest_rest_ms)
+        turn_ms = min(self.longest_rest_ms, self.policy.longest_turn_ms)
+        return max(self.alone_after_ms, self.policy.in_turns_ms, 2 * turn_ms)
 
     @property
     def alone_after_ms(self) -> int:
         """Return for how long the group may stand where it does not move in other partitions."""
-        if self.position.members == 0:  # nobody is there whose pace it could be
-            return self.policy.stopped_after_ms
+        if self.position.members == 0:  # who comes to read and leaves again is due after one gap
+            return max(self.policy.stopped_after_ms, self.usual_gap_ms * 5 // 4)
         return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
 
     @property

@@ -1,7 +1,7 @@
 """Our verdict on a group from those on its partitions, for one group and for all at once. Pure.
 
-A group is as its worst partition is, in the order of `words.WORSE`; where all are OK and the group falls
-behind with them together (group_growth.py), it is WARN. Of equally bad ones the worst has the largest lag,
+A group is as its worst partition is, in the order of `words.WORSE`; where none is worse than UNKNOWN and the
+group falls behind with them together (group_growth.py), it is WARN. Of equally bad ones the worst has the largest lag,
 of equally large lags the first row. Lags that are not known are left out of sums, and counted.
 """
 
@@ -129,7 +129,7 @@ def judge_group(verdicts: Sequence[Verdict], lags_s: Sequence[float], *, falls: 
     lags = [one.facts.lag for one in verdicts]
     worst = max(rows, key=lambda row: (RANK[verdicts[row].status], lags[row], -row))
     most, slowest = (max(rows, key=lambda row: (values[row], -row)) for values in (lags, lags_s))
-    falls = falls and verdicts[worst].status is Status.OK and lags[most] > 0
+    falls = falls and RANK[verdicts[worst].status] < RANK[Status.WARN] and lags[most] > 0
     return GroupVerdict(
         status=Status.WARN if falls else verdicts[worst].status,
         partitions=partitions,
@@ -164,7 +164,7 @@ def judge_groups(
     cells = np.bincount(group.astype(np.int64) * _COUNT + status[rows], minlength=grouping.count * _COUNT)
     worst = np.array(WORSE, np.int8)[highest]
     none = np.zeros(grouping.count, np.bool_)
-    falls = (none if falls is None else falls) & (worst == Status.OK) & (max_lag > 0)
+    falls = (none if falls is None else falls) & (highest < RANK[Status.WARN]) & (max_lag > 0)
     return GroupSweep(
         status=np.where(falls, np.int8(Status.WARN), worst),
         partitions=cells.reshape(-1, _COUNT),

@@ -80,13 +80,11 @@ class Pace:
         for column in range(length):
             same_since_standing += run[column] & (seen[column] > standing_since_ms)
         usual_gap_ms = _median_gap(offset, times, here_from)
-        alone_after_ms = np.where(
-            here.members == 0,
-            policy.stopped_after_ms,
-            np.maximum(policy.stopped_after_ms, policy.usual_gaps * usual_gap_ms),
-        )
+        paced_ms = np.where(here.members == 0, usual_gap_ms * 5 // 4, policy.usual_gaps * usual_gap_ms)
+        alone_after_ms = np.maximum(policy.stopped_after_ms, paced_ms)
         others_move = (here.others_moved_ms >= 0) & (now_ms - here.others_moved_ms <= policy.stopped_after_ms)
-        in_turns_ms = np.maximum(policy.in_turns_ms, 2 * _longest_rest(offset, times, waits, here_from))
+        turn_ms = np.minimum(policy.longest_turn_ms, _longest_rest(offset, times, waits, here_from))
+        in_turns_ms = np.maximum(policy.in_turns_ms, 2 * turn_ms)
         peak = offset.max(axis=0)
         back_to, back_ms = np.full((2, len(filled)), -1, np.int64)
         for column in range(1, length):

@@ -137,8 +137,10 @@ def _standing(facts: Facts) -> str:
     )
 
 
-def _usual(facts: Facts) -> str:
-    return f"at its pace up to {_lasting(facts.limit_ms)} is usual"
+def usual(facts: Facts) -> str:
+    """Return for how long it may stand: by its own pace, or as one of several that are read in turns."""
+    how = "at its pace" if facts.after < 0 else "read in turns,"
+    return f"{how} up to {_lasting(facts.limit_ms)} is usual"
 
 
 def reads_on(facts: Facts) -> str:
@@ -152,12 +154,12 @@ def reads_on(facts: Facts) -> str:
 
 def _stalled(facts: Facts) -> str:
     again = f"commits of the same offset still come, the last at {instant_text(facts.before)}"
-    return f"{_standing(facts)}, while {again}: {_usual(facts)}.{reads_on(facts)}"
+    return f"{_standing(facts)}, while {again}: {usual(facts)}.{reads_on(facts)}"
 
 
 def _stopped(facts: Facts) -> str:
     last = f"with the last commit at {instant_text(facts.before)}"
-    return f"{_standing(facts)}, {last}: {_usual(facts)}.{reads_on(facts)}"
+    return f"{_standing(facts)}, {last}: {usual(facts)}.{reads_on(facts)}"
 
 
 def _stopped_empty(facts: Facts) -> str:
@@ -181,7 +183,7 @@ def _one_commit(facts: Facts) -> str:
 def _history_short(facts: Facts) -> str:
     return (
         f"{_records(facts.lag)} to read at offset {facts.offset}, committed at {instant_text(facts.before)}. "
-        f"How long the next record has been there is known only for the last {_age(facts)}: {_usual(facts)}."
+        f"How long the next record has been there is known only for the last {_age(facts)}: {usual(facts)}."
     )
 
 

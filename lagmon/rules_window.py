@@ -1,7 +1,7 @@
 """What the evaluators look at: a window of commits and where the log stands, for one row and for many. Pure.
 
 Times are epoch milliseconds, -1 where not known. `committed_ms` is by the broker's clock, all others by ours.
-The two clocks are never compared: of the broker's only differences are used.
+Of the broker's only differences are used; it is compared with ours just to tell what is no time at all.
 
 Arrays are right-aligned: the newest commit stands in the last column, and missing ones, -1 throughout, on
 the left.

@@ -196,6 +196,18 @@ def test_a_group_is_listed_for_a_topic_that_it_read_long_ago_while_it_reads_anot
     assert document["consumers"] == ["g"]
 
 
+def test_a_group_is_listed_for_a_topic_of_which_a_member_owns_some_without_a_commit():
+    lag = ClusterLag(wanted=lambda _group, _topic: True)
+    lag.note_topics({"read": 1, "owned": 1, "other": 1})
+    look(lag, 0, {"read": [5], "owned": [5], "other": [5]})
+    take(lag, [("g", "read", 0, 5, 0)], read_ago_ms=0)
+    describe(lag, "g", ("client", "/h", {"read": (0,), "owned": (0,)}))
+    describe(lag, "silent", ("client", "/h", {"other": (0,)}))
+    clusters = {"c": BurrowCluster("c", lag)}
+    for topic, consumers in (("owned", ["g"]), ("read", ["g"]), ("other", [])):
+        assert ask(clusters, f"/v3/kafka/c/topic/{topic}/consumers")[1]["consumers"] == consumers
+
+
 def test_a_commit_to_a_partition_that_there_is_not_makes_none():
     lag = ClusterLag(wanted=lambda _group, _topic: True)
     lag.note_topics({"t": 3})

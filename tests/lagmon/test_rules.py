@@ -201,6 +201,16 @@ CASES = {
         position(110, seen_ago=801, passed_ago=801, others_moved_ms=NOW),
         Reason.STOPPED,
     ),
+    "it rested for longer than anybody waits for a turn": (
+        window((60, 9120, 5), (70, 9110, 5), (80, 9105, 5), (90, 9100, 5), (100, 1800, 5)),
+        position(110, seen_ago=1800, passed_ago=1800, others_moved_ms=NOW),
+        Reason.RESTING,
+    ),
+    "it rests for more than twice as long as anybody waits for a turn": (
+        window((60, 9121, 5), (70, 9111, 5), (80, 9106, 5), (90, 9101, 5), (100, 1801, 5)),
+        position(110, seen_ago=1801, passed_ago=1801, others_moved_ms=NOW),
+        Reason.STOPPED,
+    ),
     "it had nothing to read for so long before": (
         window((60, 1020, 5), (70, 1010, 5), (80, 1005, 5), (90, 1000, 0), (90, 800, 0), (100, 600, 5)),
         position(110, seen_ago=600, passed_ago=600, others_moved_ms=NOW),
@@ -226,9 +236,19 @@ CASES = {
         position(130, seen_ago=90, passed_ago=90, members=1),
         Reason.MOVING,
     ),
-    "a slow pace, and nobody there any more": (
-        window((100, 5400, 5), (110, 3600, 5), (120, 90, 5)),
-        position(130, seen_ago=90, passed_ago=90, members=0),
+    "a job that leaves until it is due again": (
+        window((100, 8000, 5), (110, 4400, 5), (120, 800, 5)),
+        position(130, seen_ago=800, passed_ago=800, members=0),
+        Reason.MOVING,
+    ),
+    "a job that is due": (
+        window((100, 11_700, 0), (110, 8100, 0), (120, 4500, 0)),
+        position(130, seen_ago=4500, passed_ago=4500, members=0),
+        Reason.PAUSING,
+    ),
+    "a job that is late": (
+        window((100, 11_700.001, 0), (110, 8100.001, 0), (120, 4500.001, 0)),
+        position(130, seen_ago=4500.001, passed_ago=4500.001, members=0),
         Reason.STOPPED_EMPTY,
     ),
     "members": (standing(100, 90), position(110, seen_ago=90, passed_ago=90, members=2), Reason.STOPPED),

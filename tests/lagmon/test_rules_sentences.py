@@ -37,12 +37,12 @@ SENTENCES = {
     ),
     "its reader moves elsewhere for longer": (
         "10 records to read at offset 100, where the group has stood for 5 min, with the last commit at "
-        "2026-09-21 14:08:19 UTC: at its pace up to 5 min is usual. Its reader moves in other partitions, last "
+        "2026-09-21 14:08:19 UTC: read in turns, up to 5 min is usual. Its reader moves in other partitions, last "
         "at 2026-09-21 14:13:20 UTC."
     ),
     "it commits again for longer, and its reader moves elsewhere": (
         "10 records to read at offset 100, where the group has stood for 5 min 20 s, while commits of the same "
-        "offset still come, the last at 2026-09-21 14:12:50 UTC: at its pace up to 5 min is usual. Its reader "
+        "offset still come, the last at 2026-09-21 14:12:50 UTC: read in turns, up to 5 min is usual. Its reader "
         "moves in other partitions, last at 2026-09-21 14:13:19 UTC."
     ),
     "a negative one before": "The group committed offset -3, which no record has.",

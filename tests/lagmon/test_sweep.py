@@ -31,6 +31,7 @@ policies = st.builds(
     head_stale_after_ms=st.sampled_from([MIN, 5 * MIN, S]),
     stopped_after_ms=st.sampled_from([MIN, S]),
     in_turns_ms=st.sampled_from([5 * MIN, S]),
+    longest_turn_ms=st.sampled_from([15 * MIN, 5 * S]),
     grown_for_ms=st.sampled_from([MIN, 5 * S]),
     grown_lags=st.sampled_from([10, 3, 2]),
     grown_rises=st.sampled_from([5, 1]),
