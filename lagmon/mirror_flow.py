@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon import mirror_overtaken, mirror_tails
+from lagmon import mirror_overtaken, mirror_tails, overtaken_findings
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_beginnings import Beginnings
 from lagmon.mirror_behind import LeftBehind
@@ -156,7 +156,7 @@ class MirrorFlow:
     ) -> list[MirrorFinding]:
         self.losses.look(self, sight)
         return [
-            *mirror_overtaken.findings(self, overtaken, now_ms),
+            *overtaken_findings.findings(self, overtaken, now_ms),
             *self.losses.findings(),
             *self.rewinds.look(self, sight),
             *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),

@@ -13,6 +13,11 @@ the mirror has passed the start, the copy lacks what was lost: the distance befo
 was proved before and is by that is counted at once, and the rest of `least` when it settles. Where nothing is
 proved of a mirror that stood, a suspicion is left: what may have been lost. Offset syncs tell the same to a
 record or two (mirror_synced.py), and are taken before what looks tell.
+
+Three kinds of mirrors and topics are told apart. Exactly-once delivery leaves markers in the copy, which so
+tells nothing of what it lacks, but the offset is written with the records. Of a topic that is compacted,
+nobody knows how much was there: one record at least is lost. And a mirror with `auto.offset.reset=latest`
+goes on at the log's end, so it lacks more than was deleted.
 """
 
 from __future__ import annotations
@@ -22,17 +27,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import between_text
-from fleet.vocabulary import Cause
-from lagmon.mirror_findings import HELD_MS, MirrorFinding
+from lagmon.mirror_beginnings import begins_early
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_standing import longest_ms, standing
 from lagmon.mirror_synced import lost_since, most_at, run_before
-from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from lagmon.mirror_distance import Reach
@@ -175,6 +175,8 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
         bounds.stood |= bool(stands.copy[slot])
         if not known:
             continue
+        if name[0] in flow.settings.compacted and bounds.high < bounds.start:
+            bounds.high = bounds.start - 1
         lost = bounds.start - bounds.high
         bounds.stood |= lost > 0
         if lost > 0:
@@ -228,7 +230,8 @@ def _see_copy(
         for most in (flow.distance.most_at(flow, slot, end), synced):
             bounds.high = bounds.high if most is None else min(bounds.high, most)
     bounds.copy_end = end
-    if stands and bounds.reach is not None:  # else it may have grown behind what was lost
+    # Else it may have grown behind what was lost, or by the markers of the mirror's own transactions.
+    if stands and bounds.reach is not None and not flow.order.flow.exactly_once:
         bounds.low = max(bounds.low, end - bounds.reach.high)
     bounds.high = max(bounds.high, bounds.low)
     bounds.see_start(start, sight.now_ms, int(flow.target.heads.sampled_ms[place]))
@@ -277,11 +280,6 @@ def uncounted(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]
     return found
 
 
-def findings(flow: MirrorFlow, lost: Sequence[Overtaken], now_ms: int) -> list[MirrorFinding]:
-    """Return what was lost, for as long as it is told."""
-    return [_finding(flow, one) for one in lost if 0 <= now_ms - one.at_ms <= HELD_MS]
-
-
 def _settle(
     flow: MirrorFlow,
     sight: MirrorSight,
@@ -319,9 +317,13 @@ def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Pas
     start = int(flow.source.heads.start[sight.places[slot]]) if sight.places[slot] >= 0 else -1
     if start > bounds.start:  # it had moved on when the mirror went on, or did so since
         bounds.moved_to = min(start, bounds.passed_to)
+    if not begins_early(flow):
+        bounds.moved_to = bounds.passed_to
     look, reach = flow.distance.newest(flow, slot), bounds.reach
     if reach is None or sight.target_places[slot] < 0:
         return True
+    if flow.order.flow.exactly_once or one.topic in flow.settings.compacted:
+        return True  # the copy's growth counts markers too, or does not count what was passed
     if look is not None and look.at_ms > bounds.looked_ms and look.least >= max(one.start, bounds.start):
         bounds.looked_ms = look.at_ms
         most = reach.most_at(look.end)  # where the mirror would be, had nothing been lost
@@ -355,31 +357,3 @@ def _stood(flow: MirrorFlow, sight: MirrorSight, one: Overtaken, slot: int | Non
         passed_ms, _ = flow.source.heads.passed_ms(np.array([place], np.int32), np.array([one.mirrored_to]))
         since_ms = max(since_ms, int(passed_ms[0]))
     return bool(written_ms[behind[0]] - since_ms > longest_ms(sight))
-
-
-def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
-    were, target = "it was" if one.most == 1 else "they were", flow.order.flow.target
-    came = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
-    had = (
-        f"the mirror had written {one.mirrored_to} as its next offset, and {came} of what is behind that had"
-        f" come to {target}"
-    )
-    if flow.order.lag_from == EQUAL_OFFSETS:
-        had = f"its copy on {target} ended at {one.mirrored_to}"
-    least = between_text(one.records, one.most, "record") if one.records else f"none or up to {one.most:,}"
-    return MirrorFinding(
-        code=Cause.OVERTAKEN,
-        topic=one.topic,
-        partition=one.partition,
-        at_ms=one.at_ms,
-        records=one.records,
-        records_most=one.most,
-        first_offset=one.next_offset if one.records else one.start - one.most,
-        last_offset=one.start - 1,
-        sentence=(
-            f"{flow.order.flow.source} deleted {least} of"
-            f" {one.topic}-{one.partition} before {were} copied: its log starts at {one.start}, seen at"
-            f" {instant_text(one.first_at_ms)}, {had}."
-        ),
-        proved=one.records > 0,
-    )

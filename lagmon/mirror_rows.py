@@ -128,10 +128,12 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
 
 
 def _largest_kind(sight: MirrorSight) -> LagKind:
-    """Return what the largest time lag of the flow's partitions is worth."""
+    """Return what the largest time lag of the flow's partitions is worth; no more than a bound among them."""
     used = np.flatnonzero(sight.used)
     if not len(used):
         return LagKind.NONE
+    if (sight.lag_kind[used] == LagKind.BOUND).any():
+        return LagKind.BOUND
     return LagKind(int(sight.lag_kind[used[np.argmax(sight.lag_s[used])]]))
 
 

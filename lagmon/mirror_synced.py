@@ -3,7 +3,8 @@
 The last sync before a log's start passed the mirror and the first one behind that start tell how many records
 came to the copy between them, and how many offsets were passed. They count where looks at both ends leave
 room for them: others may be of another mirror, or of another log. And only where none is missing: MirrorMaker
-syncs each `offset.lag.max` records, and what comes much later may be of gaps that nobody told of.
+syncs each `offset.lag.max` records, and what comes much later may be of gaps that nobody told of. Aborted
+transactions that are not copied, and compaction, leave gaps of any length: there they tell nothing of a loss.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ def run_before(flow: MirrorFlow, slot: int, start: int, reach: Reach | None) -> 
 def most_at(flow: MirrorFlow, slot: int, run: SyncRun, end: int) -> int | None:
     """Return which offset the mirror is at, at most, where its copy ends there; nothing lost since a run.
 
-    No more gaps come than the run leaves room for. None where syncs are missing since.
+    No more gaps come than the run leaves room for. None where these have any length, or syncs are missing.
     """
-    if end - (run.last + run.distance) > _far(flow):
+    if not copies_all(flow, slot) or end - (run.last + run.distance) > _far(flow):
         return None
     records = run.last - run.first
     records = records if records >= LEAST_RECORDS else 0
-    last = PastLook(run.last, run.last + run.distance, 1, records, copies_all(flow, slot))
-    return last.most_at(end)
+    # A marker may follow the record that was synced last.
+    return PastLook(run.last + 1, run.last + run.distance, 1, records, copies_all=True).most_at(end)
 
 
 def lost_since(

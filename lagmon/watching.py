@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LOOK_S = 10.0  # between two looks at the ends
 LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at
+LEAST_PAUSE_S = 2.0  # to one that is wanted in any case; of many flows' such looks one is enough
+LOOKING_SHARE = 0.1  # of the time, for these, until they are LEAST_LOOK_S apart
 FLUSH_LOOK_S = 15.0  # between two looks because a mirror wrote its offsets
 END_S = 15.0
 
@@ -84,7 +86,7 @@ class ClusterWatch:
             await asyncio.to_thread(self.tails.close)
 
     def look_soon(self, *, in_any_case: bool = False) -> None:
-        """Look at the ends at once, unless that was just done; on the loop's thread."""
+        """Look at the ends at once, unless that was just done; `in_any_case`, in a moment then."""
         looked_at = self.looks.looked_at
         if in_any_case or (looked_at is not None and self._clock.wall_s() - looked_at >= LEAST_LOOK_S):
             self._soon.set()
@@ -175,8 +177,18 @@ class ClusterWatch:
         await asyncio.wait([stop, soon, *reading], return_when=asyncio.FIRST_COMPLETED)
         stop.cancel()
         soon.cancel()
+        if soon.done() and not stopping.is_set():
+            await self._clock.wait(stopping, timeout_s=self._pause_s())
         self._soon.clear()
         self._looks_after_flush, self._flushed = self._flushed, False
+
+    def _pause_s(self) -> float:
+        """Return how long the look that is wanted soon has to wait after the last one."""
+        looked_at = self.looks.looked_at
+        if looked_at is None:
+            return 0.0
+        least_s = min(max(LEAST_PAUSE_S, self.looks.took_s / LOOKING_SHARE), LEAST_LOOK_S)
+        return max(0.0, least_s - max(0.0, self._clock.wall_s() - looked_at))
 
     async def _look_beside(self, positions: Positions) -> None:
         """Look at the ends on a thread; raises our own error, and counts it, where that fails."""

@@ -19,8 +19,13 @@ NO_POINT = RecoveryPoint(None, "none")
 def older(canary_s: float | None, by_offsets: RecoveryPoint = NO_POINT) -> RecoveryPoint:
     """Return the larger of the age of the newest probe downstream and the worst partition's lag.
 
-    A canary that is fresh may hide a topic that is hours behind.
+    A canary that is fresh may hide a topic that is hours behind. Beside a lag of which only a bound is known,
+    the larger one is a bound too.
     """
-    if by_offsets.age_s is None or (canary_s is not None and canary_s >= by_offsets.age_s):
-        return NO_POINT if canary_s is None else RecoveryPoint(canary_s, "exact")
-    return by_offsets
+    if canary_s is None:
+        return by_offsets if by_offsets.age_s is not None else NO_POINT
+    if by_offsets.age_s is None:
+        return RecoveryPoint(canary_s, "exact")
+    if canary_s < by_offsets.age_s:
+        return by_offsets
+    return RecoveryPoint(canary_s, "bound" if by_offsets.kind == "bound" else "exact")

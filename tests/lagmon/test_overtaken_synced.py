@@ -19,8 +19,8 @@ class Synced:
     Of each `each` offsets of the source the last is a transaction's marker, of none where that is 0.
     """
 
-    def __init__(self, *, syncs=True, seen=7, each=0):
-        self.one = Mirrored({"orders": 1}, flush_s=60.0)
+    def __init__(self, *, syncs=True, seen=7, each=0, **flow):
+        self.one = Mirrored({"orders": 1}, flush_s=60.0, **flow)
         self.one.look()
         self.syncs, self.seen_late_s, self.each = syncs, seen, each
         self.next = self.synced = self.second = 0
@@ -78,6 +78,12 @@ class Synced:
             one.flow.read_to_ms = one.b.listed_ms = one.now
             if self.second % 10 == 9:
                 one.sight()
+        return self
+
+    def compact(self):
+        """Let the topic be one that is compacted, as soon as it is known."""
+        self.go(9, 75)
+        self.one.flow.note_settings("A", "orders", {"cleanup.policy": "compact,delete"})
         return self
 
     def freeze_and_delete(self, *, rate, stands_s, kept, fetched=0):
@@ -220,3 +226,83 @@ def test_a_loss_is_counted_by_the_syncs_right_before_and_behind_it_among_many_ma
     one.freeze_and_delete(rate=75, stands_s=190, kept=190 * 75 - 400)
     one.go(420, 75)
     assert one.lost - 10 <= one.counted <= one.lost
+
+
+@pytest.mark.parametrize("why", ["aborted", "compacted"])
+@pytest.mark.parametrize("gap", [30, 400])
+def test_a_gap_of_any_length_that_the_mirror_had_passed_is_no_loss_by_its_syncs(why, gap):
+    one = Synced(isolation_level="read_committed" if why == "aborted" else None)
+    if why == "compacted":
+        one.compact()
+    one.go(400, 75)
+    one.one.ends["orders", 0] += gap
+    one.next += gap  # no record of it is copied, and no sync is written until the next one is
+    one.runs = False
+    one.go(190, 75)
+    one.one.starts = {("orders", 0): one.next}
+    one.go(60, 75)
+    assert not [told for told in one.one.sight().findings if told.proved]
+    one.runs = True
+    one.go(400, 75)
+    assert (one.lost, one.counted) == (0, 0)
+
+
+def test_a_marker_behind_the_record_that_was_synced_last_is_no_loss():
+    one = Synced(each=2).go(410, 20)
+    one.runs = False
+    one.go(190, 20)
+    one.one.starts = {("orders", 0): one.next}
+    one.go(60, 20)
+    one.runs = True
+    one.go(300, 20)
+    assert (one.lost, one.counted) == (0, 0)
+
+
+def test_of_a_topic_that_is_compacted_one_record_at_least_is_lost():
+    one = Synced().compact().go(400, 75)
+    one.freeze_and_delete(rate=75, stands_s=190, kept=190 * 75 - 4000)
+    one.go(400, 75)
+    told_of = next(told for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    assert told_of.proved
+    assert told_of.records == one.counted == 1
+    assert told_of.records_most >= one.lost > 3000
+
+
+def test_what_an_exactly_once_mirror_writes_beside_records_takes_no_loss_back():
+    one = Synced(syncs=False, exactly_once=True)
+
+    def go(seconds, *, runs=True):
+        """Write an offset with each batch of a second, and the marker of its transaction."""
+        one.runs = runs
+        for _ in range(seconds):
+            one.go(1, 10)
+            if runs:
+                one.one.target_ends["A.orders", 0] += 1
+                one.one.commit(to=one.next)
+
+    go(600)
+    go(190, runs=False)
+    one.one.starts = {("orders", 0): one.next + 1000}
+    go(60, runs=False)
+    proved = next(told.records for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    assert 800 < proved <= 1000
+    go(400)
+    told_of = next(told for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    assert one.lost == 1000
+    assert one.counted == told_of.records == proved
+    assert told_of.records_most >= 1000
+
+
+def test_a_mirror_that_goes_on_at_the_logs_end_lacks_more_than_was_deleted():
+    one = Synced(syncs=False, offset_reset="latest").go(400, 10)
+    one.runs = False
+    one.go(200, 10)
+    one.one.starts = {("orders", 0): one.next + 500}
+    one.go(60, 10)
+    one.lost, one.next, one.previous = one.one.ends["orders", 0] - one.next, one.one.ends["orders", 0], None
+    one.runs = True
+    one.go(300, 10)
+    told_of = next(told for told in one.one.sight().findings if told.code is Cause.OVERTAKEN)
+    assert one.lost > 2000
+    assert one.lost - 400 <= told_of.records <= one.lost <= told_of.records_most
+    assert "with auto.offset.reset=latest the mirror goes on at the log's end" in told_of.sentence

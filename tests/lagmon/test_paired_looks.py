@@ -115,3 +115,25 @@ async def test_a_look_that_is_due_ends_the_rest(clock):
     one.look_after_flush()
     await asyncio.wait_for(resting, 5)
     assert not due(one)
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "took_s", "pause_s"),
+    [(0.0, 0.1, 2.0), (0.5, 0.1, 1.5), (2.0, 0.1, 0.0), (0.0, 0.3, 3.0), (0.0, 2.0, LEAST_LOOK_S)],
+    ids=["just now", "a moment ago", "long ago", "slow looks", "very slow looks"],
+)
+def test_looks_that_many_flows_want_have_a_pause_between_them(clock, ago_s, took_s, pause_s):
+    one = watch("A", clock)
+    assert one._pause_s() == 0
+    one.looks.looked_at, one.looks.took_s = clock.wall_s() - ago_s, took_s
+    assert one._pause_s() == pytest.approx(pause_s)
+
+
+async def test_a_look_that_is_due_waits_for_its_pause_and_no_other_does(clock):
+    one = watch("A", clock)
+    await one._rest(asyncio.Event(), [])
+    assert len(clock.waits_s) == 1
+    one.look_soon(in_any_case=True)
+    await one._rest(asyncio.Event(), [])
+    assert len(clock.waits_s) == 3
+    assert not due(one)

@@ -142,18 +142,20 @@ def test_a_flow_that_is_forgotten_begins_anew():
 
 
 @pytest.mark.parametrize(
-    ("canary_s", "lag_s", "expected"),
+    ("canary_s", "by_offsets", "expected"),
     [
-        (None, None, NO_POINT),
-        (0.4, None, RecoveryPoint(0.4, "exact")),
-        (None, 7200.0, RecoveryPoint(7200.0, "bound")),
-        (0.4, 7200.0, RecoveryPoint(7200.0, "bound")),
-        (42.0, 0.0, RecoveryPoint(42.0, "exact")),
-        (0.0, 0.0, RecoveryPoint(0.0, "exact")),
+        (None, NO_POINT, NO_POINT),
+        (0.4, NO_POINT, RecoveryPoint(0.4, "exact")),
+        (None, RecoveryPoint(7200.0, "bound"), RecoveryPoint(7200.0, "bound")),
+        (0.4, RecoveryPoint(7200.0, "bound"), RecoveryPoint(7200.0, "bound")),
+        (6.0, RecoveryPoint(5.9, "bound"), RecoveryPoint(6.0, "bound")),
+        (6.0, RecoveryPoint(5.9, "estimate"), RecoveryPoint(6.0, "exact")),
+        (42.0, RecoveryPoint(0.0, "exact"), RecoveryPoint(42.0, "exact")),
+        (0.0, RecoveryPoint(0.0, "exact"), RecoveryPoint(0.0, "exact")),
     ],
 )
-def test_the_recovery_point_is_the_older_of_both(canary_s, lag_s, expected):
-    assert older(canary_s, NO_POINT if lag_s is None else RecoveryPoint(lag_s, "bound")) == expected
+def test_the_recovery_point_is_the_older_of_both(canary_s, by_offsets, expected):
+    assert older(canary_s, by_offsets) == expected
 
 
 # --- what the service asks of the monitor's process
