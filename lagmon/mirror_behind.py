@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import between_text, count_text
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause
+from lagmon.mirror_end_lost import CopyEnd, end_lost
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.rules_sentences import instant_text
 
@@ -87,7 +88,14 @@ class LeftBehind:
             name = flow.windows.name(int(slots[rests][row]))
             was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), sight.now_ms]
             if shorter[row]:
-                self._found[name] = _end_lost(flow, name, was, state_now)
+                self._found[name] = end_lost(
+                    flow,
+                    name,
+                    CopyEnd(*was[:2]),
+                    CopyEnd(*state_now[:2]),
+                    seen=f"ended at {was[1]}, seen at {instant_text(was[2])}, and ends at {state_now[1]} now",
+                    at_ms=sight.now_ms,
+                )
             elif name[0] not in self.transactional and name[0] not in flow.settings.compacted:
                 self._found[name] = _finding(flow, name, was, state_now)
         rows.rest[:2, slots[rests]] = now
@@ -119,29 +127,5 @@ def _finding(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[
             f"grew by {came:,}: {passed - came:,} stayed behind. Markers of transactions, aborted records "
             "and gaps of compaction do so too; an audit (mirrorwatch checksum) tells whether records are"
             " missing."
-        ),
-    )
-
-
-def _end_lost(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[int]) -> MirrorFinding:
-    """Return that a copy's log is shorter: it lacks the difference at least, and what came since at most."""
-    topic, partition = name
-    remote, target = flow.topics.remote[topic], flow.order.flow.target
-    least = before[1] - now[1]
-    most = least + now[0] - before[0]
-    return MirrorFinding(
-        code=Cause.UNEXPLAINED,
-        topic=topic,
-        partition=partition,
-        at_ms=now[2],
-        records=least,
-        records_most=most if most > least else None,
-        side="target",
-        proved=False,
-        sentence=(
-            f"Partition {partition} of {remote} on {target} ended at {before[1]}, seen at "
-            f"{instant_text(before[2])}, and ends at {now[1]} now: the end of its log is lost, as by an "
-            f"unclean election of a leader, and {between_text(least, most, 'record')} with it, which the "
-            "mirror does not copy again. An audit (mirrorwatch checksum) tells which are missing."
         ),
     )

@@ -168,9 +168,10 @@ class MirrorFlow:
         """Return what may have stayed behind, of each partition once."""
         behind = self._behind.look(self, sight) if self.order.lag_from == CONNECT_OFFSETS else []
         left_out = self._left_out.look(self, sight, self._behind.transactional)
-        names = {(one.topic, one.partition) for one in left_out}
-        others = (one for one in behind if one.side == "target" or (one.topic, one.partition) not in names)
-        return [*others, *left_out]
+        told = {(one.topic, one.partition, one.side) for one in left_out}
+        # What is told of a copy that lost its end is also what the copy grew by too little.
+        told |= {(topic, partition, "source") for topic, partition, _ in told}
+        return [*(one for one in behind if (one.topic, one.partition, one.side) not in told), *left_out]
 
     def _forget_syncs(self, is_gone: Callable[[str], bool]) -> None:
         """Forget what the syncs told of topics that are gone, or were made anew on either side."""

@@ -6,6 +6,9 @@ So the source is asked whether a record stands right before the one that the fal
 writes a sync with the first record behind a gap. Where none stands there, the topic has gaps of its own, and
 nothing is told of it. Where one does, it is a suspicion: a sync that had to wait may tell of a marker later.
 
+Where the copy's end itself fell, its log is shorter, which nothing on the source explains: that is told as one
+that lost its end, and the source is not asked.
+
 What was deleted before it was copied is no gap: the source does not answer for it, and mirror_overtaken.py
 tells of it.
 """
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
+from lagmon.mirror_end_lost import CopyEnd, end_lost
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 
 if TYPE_CHECKING:
@@ -57,6 +61,7 @@ class LeftOut:
         self._asked: dict[Name, _Asked] = {}
         self._gapped: set[str] = set()  # topics with gaps of their own
         self._found: dict[Name, _Told] = {}
+        self._shorter: dict[Name, MirrorFinding] = {}  # copies that lost their end
 
     def look(
         self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
@@ -73,10 +78,12 @@ class LeftOut:
         for name in list(self._asked):
             self._hear(flow, sight.now_ms, name)
         for name, told in list(self._found.items()):
-            if not 0 <= sight.now_ms - told.finding.at_ms <= HELD_MS or name[0] in self._gapped:
+            if not _holds(told.finding, sight.now_ms) or name[0] in self._gapped:
                 del self._found[name]
                 self._bases.pop(name, None)
-        return [told.finding for told in self._found.values()][-MOST_TOLD:]
+        self._shorter = {name: one for name, one in self._shorter.items() if _holds(one, sight.now_ms)}
+        found = [told.finding for told in self._found.values()]
+        return [*found[-MOST_TOLD:], *list(self._shorter.values())[-MOST_TOLD:]]
 
     def forget(self, flow: MirrorFlow, is_gone: Callable[[str], bool]) -> None:
         """Forget topics that are gone, or were made anew on either side."""
@@ -84,6 +91,7 @@ class LeftOut:
             self._let_go(flow, name)
         self._bases = {name: one for name, one in self._bases.items() if not is_gone(name[0])}
         self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
+        self._shorter = {name: one for name, one in self._shorter.items() if not is_gone(name[0])}
         self._gapped = {topic for topic in self._gapped if not is_gone(topic)}
 
     def _may_be_left_out(
@@ -101,6 +109,10 @@ class LeftOut:
         before = flow.syncs.before(*name, run.first - 1)
         if before is not None and before.distance <= run.distance:
             return False  # second copies came since, and where it fell is not known any more
+        longest = max(base, before or base, key=_end)
+        if run.first + run.distance < _end(longest):
+            self._tell_shorter(flow, sight.now_ms, name, longest, run)
+            return False
         if before is not None and before.distance == base.distance:
             base = self._bases[name] = before
         if name[0] in self._gapped or name[0] in transactional or name[0] in flow.settings.compacted:
@@ -118,6 +130,16 @@ class LeftOut:
             self._asked[name] = _Asked(base, run, place, run.first - 2, sight.now_ms)
         return True
 
+    def _tell_shorter(
+        self, flow: MirrorFlow, now_ms: int, name: Name, before: SyncRun, run: SyncRun
+    ) -> None:
+        """Tell that a copy's end fell, which is none of the source's doing: no question is of use."""
+        if name in self._asked:
+            self._let_go(flow, name)
+        was, now = CopyEnd(before.last, _end(before)), CopyEnd(run.first, run.first + run.distance)
+        seen = f"ended at {was.end} by an offset sync, and at {now.end} by a later one"
+        self._shorter[name] = end_lost(flow, name, was, now, seen=seen, at_ms=now_ms)
+
     def _hear(self, flow: MirrorFlow, now_ms: int, name: Name) -> None:
         asked = self._asked[name]
         is_record = flow.questions.answer(asked.place, asked.offset)
@@ -134,6 +156,15 @@ class LeftOut:
     def _let_go(self, flow: MirrorFlow, name: Name) -> None:
         asked = self._asked.pop(name)
         flow.questions.take_back(asked.place, asked.offset)
+
+
+def _holds(finding: MirrorFinding, now_ms: int) -> bool:
+    return 0 <= now_ms - finding.at_ms <= HELD_MS
+
+
+def _end(run: SyncRun) -> int:
+    """Return where the copy ended at a run's last sync."""
+    return run.last + run.distance
 
 
 def _finding(flow: MirrorFlow, name: Name, asked: _Asked, now_ms: int) -> MirrorFinding:

@@ -212,3 +212,40 @@ def test_a_place_has_one_question_at_a_time():
     assert asked.due(lambda place: place > MOST_ASKED) == dict.fromkeys(
         range(MOST_ASKED + 1, MOST_ASKED + 5), 7
     )
+
+
+@pytest.mark.parametrize("why", ["", "compacted"])
+def test_a_copy_that_lost_its_end_is_told_as_one_and_the_source_is_not_asked(why):
+    """An unclean election on the target takes copies of a topic that never rests."""
+    one = Busy()
+    if why:
+        one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
+    drop(one, dropped=500)
+    (finding,) = one.sight().findings
+    assert (finding.code, finding.proved, finding.side) == (Cause.UNEXPLAINED, False, "target")
+    assert (finding.records, finding.records_most, finding.first_offset) == (400, 500, None)
+    assert "Partition 0 of A.orders on B ended at 6700 by an offset sync, and at 6300 by" in finding.sentence
+    assert "between 400 and 500 records with it" in finding.sentence
+    assert one.asked == []
+    one.go(60)  # a rest shows the same, and it is told once
+    assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]
+    one.go(HELD_MS // S, each=one.traffic, step=10)
+    assert one.sight().findings == ()
+
+
+def test_a_copy_that_lost_its_end_after_others_were_left_out_is_told_as_one():
+    one = drop(Busy(), dropped=1)
+    one.go(20, each=lambda: one.traffic(dropped=1))
+    drop(one, dropped=110)
+    assert [(each.code, each.records) for each in one.sight().findings if each.side == "target"] == [
+        (Cause.UNEXPLAINED, 10)
+    ]
+
+
+def test_a_copy_that_was_made_anew_has_not_lost_its_end():
+    one = Busy()
+    one.flow.note_ids("B", {"A.orders": "first"}, one.now)
+    drop(one, dropped=500)
+    assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]
+    one.flow.note_ids("B", {"A.orders": "second"}, one.now)
+    assert Cause.UNEXPLAINED not in [each.code for each in one.sight().findings]
