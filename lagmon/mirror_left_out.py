@@ -25,6 +25,9 @@ from lagmon.mirror_findings import HELD_MS, MirrorFinding
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
     from lagmon.sync_runs import SyncRun
@@ -53,11 +56,29 @@ class _Told(NamedTuple):
     distance: int
 
 
+class _Copied(NamedTuple):
+    """A run of which no record was deleted before it was copied, and the newest then, seen at `seen_ms`."""
+
+    run: SyncRun
+    newer: SyncRun
+    seen_ms: int
+
+
+class _View(NamedTuple):
+    """What a look is made with; `transactional` are topics with transactions, whose markers are gaps."""
+
+    flow: MirrorFlow
+    sight: MirrorSight
+    transactional: Collection[str]
+    looked_ms: NDArray[np.int64]  # when the source's logs were looked at, by place
+
+
 class LeftOut:
     """Compares each partition's newest sync with the one that tells where nothing had been left out."""
 
     def __init__(self) -> None:
         self._bases: dict[Name, SyncRun] = {}
+        self._copied: dict[Name, _Copied] = {}  # where something was left out since
         self._asked: dict[Name, _Asked] = {}
         self._gapped: set[str] = set()  # topics with gaps of their own
         self._found: dict[Name, _Told] = {}
@@ -66,21 +87,20 @@ class LeftOut:
     def look(
         self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
     ) -> list[MirrorFinding]:
-        """Take in what was synced since, and return what may have been left out.
-
-        `transactional` are topics with transactions, whose markers are gaps.
-        """
+        """Take in what was synced since, and return what may have been left out."""
+        view = _View(flow, sight, transactional, flow.source.heads.sampled_ms)
         self._gapped |= {topic for topic, _ in self._found if topic in transactional}
         for name in flow.syncs.take_fresh():
             run = flow.syncs.newest(*name)
-            if run is not None and not self._may_be_left_out(flow, sight, name, run, transactional):
-                self._bases[name] = run
+            if run is not None and not self._may_be_left_out(view, name, run):
+                self._begin(name, run)
         for name in list(self._asked):
-            self._hear(flow, sight.now_ms, name)
+            self._hear(view, name)
         for name, told in list(self._found.items()):
             if not _holds(told.finding, sight.now_ms) or name[0] in self._gapped:
                 del self._found[name]
                 self._bases.pop(name, None)
+                self._copied.pop(name, None)
         self._shorter = {name: one for name, one in self._shorter.items() if _holds(one, sight.now_ms)}
         found = [told.finding for told in self._found.values()]
         return [*found[-MOST_TOLD:], *list(self._shorter.values())[-MOST_TOLD:]]
@@ -90,37 +110,39 @@ class LeftOut:
         for name in [name for name in self._asked if is_gone(name[0])]:
             self._let_go(flow, name)
         self._bases = {name: one for name, one in self._bases.items() if not is_gone(name[0])}
+        self._copied = {name: one for name, one in self._copied.items() if not is_gone(name[0])}
         self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
         self._shorter = {name: one for name, one in self._shorter.items() if not is_gone(name[0])}
         self._gapped = {topic for topic in self._gapped if not is_gone(topic)}
 
-    def _may_be_left_out(
-        self,
-        flow: MirrorFlow,
-        sight: MirrorSight,
-        name: Name,
-        run: SyncRun,
-        transactional: Collection[str],
-    ) -> bool:
+    def _begin(self, name: Name, run: SyncRun) -> None:
+        """Take a run for one up to which nothing was left out that is not told."""
+        self._bases[name] = run
+        self._copied.pop(name, None)
+
+    def _may_be_left_out(self, view: _View, name: Name, run: SyncRun) -> bool:
         """Tell whether a sync shows a fall that may be of records; the source is asked for one of them."""
-        base, slot = self._bases.get(name), flow.windows.slot(*name)
+        flow, sight, base = view.flow, view.sight, self._bases.get(name)
         if base is None or run.distance >= base.distance or run.first <= base.last:
             return False
-        before = flow.syncs.before(*name, run.first - 1)
-        if before is not None and before.distance <= run.distance:
+        before = flow.syncs.before(*name, run.first - 1) or base
+        if before.distance <= run.distance:
             return False  # second copies came since, and where it fell is not known any more
-        longest = max(base, before or base, key=_end)
+        longest = max(base, before, key=_end)
         if run.first + run.distance < _end(longest):
             self._tell_shorter(flow, sight.now_ms, name, longest, run)
             return False
-        if before is not None and before.distance == base.distance:
+        if before.distance == base.distance:
             base = self._bases[name] = before
-        if name[0] in self._gapped or name[0] in transactional or name[0] in flow.settings.compacted:
+        if name[0] in self._gapped or name[0] in view.transactional or name[0] in flow.settings.compacted:
             return False
+        slot = flow.windows.slot(*name)
         if slot is None or slot >= len(sight.used) or not sight.used[slot] or sight.places[slot] < 0:
             return False
         place, told = int(sight.places[slot]), self._found.get(name)
-        if flow.source.heads.start[place] > base.last:
+        if self._is_deleted(view, name, place, base, run):
+            if name in self._asked:
+                self._let_go(flow, name)
             return False
         known = told is not None and (
             run.distance >= told.distance or sight.now_ms - told.finding.at_ms < AGAIN_MS
@@ -129,6 +151,23 @@ class LeftOut:
         if name not in self._asked and not known and flow.questions.ask(place, run.first - 2):
             self._asked[name] = _Asked(base, run, place, run.first - 2, sight.now_ms)
         return True
+
+    def _is_deleted(self, view: _View, name: Name, place: int, base: SyncRun, newest: SyncRun) -> bool:
+        """Tell whether the source deleted records of a gap before they could be copied.
+
+        What goes on being left out began long ago: the start of the log is compared with where the mirror
+        was when the start had been looked at last.
+        """
+        flow = view.flow
+        copied = self._copied.get(name) or _Copied(base, newest, view.sight.now_ms)
+        run = flow.syncs.before(*name, copied.run.first)  # as it went on since
+        is_same = run is not None and run[:2] == copied.run[:2]
+        if flow.source.heads.start[place] > (run if run is not None and is_same else copied.run).last:
+            return True
+        if view.looked_ms[place] > copied.seen_ms:
+            copied = _Copied(copied.newer, newest, view.sight.now_ms)
+        self._copied[name] = copied
+        return False
 
     def _tell_shorter(
         self, flow: MirrorFlow, now_ms: int, name: Name, before: SyncRun, run: SyncRun
@@ -140,18 +179,23 @@ class LeftOut:
         seen = f"ended at {was.end} by an offset sync, and at {now.end} by a later one"
         self._shorter[name] = end_lost(flow, name, was, now, seen=seen, at_ms=now_ms)
 
-    def _hear(self, flow: MirrorFlow, now_ms: int, name: Name) -> None:
-        asked = self._asked[name]
+    def _hear(self, view: _View, name: Name) -> None:
+        flow, now_ms, asked = view.flow, view.sight.now_ms, self._asked[name]
         is_record = flow.questions.answer(asked.place, asked.offset)
         if is_record is None and 0 <= now_ms - asked.at_ms < ANSWERED_MS:
             return
+        if is_record and view.looked_ms[asked.place] <= asked.at_ms <= now_ms:
+            return  # where the log began when it was asked is not known yet
         self._let_go(flow, name)
-        if is_record:
+        newest = flow.syncs.newest(*name) or asked.run
+        if is_record and self._is_deleted(view, name, asked.place, asked.base, newest):
+            self._begin(name, newest)
+        elif is_record:
             self._found[name] = _Told(_finding(flow, name, asked, now_ms), asked.run.distance)
-            return
-        self._bases[name] = asked.run
-        if is_record is not None:
-            self._gapped.add(name[0])
+        else:
+            self._begin(name, asked.run)
+            if is_record is False:
+                self._gapped.add(name[0])
 
     def _let_go(self, flow: MirrorFlow, name: Name) -> None:
         asked = self._asked.pop(name)

@@ -249,3 +249,48 @@ def test_a_copy_that_was_made_anew_has_not_lost_its_end():
     assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]
     one.flow.note_ids("B", {"A.orders": "second"}, one.now)
     assert Cause.UNEXPLAINED not in [each.code for each in one.sight().findings]
+
+
+def keep_a_minute(one, *, dropped):
+    one.traffic(dropped=dropped)
+    one.starts["orders", 0] = max(0, one.next - 6_000)
+
+
+def test_what_goes_on_being_left_out_grows_while_retention_deletes_what_was_copied():
+    one = Busy()
+    one.go(300, each=lambda: keep_a_minute(one, dropped=1))
+    ((_, records, first, _),) = one.found()
+    assert (first, records > 200) == (6000, True)
+
+
+def test_what_retention_takes_while_records_are_left_out_is_not_counted_with_them():
+    one = Busy()
+    one.go(90, each=lambda: keep_a_minute(one, dropped=1))
+    one.write(700, copied=False)
+    one.next += 700
+    one.go(5, each=lambda: one.traffic(dropped=1))
+    one.starts["orders", 0] = one.next - 500
+    one.go(120, each=lambda: one.traffic(dropped=1))
+    assert all(records < 300 for _, records, *_ in one.found())
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_what_retention_took_is_none_where_its_start_is_read_after_the_question(goes_on):
+    """The sync behind what was deleted may have had to wait, and the source has a record before it."""
+    one = Busy()
+    one.go(8, each=one.traffic)
+    one.write(700, copied=False)
+    one.next += 700
+    start = one.next
+    one.write(100, copied=False)
+    one.next, one.copy_end = one.next + 100, one.copy_end + 100
+    one.target_ends["A.orders", 0] = one.copy_end
+    one.sync(one.next - 1, one.copy_end - 1)
+    one.commit()
+    one.go(10)
+    assert (one.asked, one.found()) == ([7598], [])
+    one.starts["orders", 0] = start
+    one.go(30, each=one.traffic if goes_on else None)
+    assert one.found() == []
+    drop(one)
+    assert [records for _, records, *_ in one.found()] == [3]
