@@ -25,7 +25,7 @@ from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
@@ -53,28 +53,27 @@ class LeftBehind:
     def __init__(self) -> None:
         self._rows = _Rows(0)
         self._version = (-1, -1)  # of the windows' slots
-        self.transactional: set[str] = set()  # topics on which a transaction was seen open
         self._found: dict[Name, MirrorFinding] = {}
         self._noted_ms = -EVERY_MS
 
-    def look(self, flow: MirrorFlow, sight: MirrorSight) -> list[MirrorFinding]:
+    def look(
+        self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
+    ) -> list[MirrorFinding]:
         """Take note of what is known now, and return what may have stayed behind."""
         if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             self._noted_ms = sight.now_ms
             if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
                 # A slot may be another partition's by now: all begin anew.
                 self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
-            self._note(flow, sight)
+            self._note(flow, sight, transactional)
         self._found = {name: one for name, one in self._found.items() if sight.now_ms - one.at_ms <= HELD_MS}
         return list(self._found.values())[-MOST_TOLD:]
 
-    def _note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None:
         source, target, rows = flow.source.heads, flow.target.heads, self._rows
         slots = np.flatnonzero(sight.used & (sight.target_places >= 0) & (sight.tail == 0))
         places, there = sight.places[slots], sight.target_places[slots]
-        ends, copies, stable = source.end[places], target.end[there], source.stable[places]
-        undecided = (stable >= 0) & (stable < ends)
-        self.transactional |= {flow.windows.name(slot)[0] for slot in slots[undecided].tolist()}
+        ends, copies = source.end[places], target.end[there]
         state = np.stack((flow.windows.next_offset[slots], ends, copies))
         same = (state == rows.state[:, slots]).all(axis=0)
         looked_ms = target.sampled_ms[there]
@@ -96,7 +95,7 @@ class LeftBehind:
                     seen=f"ended at {was[1]}, seen at {instant_text(was[2])}, and ends at {state_now[1]} now",
                     at_ms=sight.now_ms,
                 )
-            elif name[0] not in self.transactional and name[0] not in flow.settings.compacted:
+            elif name[0] not in transactional and name[0] not in flow.settings.compacted:
                 self._found[name] = _finding(flow, name, was, state_now)
         rows.rest[:2, slots[rests]] = now
         rows.rest[2, slots[rests]] = sight.now_ms

@@ -19,8 +19,8 @@ def anything(_place):
 class Busy(Mirrored):
     """A flow whose first partition is synced at each 100 records; its source tells what `holes` it has."""
 
-    def __init__(self, *, begun=True):
-        super().__init__()
+    def __init__(self, *, begun=True, **flow):
+        super().__init__(**flow)
         self.next = self.copy_end = 0
         self.holes, self.silent, self.asked = set(), False, []
         self.look()
@@ -113,15 +113,20 @@ def test_gaps_that_show_later_take_a_suspicion_back():
     assert one.found() == []
 
 
+def have_open_transaction(one):
+    one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
+    one.now += 5 * S
+    one.sight()
+
+
+@pytest.mark.parametrize("lag_from", ["connect-offsets", "offset-syncs"])
 @pytest.mark.parametrize("why", ["compacted", "transactions", "deleted"])
-def test_where_it_has_another_cause_the_source_is_not_asked(why):
-    one = Busy()
+def test_where_it_has_another_cause_the_source_is_not_asked(why, lag_from):
+    one = Busy(lag_from=lag_from)
     if why == "compacted":
         one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
     elif why == "transactions":
-        one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
-        one.now += 5 * S
-        one.sight()
+        have_open_transaction(one)
     else:
         one.starts["orders", 0] = 6750
         one.look()
@@ -294,3 +299,30 @@ def test_what_retention_took_is_none_where_its_start_is_read_after_the_question(
     assert one.found() == []
     drop(one)
     assert [records for _, records, *_ in one.found()] == [3]
+
+
+@pytest.mark.parametrize("what", ["made anew", "gone"])
+def test_transactions_of_a_topic_that_was_made_anew_or_went_say_nothing_of_the_new_one(what):
+    one = Busy()
+    if what == "made anew":
+        one.flow.note_ids("A", {"orders": "first"}, one.now)
+    have_open_transaction(one)
+    if what == "made anew":
+        one.flow.note_ids("A", {"orders": "second"}, one.now)
+    else:
+        one.a.note_topics({"others": 1})
+        one.sight()
+        one.a.note_topics({"orders": 2})
+    one.go(30, each=one.traffic)
+    drop(one)
+    assert [records for _, records, *_ in one.found()] == [3]
+
+
+def test_transactions_are_remembered_where_the_copy_was_made_anew():
+    one = Busy()
+    one.flow.note_ids("B", {"A.orders": "first"}, one.now)
+    have_open_transaction(one)
+    one.flow.note_ids("B", {"A.orders": "second"}, one.now)
+    one.go(30, each=one.traffic)
+    drop(one)
+    assert one.found() == []
