@@ -6,8 +6,8 @@ So the source is asked whether a record stands right before the one that the fal
 writes a sync with the first record behind a gap. Where none stands there, the topic has gaps of its own, and
 nothing is told of it. Where one does, it is a suspicion: a sync that had to wait may tell of a marker later.
 
-Where the copy's end itself fell, its log is shorter, which nothing on the source explains: that is told as one
-that lost its end, and the source is not asked.
+Where the copy's end itself fell, its log is shorter, which nothing on the source explains: that is told as
+one that lost its end, and the source is not asked.
 
 What was deleted before it was copied is no gap: the source does not answer for it, and mirror_overtaken.py
 tells of it.
@@ -15,6 +15,7 @@ tells of it.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.quantity import count_text
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 
     Name = tuple[str, int]  # topic and partition
 
-ANSWERED_MS = 60_000  # what the source was not heard of by then is not told
+ANSWERED_MS = 60_000  # what the source was not heard of by then, once it was looked at, is not told
 AGAIN_MS = 60_000  # of a partition of which it is told already
 MOST_TOLD = 100
+MOST_OF_TOPIC = 5  # partitions: what leaves records out of one topic does so in all of them
 
 
 class _Asked(NamedTuple):
@@ -47,6 +49,7 @@ class _Asked(NamedTuple):
     place: int
     offset: int
     at_ms: int
+    handed_ms: int = -1  # when it was seen that somebody is to look
 
 
 class _Told(NamedTuple):
@@ -71,6 +74,7 @@ class _View(NamedTuple):
     sight: MirrorSight
     transactional: Collection[str]
     looked_ms: NDArray[np.int64]  # when the source's logs were looked at, by place
+    concerned: Counter[str]  # partitions by topic that are told or asked of
 
 
 class LeftOut:
@@ -88,7 +92,8 @@ class LeftOut:
         self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
     ) -> list[MirrorFinding]:
         """Take in what was synced since, and return what may have been left out."""
-        view = _View(flow, sight, transactional, flow.source.heads.sampled_ms)
+        concerned = Counter(topic for topic, _ in self._found.keys() | self._asked.keys())
+        view = _View(flow, sight, transactional, flow.source.heads.sampled_ms, concerned)
         self._gapped |= {topic for topic, _ in self._found if topic in transactional}
         for name in flow.syncs.take_fresh():
             run = flow.syncs.newest(*name)
@@ -134,23 +139,37 @@ class LeftOut:
             return False
         if before.distance == base.distance:
             base = self._bases[name] = before
-        if name[0] in self._gapped or name[0] in view.transactional or name[0] in flow.settings.compacted:
+        place = self._place(view, name)
+        if place is None:
             return False
-        slot = flow.windows.slot(*name)
-        if slot is None or slot >= len(sight.used) or not sight.used[slot] or sight.places[slot] < 0:
-            return False
-        place, told = int(sight.places[slot]), self._found.get(name)
         if self._is_deleted(view, name, place, base, run):
             if name in self._asked:
                 self._let_go(flow, name)
             return False
-        known = told is not None and (
-            run.distance >= told.distance or sight.now_ms - told.finding.at_ms < AGAIN_MS
-        )
-        # The run begins behind the record that was copied after the gap.
-        if name not in self._asked and not known and flow.questions.ask(place, run.first - 2):
-            self._asked[name] = _Asked(base, run, place, run.first - 2, sight.now_ms)
+        self._ask(view, name, place, base, run)
         return True
+
+    def _place(self, view: _View, name: Name) -> int | None:
+        """Return where the source is asked about a partition, None where that has gaps, or is not there."""
+        flow, sight, topic = view.flow, view.sight, name[0]
+        if topic in self._gapped or topic in view.transactional or topic in flow.settings.compacted:
+            return None
+        slot = flow.windows.slot(*name)
+        if slot is None or slot >= len(sight.used) or not sight.used[slot] or sight.places[slot] < 0:
+            return None
+        return int(sight.places[slot])
+
+    def _ask(self, view: _View, name: Name, place: int, base: SyncRun, run: SyncRun) -> None:
+        """Ask the source, unless enough is known of the partition, or of its topic."""
+        told, now_ms = self._found.get(name), view.sight.now_ms
+        if told is None:
+            known = view.concerned[name[0]] >= MOST_OF_TOPIC
+        else:
+            known = run.distance >= told.distance or now_ms - told.finding.at_ms < AGAIN_MS
+        # The run begins behind the record that was copied after the gap.
+        if name not in self._asked and not known and view.flow.questions.ask(place, run.first - 2):
+            self._asked[name] = _Asked(base, run, place, run.first - 2, now_ms)
+            view.concerned[name[0]] += told is None
 
     def _is_deleted(self, view: _View, name: Name, place: int, base: SyncRun, newest: SyncRun) -> bool:
         """Tell whether the source deleted records of a gap before they could be copied.
@@ -169,9 +188,7 @@ class LeftOut:
         self._copied[name] = copied
         return False
 
-    def _tell_shorter(
-        self, flow: MirrorFlow, now_ms: int, name: Name, before: SyncRun, run: SyncRun
-    ) -> None:
+    def _tell_shorter(self, flow: MirrorFlow, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
         """Tell that a copy's end fell, which is none of the source's doing: no question is of use."""
         if name in self._asked:
             self._let_go(flow, name)
@@ -182,8 +199,13 @@ class LeftOut:
     def _hear(self, view: _View, name: Name) -> None:
         flow, now_ms, asked = view.flow, view.sight.now_ms, self._asked[name]
         is_record = flow.questions.answer(asked.place, asked.offset)
-        if is_record is None and 0 <= now_ms - asked.at_ms < ANSWERED_MS:
-            return
+        if is_record is None:
+            if flow.questions.waits(asked.place, asked.offset):
+                return
+            if asked.handed_ms < 0:
+                asked = self._asked[name] = asked._replace(handed_ms=now_ms)
+            if 0 <= now_ms - asked.handed_ms < ANSWERED_MS:
+                return
         if is_record and view.looked_ms[asked.place] <= asked.at_ms <= now_ms:
             return  # where the log began when it was asked is not known yet
         self._let_go(flow, name)

@@ -1,4 +1,4 @@
-"""Topics of a flow on which a transaction was seen open: their markers are gaps that no record fills. Pure."""
+"""Topics of a flow on which a transaction was seen open: markers are gaps that no record fills. Pure."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_findings import HELD_MS
-from lagmon.mirror_left_out import AGAIN_MS, ANSWERED_MS
+from lagmon.mirror_left_out import AGAIN_MS, ANSWERED_MS, MOST_OF_TOPIC
 from lagmon.record_questions import MOST_ASKED, RecordQuestions
 from tests.lagmon.mirrors import Mirrored, S
 
@@ -137,13 +137,62 @@ def test_where_it_has_another_cause_the_source_is_not_asked(why, lag_from):
 def test_what_the_source_does_not_answer_is_not_told():
     one = Busy()
     one.silent = True
-    drop(one, seconds=ANSWERED_MS // S + 10)
+    drop(one, seconds=ANSWERED_MS // S + 20)
     one.silent = False
     assert set(one.asked) == {6798}
     one.go(60, each=one.traffic)
     assert one.found() == []
     drop(one)
     assert [records for _, records, *_ in one.found()] == [3]
+
+
+def test_a_question_that_had_to_wait_for_others_is_answered_later():
+    one = Busy()
+    due, one.questions.due = one.questions.due, lambda _: {}
+    drop(one, seconds=2 * ANSWERED_MS // S)
+    one.questions.due = due
+    one.go(20, each=one.traffic)
+    assert one.found() == [(0, 3, 6700, 6799)]
+
+
+def test_a_question_whose_place_is_forgotten_is_let_go():
+    one = Busy()
+    one.silent = True
+    drop(one, seconds=10)
+    one.questions.forget(one.a.places.of("orders"))
+    one.go(ANSWERED_MS // S + 20)
+    asked = len(one.asked)
+    drop(one)
+    assert len(one.asked) > asked
+
+
+def test_of_a_topic_some_partitions_are_told_and_others_once_these_are_not():
+    one = Mirrored({"orders": 20, "others": 1})
+    one.look()
+    asked, well = set(), set()
+
+    def traffic():
+        for topic, partition in one.ends:
+            one.write(100, topic, partition)
+            one.target_ends[f"A.{topic}", partition] -= (topic, partition) not in well
+            one.commit(topic, partition)
+            upstream, downstream = (
+                one.ends[topic, partition] - 1,
+                one.target_ends[f"A.{topic}", partition] - 1,
+            )
+            one.flow.syncs.note(topic, partition, upstream=upstream, downstream=downstream, live=True)
+        due = one.flow.questions.due(anything)
+        asked.update(one.a.places.name(place) for place in due)
+        one.flow.questions.note({at: (first, first) for at, first in due.items()})
+
+    one.go(5 * AGAIN_MS // S, each=traffic, step=5)
+    assert (len(asked), ("others", 0) in asked) == (MOST_OF_TOPIC + 1, True)
+    assert {(each.topic, each.partition) for each in one.sight().findings} == asked
+    well |= asked
+    one.go(HELD_MS // S + 60, each=traffic, step=10)
+    told = {(each.topic, each.partition) for each in one.sight().findings}
+    assert len(told) == MOST_OF_TOPIC
+    assert not told & well
 
 
 def test_second_copies_are_none():
@@ -209,8 +258,13 @@ def test_a_place_has_one_question_at_a_time():
     assert asked.answer(1, 50) is False
     asked.take_back(1, 50)
     assert asked.ask(1, 60)
+    assert asked.waits(1, 60)
+    assert (asked.due(anything), asked.waits(1, 60)) == ({1: 60}, False)
     asked.forget([1])
-    assert asked.due(anything) == {}
+    assert (asked.due(anything), asked.waits(1, 60)) == ({}, False)
+    assert asked.ask(1, 60)
+    assert asked.waits(1, 60)
+    asked.take_back(1, 60)
     for place in range(MOST_ASKED + 5):
         asked.ask(place, 7)
     assert len(asked.due(anything)) == MOST_ASKED
