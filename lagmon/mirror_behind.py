@@ -96,7 +96,7 @@ class LeftBehind:
                     at_ms=sight.now_ms,
                 )
             elif name[0] not in transactional and name[0] not in flow.settings.compacted:
-                self._found[name] = _finding(flow, name, was, state_now)
+                self._found[name] = stayed_behind(flow, *name, was, state_now)
         rows.rest[:2, slots[rests]] = now
         rows.rest[2, slots[rests]] = sight.now_ms
 
@@ -106,25 +106,35 @@ class LeftBehind:
         self._found = {name: one for name, one in self._found.items() if name[0] != topic}
 
 
-def _finding(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[int]) -> MirrorFinding:
-    """Return what stayed behind between two rests, each told as next offset, target's end and instant."""
-    topic, partition = name
+def stayed_behind(
+    flow: MirrorFlow, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
+) -> MirrorFinding:
+    """Return what stayed behind between two rests, each told as next offset, target's end and instant.
+
+    Of a whole topic, where `partition` is None, these are sums over its partitions.
+    """
     passed, came = now[0] - before[0], now[1] - before[1]
     remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target
+    name, offsets = f"{topic}-{partition}", f" ({before[0]} to {now[0] - 1})"
+    others = "Markers of transactions, aborted records and gaps of compaction do so too; an audit"
+    if partition is None:
+        name, offsets = topic, ""
+        others = (
+            "So it is where offsets of its group are moved forward, or records are left out; markers of "
+            "transactions, aborted records and gaps of compaction do so too. An audit"
+        )
     return MirrorFinding(
         code=Cause.FILTERED,
         topic=topic,
         partition=partition,
         at_ms=now[2],
         records=passed - came,
-        first_offset=before[0],
-        last_offset=now[0] - 1,
+        first_offset=None if partition is None else before[0],
+        last_offset=None if partition is None else now[0] - 1,
         proved=False,
         sentence=(
-            f"Of {topic}-{partition} the mirror passed {count_text(passed, 'offset')} "
-            f"({before[0]} to {now[0] - 1}) since {instant_text(before[2])}, and {remote} on {target} "
-            f"grew by {came:,}: {passed - came:,} stayed behind. Markers of transactions, aborted records "
-            "and gaps of compaction do so too; an audit (mirrorwatch checksum) tells whether records are"
-            " missing."
+            f"Of {name} the mirror passed {count_text(passed, 'offset')}{offsets} since "
+            f"{instant_text(before[2])}, and {remote} on {target} grew by {came:,}: {passed - came:,} stayed "
+            f"behind. {others} (mirrorwatch checksum) tells whether records are missing."
         ),
     )

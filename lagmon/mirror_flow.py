@@ -28,6 +28,7 @@ from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
 from lagmon.mirror_starts import StartLooks
 from lagmon.mirror_states import MirrorStates
 from lagmon.mirror_topics import MirrorTopics
+from lagmon.mirror_topics_behind import TopicsBehind
 from lagmon.mirror_transactions import OpenTransactions
 from lagmon.mirror_unlisted import UnlistedTopics
 from lagmon.sync_runs import SyncRuns
@@ -94,7 +95,7 @@ class MirrorFlow:
     _passing: dict[tuple[str, int], Passing] = field(default_factory=dict)  # of those that are open
     filtered: Filtered = field(default_factory=Filtered)
     rewinds: Rewinds = field(default_factory=Rewinds)
-    _behind: LeftBehind = field(default_factory=LeftBehind)
+    _behind: LeftBehind | TopicsBehind = field(init=False)
     _transactions: OpenTransactions = field(default_factory=OpenTransactions)
     _left_out: LeftOut = field(default_factory=LeftOut)
     beginnings: Beginnings = field(default_factory=Beginnings)
@@ -107,6 +108,7 @@ class MirrorFlow:
 
     def __post_init__(self) -> None:
         self.topics = MirrorTopics(self.order.flow, self._carries)
+        self._behind = TopicsBehind() if self.order.lag_from == GROUP else LeftBehind()
         self.states = MirrorStates(self.order.connector or self.order.flow.connector)
 
     def see(self, now_ms: int) -> FlowSight:
@@ -170,7 +172,8 @@ class MirrorFlow:
         """Return what may have stayed behind, of each partition once."""
         self._transactions.note(self, sight)
         gapped = self._transactions.topics
-        behind = self._behind.look(self, sight, gapped) if self.order.lag_from == CONNECT_OFFSETS else []
+        tells = self.order.lag_from in (CONNECT_OFFSETS, GROUP)
+        behind = self._behind.look(self, sight, gapped) if tells else []
         left_out = self._left_out.look(self, sight, gapped)
         told = {(one.topic, one.partition, one.side) for one in left_out}
         # What is told of a copy that lost its end is also what the copy grew by too little.
