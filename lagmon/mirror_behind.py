@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import between_text, count_text
+from fleet.quantity import count_text
 from fleet.vocabulary import Cause
+from lagmon.mirror_end_lost import CopyEnd, end_lost
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
@@ -52,28 +53,27 @@ class LeftBehind:
     def __init__(self) -> None:
         self._rows = _Rows(0)
         self._version = (-1, -1)  # of the windows' slots
-        self.transactional: set[str] = set()  # topics on which a transaction was seen open
         self._found: dict[Name, MirrorFinding] = {}
         self._noted_ms = -EVERY_MS
 
-    def look(self, flow: MirrorFlow, sight: MirrorSight) -> list[MirrorFinding]:
+    def look(
+        self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
+    ) -> list[MirrorFinding]:
         """Take note of what is known now, and return what may have stayed behind."""
         if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             self._noted_ms = sight.now_ms
             if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
                 # A slot may be another partition's by now: all begin anew.
                 self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
-            self._note(flow, sight)
+            self._note(flow, sight, transactional)
         self._found = {name: one for name, one in self._found.items() if sight.now_ms - one.at_ms <= HELD_MS}
         return list(self._found.values())[-MOST_TOLD:]
 
-    def _note(self, flow: MirrorFlow, sight: MirrorSight) -> None:
+    def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None:
         source, target, rows = flow.source.heads, flow.target.heads, self._rows
         slots = np.flatnonzero(sight.used & (sight.target_places >= 0) & (sight.tail == 0))
         places, there = sight.places[slots], sight.target_places[slots]
-        ends, copies, stable = source.end[places], target.end[there], source.stable[places]
-        undecided = (stable >= 0) & (stable < ends)
-        self.transactional |= {flow.windows.name(slot)[0] for slot in slots[undecided].tolist()}
+        ends, copies = source.end[places], target.end[there]
         state = np.stack((flow.windows.next_offset[slots], ends, copies))
         same = (state == rows.state[:, slots]).all(axis=0)
         looked_ms = target.sampled_ms[there]
@@ -87,9 +87,16 @@ class LeftBehind:
             name = flow.windows.name(int(slots[rests][row]))
             was, state_now = before[:, row].tolist(), [*now[:, row].tolist(), sight.now_ms]
             if shorter[row]:
-                self._found[name] = _end_lost(flow, name, was, state_now)
-            elif name[0] not in self.transactional and name[0] not in flow.settings.compacted:
-                self._found[name] = _finding(flow, name, was, state_now)
+                self._found[name] = end_lost(
+                    flow,
+                    name,
+                    CopyEnd(*was[:2]),
+                    CopyEnd(*state_now[:2]),
+                    seen=f"ended at {was[1]}, seen at {instant_text(was[2])}, and ends at {state_now[1]} now",
+                    at_ms=sight.now_ms,
+                )
+            elif name[0] not in transactional and name[0] not in flow.settings.compacted:
+                self._found[name] = stayed_behind(flow, *name, was, state_now)
         rows.rest[:2, slots[rests]] = now
         rows.rest[2, slots[rests]] = sight.now_ms
 
@@ -99,49 +106,35 @@ class LeftBehind:
         self._found = {name: one for name, one in self._found.items() if name[0] != topic}
 
 
-def _finding(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[int]) -> MirrorFinding:
-    """Return what stayed behind between two rests, each told as next offset, target's end and instant."""
-    topic, partition = name
+def stayed_behind(
+    flow: MirrorFlow, topic: str, partition: int | None, before: Sequence[int], now: Sequence[int]
+) -> MirrorFinding:
+    """Return what stayed behind between two rests, each told as next offset, target's end and instant.
+
+    Of a whole topic, where `partition` is None, these are sums over its partitions.
+    """
     passed, came = now[0] - before[0], now[1] - before[1]
     remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target
+    name, offsets = f"{topic}-{partition}", f" ({before[0]} to {now[0] - 1})"
+    others = "Markers of transactions, aborted records and gaps of compaction do so too; an audit"
+    if partition is None:
+        name, offsets = topic, ""
+        others = (
+            "So it is where offsets of its group are moved forward, or records are left out; markers of "
+            "transactions, aborted records and gaps of compaction do so too. An audit"
+        )
     return MirrorFinding(
         code=Cause.FILTERED,
         topic=topic,
         partition=partition,
         at_ms=now[2],
         records=passed - came,
-        first_offset=before[0],
-        last_offset=now[0] - 1,
+        first_offset=None if partition is None else before[0],
+        last_offset=None if partition is None else now[0] - 1,
         proved=False,
         sentence=(
-            f"Of {topic}-{partition} the mirror passed {count_text(passed, 'offset')} "
-            f"({before[0]} to {now[0] - 1}) since {instant_text(before[2])}, and {remote} on {target} "
-            f"grew by {came:,}: {passed - came:,} stayed behind. Markers of transactions, aborted records "
-            "and gaps of compaction do so too; an audit (mirrorwatch checksum) tells whether records are"
-            " missing."
-        ),
-    )
-
-
-def _end_lost(flow: MirrorFlow, name: Name, before: Sequence[int], now: Sequence[int]) -> MirrorFinding:
-    """Return that a copy's log is shorter: it lacks the difference at least, and what came since at most."""
-    topic, partition = name
-    remote, target = flow.topics.remote[topic], flow.order.flow.target
-    least = before[1] - now[1]
-    most = least + now[0] - before[0]
-    return MirrorFinding(
-        code=Cause.UNEXPLAINED,
-        topic=topic,
-        partition=partition,
-        at_ms=now[2],
-        records=least,
-        records_most=most if most > least else None,
-        side="target",
-        proved=False,
-        sentence=(
-            f"Partition {partition} of {remote} on {target} ended at {before[1]}, seen at "
-            f"{instant_text(before[2])}, and ends at {now[1]} now: the end of its log is lost, as by an "
-            f"unclean election of a leader, and {between_text(least, most, 'record')} with it, which the "
-            "mirror does not copy again. An audit (mirrorwatch checksum) tells which are missing."
+            f"Of {name} the mirror passed {count_text(passed, 'offset')}{offsets} since "
+            f"{instant_text(before[2])}, and {remote} on {target} grew by {came:,}: {passed - came:,} stayed "
+            f"behind. {others} (mirrorwatch checksum) tells whether records are missing."
         ),
     )

@@ -28,6 +28,8 @@ from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
 from lagmon.mirror_starts import StartLooks
 from lagmon.mirror_states import MirrorStates
 from lagmon.mirror_topics import MirrorTopics
+from lagmon.mirror_topics_behind import TopicsBehind
+from lagmon.mirror_transactions import OpenTransactions
 from lagmon.mirror_unlisted import UnlistedTopics
 from lagmon.sync_runs import SyncRuns
 
@@ -93,7 +95,8 @@ class MirrorFlow:
     _passing: dict[tuple[str, int], Passing] = field(default_factory=dict)  # of those that are open
     filtered: Filtered = field(default_factory=Filtered)
     rewinds: Rewinds = field(default_factory=Rewinds)
-    _behind: LeftBehind = field(default_factory=LeftBehind)
+    _behind: LeftBehind | TopicsBehind = field(init=False)
+    _transactions: OpenTransactions = field(default_factory=OpenTransactions)
     _left_out: LeftOut = field(default_factory=LeftOut)
     beginnings: Beginnings = field(default_factory=Beginnings)
     distance: DistanceBounds = field(default_factory=DistanceBounds)
@@ -105,6 +108,7 @@ class MirrorFlow:
 
     def __post_init__(self) -> None:
         self.topics = MirrorTopics(self.order.flow, self._carries)
+        self._behind = TopicsBehind() if self.order.lag_from == GROUP else LeftBehind()
         self.states = MirrorStates(self.order.connector or self.order.flow.connector)
 
     def see(self, now_ms: int) -> FlowSight:
@@ -166,11 +170,15 @@ class MirrorFlow:
 
     def _suspicions(self, sight: MirrorSight) -> list[MirrorFinding]:
         """Return what may have stayed behind, of each partition once."""
-        behind = self._behind.look(self, sight) if self.order.lag_from == CONNECT_OFFSETS else []
-        left_out = self._left_out.look(self, sight, self._behind.transactional)
-        names = {(one.topic, one.partition) for one in left_out}
-        others = (one for one in behind if one.side == "target" or (one.topic, one.partition) not in names)
-        return [*others, *left_out]
+        self._transactions.note(self, sight)
+        gapped = self._transactions.topics
+        tells = self.order.lag_from in (CONNECT_OFFSETS, GROUP)
+        behind = self._behind.look(self, sight, gapped) if tells else []
+        left_out = self._left_out.look(self, sight, gapped)
+        told = {(one.topic, one.partition, one.side) for one in left_out}
+        # What is told of a copy that lost its end is also what the copy grew by too little.
+        told |= {(topic, partition, "source") for topic, partition, _ in told}
+        return [*(one for one in behind if (one.topic, one.partition, one.side) not in told), *left_out]
 
     def _forget_syncs(self, is_gone: Callable[[str], bool]) -> None:
         """Forget what the syncs told of topics that are gone, or were made anew on either side."""
@@ -244,6 +252,7 @@ class MirrorFlow:
                     self.windows.begin_anew(topic)
                     self._forget_syncs(partial(eq, topic))
                     self._behind.begin_anew(topic)
+                    self._transactions.forget(partial(eq, topic))
                     self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
             if alias == self.order.flow.target and remote in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "target"), -1)
@@ -278,7 +287,8 @@ class MirrorFlow:
             self._settled = self.topics.remote
             kept = self.topics.remembered
             self.settings.forget_others(kept)
-            self._forget_syncs(lambda topic: topic not in kept)
+            for forget in (self._forget_syncs, self._transactions.forget):
+                forget(lambda topic: topic not in kept)
             self.retention_ms = {topic: one for topic, one in self.retention_ms.items() if topic in kept}
 
     def _carries(self, topic: str, remote: str) -> bool:

@@ -6,20 +6,28 @@ So the source is asked whether a record stands right before the one that the fal
 writes a sync with the first record behind a gap. Where none stands there, the topic has gaps of its own, and
 nothing is told of it. Where one does, it is a suspicion: a sync that had to wait may tell of a marker later.
 
+Where the copy's end itself fell, its log is shorter, which nothing on the source explains: that is told as
+one that lost its end, and the source is not asked.
+
 What was deleted before it was copied is no gap: the source does not answer for it, and mirror_overtaken.py
 tells of it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
+from lagmon.mirror_end_lost import CopyEnd, end_lost
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
@@ -27,9 +35,10 @@ if TYPE_CHECKING:
 
     Name = tuple[str, int]  # topic and partition
 
-ANSWERED_MS = 60_000  # what the source was not heard of by then is not told
+ANSWERED_MS = 60_000  # what the source was not heard of by then, once it was looked at, is not told
 AGAIN_MS = 60_000  # of a partition of which it is told already
 MOST_TOLD = 100
+MOST_OF_TOPIC = 5  # partitions: what leaves records out of one topic does so in all of them
 
 
 class _Asked(NamedTuple):
@@ -40,6 +49,7 @@ class _Asked(NamedTuple):
     place: int
     offset: int
     at_ms: int
+    handed_ms: int = -1  # when it was seen that somebody is to look
 
 
 class _Told(NamedTuple):
@@ -49,91 +59,178 @@ class _Told(NamedTuple):
     distance: int
 
 
+class _Copied(NamedTuple):
+    """A run of which no record was deleted before it was copied, and the newest then, seen at `seen_ms`."""
+
+    run: SyncRun
+    newer: SyncRun
+    seen_ms: int
+
+
+class _View(NamedTuple):
+    """What a look is made with; `transactional` are topics with transactions, whose markers are gaps."""
+
+    flow: MirrorFlow
+    sight: MirrorSight
+    transactional: Collection[str]
+    looked_ms: NDArray[np.int64]  # when the source's logs were looked at, by place
+    concerned: Counter[str]  # partitions by topic that are told or asked of
+
+
 class LeftOut:
     """Compares each partition's newest sync with the one that tells where nothing had been left out."""
 
     def __init__(self) -> None:
         self._bases: dict[Name, SyncRun] = {}
+        self._copied: dict[Name, _Copied] = {}  # where something was left out since
         self._asked: dict[Name, _Asked] = {}
         self._gapped: set[str] = set()  # topics with gaps of their own
         self._found: dict[Name, _Told] = {}
+        self._shorter: dict[Name, MirrorFinding] = {}  # copies that lost their end
 
     def look(
         self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
     ) -> list[MirrorFinding]:
-        """Take in what was synced since, and return what may have been left out.
-
-        `transactional` are topics with transactions, whose markers are gaps.
-        """
+        """Take in what was synced since, and return what may have been left out."""
+        concerned = Counter(topic for topic, _ in self._found.keys() | self._asked.keys())
+        view = _View(flow, sight, transactional, flow.source.heads.sampled_ms, concerned)
         self._gapped |= {topic for topic, _ in self._found if topic in transactional}
         for name in flow.syncs.take_fresh():
             run = flow.syncs.newest(*name)
-            if run is not None and not self._may_be_left_out(flow, sight, name, run, transactional):
-                self._bases[name] = run
+            if run is not None and not self._may_be_left_out(view, name, run):
+                self._begin(name, run)
         for name in list(self._asked):
-            self._hear(flow, sight.now_ms, name)
+            self._hear(view, name)
         for name, told in list(self._found.items()):
-            if not 0 <= sight.now_ms - told.finding.at_ms <= HELD_MS or name[0] in self._gapped:
+            if not _holds(told.finding, sight.now_ms) or name[0] in self._gapped:
                 del self._found[name]
                 self._bases.pop(name, None)
-        return [told.finding for told in self._found.values()][-MOST_TOLD:]
+                self._copied.pop(name, None)
+        self._shorter = {name: one for name, one in self._shorter.items() if _holds(one, sight.now_ms)}
+        found = [told.finding for told in self._found.values()]
+        return [*found[-MOST_TOLD:], *list(self._shorter.values())[-MOST_TOLD:]]
 
     def forget(self, flow: MirrorFlow, is_gone: Callable[[str], bool]) -> None:
         """Forget topics that are gone, or were made anew on either side."""
         for name in [name for name in self._asked if is_gone(name[0])]:
             self._let_go(flow, name)
         self._bases = {name: one for name, one in self._bases.items() if not is_gone(name[0])}
+        self._copied = {name: one for name, one in self._copied.items() if not is_gone(name[0])}
         self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
+        self._shorter = {name: one for name, one in self._shorter.items() if not is_gone(name[0])}
         self._gapped = {topic for topic in self._gapped if not is_gone(topic)}
 
-    def _may_be_left_out(
-        self,
-        flow: MirrorFlow,
-        sight: MirrorSight,
-        name: Name,
-        run: SyncRun,
-        transactional: Collection[str],
-    ) -> bool:
+    def _begin(self, name: Name, run: SyncRun) -> None:
+        """Take a run for one up to which nothing was left out that is not told."""
+        self._bases[name] = run
+        self._copied.pop(name, None)
+
+    def _may_be_left_out(self, view: _View, name: Name, run: SyncRun) -> bool:
         """Tell whether a sync shows a fall that may be of records; the source is asked for one of them."""
-        base, slot = self._bases.get(name), flow.windows.slot(*name)
+        flow, sight, base = view.flow, view.sight, self._bases.get(name)
         if base is None or run.distance >= base.distance or run.first <= base.last:
             return False
-        before = flow.syncs.before(*name, run.first - 1)
-        if before is not None and before.distance <= run.distance:
+        before = flow.syncs.before(*name, run.first - 1) or base
+        if before.distance <= run.distance:
             return False  # second copies came since, and where it fell is not known any more
-        if before is not None and before.distance == base.distance:
+        longest = max(base, before, key=_end)
+        if run.first + run.distance < _end(longest):
+            self._tell_shorter(flow, sight.now_ms, name, longest, run)
+            return False
+        if before.distance == base.distance:
             base = self._bases[name] = before
-        if name[0] in self._gapped or name[0] in transactional or name[0] in flow.settings.compacted:
+        place = self._place(view, name)
+        if place is None:
             return False
-        if slot is None or slot >= len(sight.used) or not sight.used[slot] or sight.places[slot] < 0:
+        if self._is_deleted(view, name, place, base, run):
+            if name in self._asked:
+                self._let_go(flow, name)
             return False
-        place, told = int(sight.places[slot]), self._found.get(name)
-        if flow.source.heads.start[place] > base.last:
-            return False
-        known = told is not None and (
-            run.distance >= told.distance or sight.now_ms - told.finding.at_ms < AGAIN_MS
-        )
-        # The run begins behind the record that was copied after the gap.
-        if name not in self._asked and not known and flow.questions.ask(place, run.first - 2):
-            self._asked[name] = _Asked(base, run, place, run.first - 2, sight.now_ms)
+        self._ask(view, name, place, base, run)
         return True
 
-    def _hear(self, flow: MirrorFlow, now_ms: int, name: Name) -> None:
-        asked = self._asked[name]
+    def _place(self, view: _View, name: Name) -> int | None:
+        """Return where the source is asked about a partition, None where that has gaps, or is not there."""
+        flow, sight, topic = view.flow, view.sight, name[0]
+        if topic in self._gapped or topic in view.transactional or topic in flow.settings.compacted:
+            return None
+        slot = flow.windows.slot(*name)
+        if slot is None or slot >= len(sight.used) or not sight.used[slot] or sight.places[slot] < 0:
+            return None
+        return int(sight.places[slot])
+
+    def _ask(self, view: _View, name: Name, place: int, base: SyncRun, run: SyncRun) -> None:
+        """Ask the source, unless enough is known of the partition, or of its topic."""
+        told, now_ms = self._found.get(name), view.sight.now_ms
+        if told is None:
+            known = view.concerned[name[0]] >= MOST_OF_TOPIC
+        else:
+            known = run.distance >= told.distance or now_ms - told.finding.at_ms < AGAIN_MS
+        # The run begins behind the record that was copied after the gap.
+        if name not in self._asked and not known and view.flow.questions.ask(place, run.first - 2):
+            self._asked[name] = _Asked(base, run, place, run.first - 2, now_ms)
+            view.concerned[name[0]] += told is None
+
+    def _is_deleted(self, view: _View, name: Name, place: int, base: SyncRun, newest: SyncRun) -> bool:
+        """Tell whether the source deleted records of a gap before they could be copied.
+
+        What goes on being left out began long ago: the start of the log is compared with where the mirror
+        was when the start had been looked at last.
+        """
+        flow = view.flow
+        copied = self._copied.get(name) or _Copied(base, newest, view.sight.now_ms)
+        run = flow.syncs.before(*name, copied.run.first)  # as it went on since
+        is_same = run is not None and run[:2] == copied.run[:2]
+        if flow.source.heads.start[place] > (run if run is not None and is_same else copied.run).last:
+            return True
+        if view.looked_ms[place] > copied.seen_ms:
+            copied = _Copied(copied.newer, newest, view.sight.now_ms)
+        self._copied[name] = copied
+        return False
+
+    def _tell_shorter(self, flow: MirrorFlow, now_ms: int, name: Name, before: SyncRun, run: SyncRun) -> None:
+        """Tell that a copy's end fell, which is none of the source's doing: no question is of use."""
+        if name in self._asked:
+            self._let_go(flow, name)
+        was, now = CopyEnd(before.last, _end(before)), CopyEnd(run.first, run.first + run.distance)
+        seen = f"ended at {was.end} by an offset sync, and at {now.end} by a later one"
+        self._shorter[name] = end_lost(flow, name, was, now, seen=seen, at_ms=now_ms)
+
+    def _hear(self, view: _View, name: Name) -> None:
+        flow, now_ms, asked = view.flow, view.sight.now_ms, self._asked[name]
         is_record = flow.questions.answer(asked.place, asked.offset)
-        if is_record is None and 0 <= now_ms - asked.at_ms < ANSWERED_MS:
-            return
+        if is_record is None:
+            if flow.questions.waits(asked.place, asked.offset):
+                return
+            if asked.handed_ms < 0:
+                asked = self._asked[name] = asked._replace(handed_ms=now_ms)
+            if 0 <= now_ms - asked.handed_ms < ANSWERED_MS:
+                return
+        if is_record and view.looked_ms[asked.place] <= asked.at_ms <= now_ms:
+            return  # where the log began when it was asked is not known yet
         self._let_go(flow, name)
-        if is_record:
+        newest = flow.syncs.newest(*name) or asked.run
+        if is_record and self._is_deleted(view, name, asked.place, asked.base, newest):
+            self._begin(name, newest)
+        elif is_record:
             self._found[name] = _Told(_finding(flow, name, asked, now_ms), asked.run.distance)
-            return
-        self._bases[name] = asked.run
-        if is_record is not None:
-            self._gapped.add(name[0])
+        else:
+            self._begin(name, asked.run)
+            if is_record is False:
+                self._gapped.add(name[0])
 
     def _let_go(self, flow: MirrorFlow, name: Name) -> None:
         asked = self._asked.pop(name)
         flow.questions.take_back(asked.place, asked.offset)
+
+
+def _holds(finding: MirrorFinding, now_ms: int) -> bool:
+    return 0 <= now_ms - finding.at_ms <= HELD_MS
+
+
+def _end(run: SyncRun) -> int:
+    """Return where the copy ended at a run's last sync."""
+    return run.last + run.distance
 
 
 def _finding(flow: MirrorFlow, name: Name, asked: _Asked, now_ms: int) -> MirrorFinding:

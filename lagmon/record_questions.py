@@ -20,6 +20,7 @@ class RecordQuestions:
 
     def __init__(self) -> None:
         self._open: dict[int, int] = {}
+        self._handed: set[int] = set()  # places of open ones at which somebody was to look
         self._answers: dict[int, tuple[int, bool]] = {}
 
     def ask(self, place: int, offset: int) -> bool:
@@ -34,27 +35,37 @@ class RecordQuestions:
         asked, is_record = self._answers.get(place, (-1, False))
         return is_record if asked == offset else None
 
+    def waits(self, place: int, offset: int) -> bool:
+        """Tell whether a question was not handed out yet: more are asked than are looked at at a time."""
+        return self._open.get(place) == offset and place not in self._handed
+
     def take_back(self, place: int, offset: int) -> None:
         """Forget a question and its answer."""
         if self._open.get(place) == offset:
-            del self._open[place]
+            self._close(place)
         if self._answers.get(place, (-1, False))[0] == offset:
             del self._answers[place]
 
     def forget(self, places: Iterable[int]) -> None:
         """Know nothing of these places, whose logs are gone."""
         for place in places:
-            self._open.pop(place, None)
+            self._close(place)
             self._answers.pop(place, None)
 
     def due(self, may_read: Callable[[int], bool]) -> dict[int, int]:
-        """Return offsets to look at by place, of those that may be read, the oldest questions first."""
+        """Hand out offsets to look at by place, of those that may be read, the oldest questions first."""
         readable = ((place, offset) for place, offset in self._open.items() if may_read(place))
-        return dict(islice(readable, MOST_ASKED))
+        due = dict(islice(readable, MOST_ASKED))
+        self._handed |= due.keys()
+        return due
 
     def note(self, looked: Mapping[int, tuple[int, int]]) -> None:
-        """Take in by place from where a log was looked at and where its first record, or its end, was."""
+        """Take in by place from where a log was looked at, and its first record, or an end behind that."""
         for place, (first, found) in looked.items():
             if self._open.get(place) == first:
-                del self._open[place]
+                self._close(place)
                 self._answers[place] = first, found == first
+
+    def _close(self, place: int) -> None:
+        self._open.pop(place, None)
+        self._handed.discard(place)

@@ -103,8 +103,7 @@ class TailLooks:
             still = {place for place, name in names.items() if self._lag.places.name(place) == name}
             readable.note(_seen([one for one in wanted if one.place in still], names, found))
             self._note_times({place: firsts[place] for place in still}, names, found)
-            seen = found.empty_to | found.records
-            questions.note({at: (firsts[at], seen[names[at]]) for at in still if names[at] in seen})
+            questions.note(_answers({at: firsts[at] for at in still}, names, found))
         self._note_refused(found, now_s)
         return False
 
@@ -159,3 +158,19 @@ def _seen(asked: list[Stretch], names: dict[int, tuple[str, int]], found: Found)
         elif found.empty_to.get(name, -1) > one.first:
             seen.append(Seen(one.place, one.first, found.empty_to[name], is_record=False))
     return seen
+
+
+def _answers(
+    firsts: dict[int, int], names: dict[int, tuple[str, int]], found: Found
+) -> dict[int, tuple[int, int]]:
+    """Return by place from where its log was looked at, and where a record, or the end behind, was found.
+
+    A log that ends where it was looked at does not tell: the record that was there may come yet, or is lost.
+    """
+    told = {}
+    for place, first in firsts.items():
+        name = names[place]
+        at = found.records.get(name, found.empty_to.get(name, -1))
+        if name in found.records or at > first:
+            told[place] = first, at
+    return told

@@ -7,7 +7,7 @@ import pytest
 
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_findings import HELD_MS
-from lagmon.mirror_left_out import AGAIN_MS, ANSWERED_MS
+from lagmon.mirror_left_out import AGAIN_MS, ANSWERED_MS, MOST_OF_TOPIC
 from lagmon.record_questions import MOST_ASKED, RecordQuestions
 from tests.lagmon.mirrors import Mirrored, S
 
@@ -19,8 +19,8 @@ def anything(_place):
 class Busy(Mirrored):
     """A flow whose first partition is synced at each 100 records; its source tells what `holes` it has."""
 
-    def __init__(self, *, begun=True):
-        super().__init__()
+    def __init__(self, *, begun=True, **flow):
+        super().__init__(**flow)
         self.next = self.copy_end = 0
         self.holes, self.silent, self.asked = set(), False, []
         self.look()
@@ -113,15 +113,20 @@ def test_gaps_that_show_later_take_a_suspicion_back():
     assert one.found() == []
 
 
+def have_open_transaction(one):
+    one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
+    one.now += 5 * S
+    one.sight()
+
+
+@pytest.mark.parametrize("lag_from", ["connect-offsets", "offset-syncs"])
 @pytest.mark.parametrize("why", ["compacted", "transactions", "deleted"])
-def test_where_it_has_another_cause_the_source_is_not_asked(why):
-    one = Busy()
+def test_where_it_has_another_cause_the_source_is_not_asked(why, lag_from):
+    one = Busy(lag_from=lag_from)
     if why == "compacted":
         one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
     elif why == "transactions":
-        one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
-        one.now += 5 * S
-        one.sight()
+        have_open_transaction(one)
     else:
         one.starts["orders", 0] = 6750
         one.look()
@@ -132,13 +137,62 @@ def test_where_it_has_another_cause_the_source_is_not_asked(why):
 def test_what_the_source_does_not_answer_is_not_told():
     one = Busy()
     one.silent = True
-    drop(one, seconds=ANSWERED_MS // S + 10)
+    drop(one, seconds=ANSWERED_MS // S + 20)
     one.silent = False
     assert set(one.asked) == {6798}
     one.go(60, each=one.traffic)
     assert one.found() == []
     drop(one)
     assert [records for _, records, *_ in one.found()] == [3]
+
+
+def test_a_question_that_had_to_wait_for_others_is_answered_later():
+    one = Busy()
+    due, one.questions.due = one.questions.due, lambda _: {}
+    drop(one, seconds=2 * ANSWERED_MS // S)
+    one.questions.due = due
+    one.go(20, each=one.traffic)
+    assert one.found() == [(0, 3, 6700, 6799)]
+
+
+def test_a_question_whose_place_is_forgotten_is_let_go():
+    one = Busy()
+    one.silent = True
+    drop(one, seconds=10)
+    one.questions.forget(one.a.places.of("orders"))
+    one.go(ANSWERED_MS // S + 20)
+    asked = len(one.asked)
+    drop(one)
+    assert len(one.asked) > asked
+
+
+def test_of_a_topic_some_partitions_are_told_and_others_once_these_are_not():
+    one = Mirrored({"orders": 20, "others": 1})
+    one.look()
+    asked, well = set(), set()
+
+    def traffic():
+        for topic, partition in one.ends:
+            one.write(100, topic, partition)
+            one.target_ends[f"A.{topic}", partition] -= (topic, partition) not in well
+            one.commit(topic, partition)
+            upstream, downstream = (
+                one.ends[topic, partition] - 1,
+                one.target_ends[f"A.{topic}", partition] - 1,
+            )
+            one.flow.syncs.note(topic, partition, upstream=upstream, downstream=downstream, live=True)
+        due = one.flow.questions.due(anything)
+        asked.update(one.a.places.name(place) for place in due)
+        one.flow.questions.note({at: (first, first) for at, first in due.items()})
+
+    one.go(5 * AGAIN_MS // S, each=traffic, step=5)
+    assert (len(asked), ("others", 0) in asked) == (MOST_OF_TOPIC + 1, True)
+    assert {(each.topic, each.partition) for each in one.sight().findings} == asked
+    well |= asked
+    one.go(HELD_MS // S + 60, each=traffic, step=10)
+    told = {(each.topic, each.partition) for each in one.sight().findings}
+    assert len(told) == MOST_OF_TOPIC
+    assert not told & well
 
 
 def test_second_copies_are_none():
@@ -204,11 +258,125 @@ def test_a_place_has_one_question_at_a_time():
     assert asked.answer(1, 50) is False
     asked.take_back(1, 50)
     assert asked.ask(1, 60)
+    assert asked.waits(1, 60)
+    assert (asked.due(anything), asked.waits(1, 60)) == ({1: 60}, False)
     asked.forget([1])
-    assert asked.due(anything) == {}
+    assert (asked.due(anything), asked.waits(1, 60)) == ({}, False)
+    assert asked.ask(1, 60)
+    assert asked.waits(1, 60)
+    asked.take_back(1, 60)
     for place in range(MOST_ASKED + 5):
         asked.ask(place, 7)
     assert len(asked.due(anything)) == MOST_ASKED
     assert asked.due(lambda place: place > MOST_ASKED) == dict.fromkeys(
         range(MOST_ASKED + 1, MOST_ASKED + 5), 7
     )
+
+
+@pytest.mark.parametrize("why", ["", "compacted"])
+def test_a_copy_that_lost_its_end_is_told_as_one_and_the_source_is_not_asked(why):
+    """An unclean election on the target takes copies of a topic that never rests."""
+    one = Busy()
+    if why:
+        one.flow.note_settings("A", "orders", {"cleanup.policy": "compact"})
+    drop(one, dropped=500)
+    (finding,) = one.sight().findings
+    assert (finding.code, finding.proved, finding.side) == (Cause.UNEXPLAINED, False, "target")
+    assert (finding.records, finding.records_most, finding.first_offset) == (400, 500, None)
+    assert "Partition 0 of A.orders on B ended at 6700 by an offset sync, and at 6300 by" in finding.sentence
+    assert "between 400 and 500 records with it" in finding.sentence
+    assert one.asked == []
+    one.go(60)  # a rest shows the same, and it is told once
+    assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]
+    one.go(HELD_MS // S, each=one.traffic, step=10)
+    assert one.sight().findings == ()
+
+
+def test_a_copy_that_lost_its_end_after_others_were_left_out_is_told_as_one():
+    one = drop(Busy(), dropped=1)
+    one.go(20, each=lambda: one.traffic(dropped=1))
+    drop(one, dropped=110)
+    assert [(each.code, each.records) for each in one.sight().findings if each.side == "target"] == [
+        (Cause.UNEXPLAINED, 10)
+    ]
+
+
+def test_a_copy_that_was_made_anew_has_not_lost_its_end():
+    one = Busy()
+    one.flow.note_ids("B", {"A.orders": "first"}, one.now)
+    drop(one, dropped=500)
+    assert [each.code for each in one.sight().findings] == [Cause.UNEXPLAINED]
+    one.flow.note_ids("B", {"A.orders": "second"}, one.now)
+    assert Cause.UNEXPLAINED not in [each.code for each in one.sight().findings]
+
+
+def keep_a_minute(one, *, dropped):
+    one.traffic(dropped=dropped)
+    one.starts["orders", 0] = max(0, one.next - 6_000)
+
+
+def test_what_goes_on_being_left_out_grows_while_retention_deletes_what_was_copied():
+    one = Busy()
+    one.go(300, each=lambda: keep_a_minute(one, dropped=1))
+    ((_, records, first, _),) = one.found()
+    assert (first, records > 200) == (6000, True)
+
+
+def test_what_retention_takes_while_records_are_left_out_is_not_counted_with_them():
+    one = Busy()
+    one.go(90, each=lambda: keep_a_minute(one, dropped=1))
+    one.write(700, copied=False)
+    one.next += 700
+    one.go(5, each=lambda: one.traffic(dropped=1))
+    one.starts["orders", 0] = one.next - 500
+    one.go(120, each=lambda: one.traffic(dropped=1))
+    assert all(records < 300 for _, records, *_ in one.found())
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_what_retention_took_is_none_where_its_start_is_read_after_the_question(goes_on):
+    """The sync behind what was deleted may have had to wait, and the source has a record before it."""
+    one = Busy()
+    one.go(8, each=one.traffic)
+    one.write(700, copied=False)
+    one.next += 700
+    start = one.next
+    one.write(100, copied=False)
+    one.next, one.copy_end = one.next + 100, one.copy_end + 100
+    one.target_ends["A.orders", 0] = one.copy_end
+    one.sync(one.next - 1, one.copy_end - 1)
+    one.commit()
+    one.go(10)
+    assert (one.asked, one.found()) == ([7598], [])
+    one.starts["orders", 0] = start
+    one.go(30, each=one.traffic if goes_on else None)
+    assert one.found() == []
+    drop(one)
+    assert [records for _, records, *_ in one.found()] == [3]
+
+
+@pytest.mark.parametrize("what", ["made anew", "gone"])
+def test_transactions_of_a_topic_that_was_made_anew_or_went_say_nothing_of_the_new_one(what):
+    one = Busy()
+    if what == "made anew":
+        one.flow.note_ids("A", {"orders": "first"}, one.now)
+    have_open_transaction(one)
+    if what == "made anew":
+        one.flow.note_ids("A", {"orders": "second"}, one.now)
+    else:
+        one.a.note_topics({"others": 1})
+        one.sight()
+        one.a.note_topics({"orders": 2})
+    one.go(30, each=one.traffic)
+    drop(one)
+    assert [records for _, records, *_ in one.found()] == [3]
+
+
+def test_transactions_are_remembered_where_the_copy_was_made_anew():
+    one = Busy()
+    one.flow.note_ids("B", {"A.orders": "first"}, one.now)
+    have_open_transaction(one)
+    one.flow.note_ids("B", {"A.orders": "second"}, one.now)
+    one.go(30, each=one.traffic)
+    drop(one)
+    assert one.found() == []

@@ -340,6 +340,7 @@ def test_a_mirror_that_stands_is_looked_at_where_nobody_ever_committed():
         (Found(records={("t", 1): 20}), True),
         (Found(records={("t", 1): 22}), False),
         (Found(empty_to={("t", 1): 50}), False),
+        (Found(empty_to={("t", 1): 20}), None),  # the log ends there
         (Found(), None),
     ],
 )
