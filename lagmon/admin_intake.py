@@ -74,6 +74,8 @@ class AdminIntake:
             for place, offset in found.items()
             if offset >= 0 and place[1] < lag.topics.get(place[0], 0) and lag.intake.wanted(group, place[0])
         }
+        if any(offset >= 0 for offset in found.values()):
+            lag.membership.note_committed(group)
         before = self._still_held(group)
         gone = before.keys() - kept.keys()
         moved = [place for place, offset in kept.items() if before.get(place) != offset]

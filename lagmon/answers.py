@@ -21,7 +21,7 @@ from runtime.channel import Answer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from lagmon.cluster import GroupSight
+    from lagmon.group_sight import GroupSight
     from lagmon.mirror_answers import MirrorAnswers
     from lagmon.orders import Orders
     from lagmon.snapshots import Snapshots

@@ -5,7 +5,7 @@ Pure: the loops that read hand in what they have read, with the instant by our w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,28 +19,29 @@ from lagmon.cluster_positions import leave_former_logs, note_held, positions_of
 from lagmon.cluster_tails import Tails
 from lagmon.earlier_lags import measure_earlier
 from lagmon.group_growth import GroupGrowth, Look
+from lagmon.group_sight import GroupSight
 from lagmon.heads import Heads
 from lagmon.intake import Intake, none_hidden
 from lagmon.membership import Membership
 from lagmon.names import Places, Slots
 from lagmon.rings import Rings
 from lagmon.rules import Policy
-from lagmon.rules_groups import Grouping, GroupSweep, judge_groups
+from lagmon.rules_groups import Grouping, judge_groups
 from lagmon.rules_window import Windows
-from lagmon.sweep import Sweep, sweep
+from lagmon.silences import Silences, counts_of
+from lagmon.sweep import sweep
 from lagmon.time_lag import NO_ANSWER_S, LagKind, lag_s
 from lagmon.unlisted_partitions import tell_unlisted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
     from fleet.flow import Flow
     from lagmon.carried import Carried
-    from lagmon.group_growth import Falling
     from lagmon.readable import Stretch
-    from lagmon.rules_window import Longs
 
 MEASURED_MS = 45_000  # commits older than this have been measured by the looks before
 
@@ -52,37 +53,6 @@ class Away:
     since_ms: int
     why: str
     refused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSight:
-    """Every verdict on the groups of one cluster at one instant; rows are slots, groups by number.
-
-    Both are given out anew while it is held: `knows_group` and `knows_slot` tell whether they stand for the
-    same as then.
-    """
-
-    now_ms: int
-    rows: Sweep
-    lag_s: NDArray[np.float64]
-    lag_kind: NDArray[np.uint8]
-    groups: GroupSweep
-    # As the verdicts were made from: what is read later would contradict their lags.
-    end: Longs
-    start: Longs
-    readable_from: Longs
-    begun: int  # how many groups had begun
-    turns: NDArray[np.int32]  # of each slot
-    carried: Carried = field(default_factory=dict)  # by number of a group that mirrors carry, their flows
-    falling: Mapping[int, Falling] = field(default_factory=dict)  # groups that are WARN for what all lag by
-
-    def knows_group(self, slots: Slots, number: int) -> bool:
-        """Tell whether the group that has this number now is the one that these verdicts are on."""
-        return slots.begun_as(number) <= self.begun
-
-    def knows_slot(self, slots: Slots, slot: int) -> bool:
-        """Tell whether what is at this slot now is what these verdicts are on."""
-        return slot < len(self.turns) and bool(self.turns[slot] == slots.turns[slot])
 
 
 class ClusterLag:
@@ -138,6 +108,14 @@ class ClusterLag:
         self._commits = CommitsKnown()
         self.asked_ms, self.group_states = self._commits.asked_ms, self._commits.group_states
         self.note_read, self.end_asking = self._commits.note_read, self._commits.end_asking
+        self.silences = Silences(
+            self.intake,
+            self.heads,
+            readable=self.readable,
+            marks=self._marked,
+            commits=self._commits,
+            absence=self.absence,
+        )
 
     # --- topics and positions
 
@@ -193,6 +171,7 @@ class ClusterLag:
         self._measure_lags(at_ms)
         measure_earlier(self.intake, self.heads, at_ms)
         self._note_growth(at_ms)
+        self.silences.note_look(self.topics, at_ms=at_ms, read_ms=read_ms)
 
     def _note_known_before(self, places: NDArray[np.int32]) -> None:
         """Take note of what groups stood at before the ends of these places were read."""
@@ -254,22 +233,27 @@ class ClusterLag:
         if remade:
             self.heads.forget(np.array(places, np.int32))
             self.tails.forget(np.array(places, np.int32))
+            self.silences.begin_anew(places)
         return remade
 
     def _forget(self, topics: Sequence[str]) -> None:
         """Know nothing of topics that went away, nor of what groups had read of them."""
         if not topics:
             return
-        read = self.watched_topics()
+        read = self._read_topics()
         places = self.places.drop(topics)
         self.intake.drop_places(places)
+        self.silences.drop_places(places)
         self.tails.forget(np.array(places, np.int32))
-        self._marked.forget(topics, places, read=set(read))
+        self._marked.forget(topics, places, read=read)
 
     def watched_topics(self) -> list[str]:
-        """Return the topics on which any group has an offset, or whose id is to be compared, here or not."""
-        watched = self.places.topics_of(self.slots.place[: len(self.slots)])
-        return sorted(watched | self.former_ids.keys() | self._marked.gone_ids.keys())
+        """Return the topics on which any group has an offset or is silent, or whose id is to be compared."""
+        return sorted(self._read_topics() | self.places.topics_of(self.silences.owned.place))
+
+    def _read_topics(self) -> set[str]:
+        read = self.places.topics_of(self.slots.place[: len(self.slots)])
+        return read | self.former_ids.keys() | self._marked.gone_ids.keys()
 
     # --- how far the commits are read
 
@@ -280,6 +264,7 @@ class ClusterLag:
         """
         self.intake.forget_all()
         self.membership.forget_all()
+        self.silences.forget_all()
         self._commits.begin(partitions)
         self._growth = GroupGrowth()  # numbers of groups are given out anew
         self.positions_lost = False
@@ -300,6 +285,11 @@ class ClusterLag:
         return self._commits.to_ms
 
     # --- verdicts
+
+    def silent_groups(self) -> AbstractSet[str]:
+        """Return the groups of consumers that have members and have committed nothing."""
+        self.silences.follow(self.topics)
+        return self.silences.groups
 
     def see(self, now_ms: int) -> GroupSight:
         """Judge every group by our rules."""
@@ -330,7 +320,9 @@ class ClusterLag:
         next_record = np.maximum(windows.offset[:, -1], positions.readable_from)
         seconds, kinds = lag_s(self.heads, at, next_record, now_ms) if count else _no_lags()
         seconds[rows.lag < 0], kinds[rows.lag < 0] = NO_ANSWER_S, LagKind.NONE
-        groups = judge_groups(rows.status, rows.lag, seconds, grouping, falls=self._falls(carried))
+        silent = self.silences.see(self.topics, now_ms=now_ms, policy=self.policy)
+        falls, counts = self._falls(carried), counts_of(silent, grouping.count)
+        groups = judge_groups(rows.status, rows.lag, seconds, grouping, falls=falls, silent=counts)
         return GroupSight(
             now_ms,
             rows,
@@ -346,6 +338,7 @@ class ClusterLag:
             falling={
                 number: self._growth.falling(number) for number in np.flatnonzero(groups.falls).tolist()
             },
+            silent=silent,
         )
 
     def tails_due(self, now_ms: int, *, committed: bool = True) -> list[Stretch]:
@@ -353,7 +346,8 @@ class ClusterLag:
 
         `committed` for readers of committed records, which groups are taken for.
         """
-        return self.tails.due(self.intake, self.heads, now_ms=now_ms, committed=committed)
+        more = self.silences.readers(now_ms)
+        return self.tails.due(self.intake, self.heads, more, now_ms=now_ms, committed=committed)
 
     def records_due(self, now_ms: int, *, without: Collection[int] = ()) -> list[tuple[int, int]]:
         """Return place and offset of records to look at for their timestamps.

@@ -47,6 +47,14 @@ class CommitsKnown:
             return min(self.asked_ms.values(), default=-1)
         return int(self._read_to_ms.min())
 
+    def of_group(self, group: str) -> int:
+        """Return up to when the commits of a group are known, whether or not there is any."""
+        if self.asking:
+            return self.asked_ms.get(group, -1)
+        if self._read_to_ms.max() < 0:  # while all is read for the first time, of many
+            return -1
+        return int(self._read_to_ms[partition_of(group, len(self._read_to_ms))])
+
     def of_slots(self, slots: Slots, used: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return up to when the commits of each slot's group are known."""
         names = slots.names

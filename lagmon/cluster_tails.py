@@ -44,11 +44,16 @@ class Tails:
         for questions in self.questions.values():
             questions.forget(places.tolist())
 
-    def due(self, intake: Intake, heads: Heads, *, now_ms: int, committed: bool) -> list[Stretch]:
-        """Return what to look at, to learn whether readers before ends that stand have anything left."""
+    def due(
+        self, intake: Intake, heads: Heads, silent: Readers, *, now_ms: int, committed: bool
+    ) -> list[Stretch]:
+        """Return what to look at, to learn whether readers before ends that stand have anything left.
+
+        `silent` are groups where they have committed nothing.
+        """
         readers = [one for leaves_open, one in self.mirror_readers.values() if leaves_open is committed]
         if committed:
-            readers.append(_groups(intake, heads, now_ms))
+            readers += [_groups(intake, heads, now_ms), silent]
         recent = heads.recent[:, -3:]
         settled = (recent >= 0).all(axis=1) & (recent == recent[:, -1:]).all(axis=1)
         readable = self.readable if committed else self.readable_uncommitted

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lagmon.group_id import group_id
-from lagmon.group_kinds import one_sentence
+from lagmon.group_kinds import CONSUMER, one_sentence
 from lagmon.group_list import Listed, by_carrier, by_status, group_line, matching
 from lagmon.group_rows import clients, partition_rows
 from lagmon.readiness import away_sentence, not_ready
@@ -15,7 +15,7 @@ from runtime.channel import Answer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from lagmon.cluster import GroupSight
+    from lagmon.group_sight import GroupSight
     from lagmon.watching import ClusterWatch
     from runtime.supervision import State
 
@@ -96,7 +96,7 @@ class GroupAnswers:
             name = question.get("group")
             if name is None:
                 name = _named(watch, question["group_id"])
-            kind = "" if name is None else watch.lag.membership.kinds.get(name, "")
+            kind = "" if name is None else _kind_of(watch, name)
             begun = watch.lag.slots.begun
         lacking = self._not_ready([alias])
         sight = self._sight(alias, begun)
@@ -178,6 +178,11 @@ def _carried(sights: Mapping[str, GroupSight], found: list[Listed]) -> dict[str,
 
 def _named(watch: ClusterWatch, wanted: str) -> str | None:
     return next((name for _, name in watch.lag.slots.groups() if group_id(name) == wanted), None)
+
+
+def _kind_of(watch: ClusterWatch, name: str) -> str:
+    """Return which kind a group is of that has no offset; "" of one that is not known."""
+    return CONSUMER if name in watch.lag.silent_groups() else watch.lag.membership.kinds.get(name, "")
 
 
 def _not_found(alias: str, lacking: dict[str, Any], kind: str) -> Answer:

@@ -4,6 +4,7 @@ A classic group describes itself with a protocol type of its members' choice: "c
 "connect" that of Connect's workers (MirrorMaker's own among them), "sr" Schema Registry's. Share groups
 (KIP-932) keep where they are in `__share_group_state`, and of themselves only what they are in
 `__consumer_offsets`. A group without a protocol type has no members that ever joined: such ones commit.
+Beside these, groups of consumers that have members and have committed nothing so far (silences.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 OTHER = "other"
+CONSUMER = "consumer"  # one that may commit, and has not
 _COMMITTING = frozenset({"", "classic", "consumer", "streams"})
 _KINDS = {"connect": "connect", "sr": "schema_registry", "share": "share"}
 _WORDS = {
@@ -22,6 +24,7 @@ _WORDS = {
     "schema_registry": ("group of Schema Registry", "groups of Schema Registry"),
     "share": ("share group", "share groups"),
     OTHER: ("group of another kind", "groups of other kinds"),
+    CONSUMER: ("consumer group with members", "consumer groups with members"),
 }
 
 
@@ -41,16 +44,23 @@ def count_kinds(kinds: Mapping[str, str], commits: Callable[[str], bool]) -> dic
 
 def counts_sentence(counts: Mapping[str, int]) -> str:
     """Say how many groups commit no offsets; "" where there are none."""
-    said = [f"{count:,} {_word(kind, count)}" for kind, count in counts.items() if count > 0]
-    if not said:
-        return ""
-    who = " and ".join(filter(None, (", ".join(said[:-1]), said[-1])))
-    return f"{who} {'commits' if sum(counts.values()) == 1 else 'commit'} no offsets here."
+    others = {kind: count for kind, count in counts.items() if count > 0 and kind != CONSUMER}
+    said = [f"{count:,} {_word(kind, count)}" for kind, count in others.items()]
+    sentences = []
+    if said:
+        who = " and ".join(filter(None, (", ".join(said[:-1]), said[-1])))
+        sentences.append(f"{who} {'commits' if sum(others.values()) == 1 else 'commit'} no offsets here.")
+    silent = counts.get(CONSUMER, 0)
+    if silent > 0:
+        has = "has" if silent == 1 else "have"
+        sentences.append(f"{silent:,} {_word(CONSUMER, silent)} {has} committed nothing here.")
+    return " ".join(sentences)
 
 
 def one_sentence(kind: str) -> str:
     """Say why a group of a kind is not among those with offsets."""
-    return f"What has this name is a {_word(kind, 1)}, and commits none."
+    has = "that has committed nothing so far" if kind == CONSUMER else ", and commits none"
+    return f"What has this name is a {_word(kind, 1)}{has if has[0] == ',' else f' {has}'}."
 
 
 def _word(kind: str, count: int) -> str:

@@ -15,7 +15,8 @@ from lagmon.words import RANK, WORSE, Status
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lagmon.cluster import ClusterLag, GroupSight
+    from lagmon.cluster import ClusterLag
+    from lagmon.group_sight import GroupSight
 
 _RANKS = [RANK[status] for status in Status]
 
@@ -67,16 +68,23 @@ def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: Group
     row = sight.groups.row(number)
     flows = sight.carried.get(number, ())
     kind = LagKind(int(sight.lag_kind[row.lag_s_row])) if row.lag_s >= 0 else LagKind.NONE
+    worst = None if row.falls else _partition(lag, sight, row.worst_row)
+    silent = sight.silent.get(number)
     if row.falls:
         sentence = sight.falling[number].sentence
+    elif row.worst_row >= 0:
+        sentence = sentence_of(sight.rows, row.worst_row, flows)
+    elif silent:
+        worst = {"topic": silent[0].topic, "partition": silent[0].partition}
+        sentence = silent[0].sentence(lag.intake.owners(name).get(silent[0].name))
     else:
-        sentence = sentence_of(sight.rows, row.worst_row, flows) if row.worst_row >= 0 else row.sentence
+        sentence = row.sentence
     return {
         "kafka_cluster": alias,
         "group": name,
         "status": row.status.name,
         "sentence": sentence,
-        "worst": None if row.falls else _partition(lag, sight, row.worst_row),
+        "worst": worst,
         "carried_by": list(flows),
         "partitions": {status.name: row.partitions[status] for status in Status if row.partitions[status]},
         "lag_records": row.total_lag if row.max_lag >= 0 else None,

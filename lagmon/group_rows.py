@@ -14,27 +14,35 @@ from lagmon.time_lag import LagKind
 from lagmon.words import RANK, STATUS_OF, Reason
 
 if TYPE_CHECKING:
-    from lagmon.cluster import ClusterLag, GroupSight
+    from lagmon.cluster import ClusterLag
+    from lagmon.group_sight import GroupSight
     from lagmon.membership import Owner
+    from lagmon.silences import SilentPlace
 
 
 def partition_rows(
     lag: ClusterLag, sight: GroupSight, group: str, *, first: int = 0, most: int | None = None
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return rows of the partitions that the group has an offset on, worst first, and how many there are."""
+    """Return rows of a group's partitions, worst first, and how many there are.
+
+    Those that it has an offset on, and those on which it is silent although it has them.
+    """
     owners = lag.intake.owners(group)
     slots = [slot for slot in lag.slots.of(group).tolist() if sight.knows_slot(lag.slots, slot)]
+    silent = _silent(lag, sight, group)
     ordered = sorted(
         (-RANK[_status(sight, slot)], -int(sight.rows.lag[slot]), *lag.places.name(_place(lag, slot)), slot)
         for slot in slots
     )
+    ordered += [(-RANK[STATUS_OF[Reason.NO_COMMIT]], 1, *name, -1) for name in silent]
+    ordered.sort()
     shown = ordered[first:] if most is None else ordered[first : first + most]
-    rows = [
-        {"topic": topic, "partition": partition}
-        | _row(lag, sight, slot)
-        | _owner(owners.get((topic, partition)))
-        for _, _, topic, partition, slot in shown
-    ]
+    rows = []
+    for _, _, topic, partition, slot in shown:
+        name = topic, partition
+        owner = owners.get(name)
+        row = _row(lag, sight, slot) if slot >= 0 else _silent_row(lag, silent[name], owner)
+        rows.append({"topic": topic, "partition": partition} | row | _owner(owner))
     return rows, len(ordered)
 
 
@@ -74,6 +82,32 @@ def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
         "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
         "commits": [{"offset": offset, "committed_at_ms": at_ms} for offset, at_ms in _commits(lag, slot)],
         "ends": looks_of(lag.heads, place),
+    }
+
+
+def _silent(lag: ClusterLag, sight: GroupSight, group: str) -> dict[tuple[str, int], SilentPlace]:
+    number = lag.slots.number(group)
+    known = number is not None and sight.knows_group(lag.slots, number)
+    return {one.name: one for one in sight.silent.get(number, ())} if known and number is not None else {}
+
+
+def _silent_row(lag: ClusterLag, one: SilentPlace, owner: Owner | None) -> dict[str, Any]:
+    places = lag.places.of(one.topic)  # none, where the topic went away a moment ago
+    place = places[one.partition] if one.partition < len(places) else None
+    return {
+        "status": STATUS_OF[Reason.NO_COMMIT].name,
+        "reason": Reason.NO_COMMIT.name.lower(),
+        "sentence": one.sentence(owner),
+        "since_ms": _known(one.facts.since_ms),
+        "committed_offset": -1,
+        "readable_from": None,
+        "end_offset": one.facts.head,
+        "start_offset": -1 if place is None else int(lag.heads.start[place]),
+        "lag_records": None,
+        "lag_s": None,
+        "lag_s_kind": LagKind.NONE.name.lower(),
+        "commits": [],
+        "ends": [] if place is None else looks_of(lag.heads, place),
     }
 
 

@@ -152,7 +152,7 @@ class Intake:
         """Forget every position; what was counted stays counted."""
         self._drop(np.array([slot for slot, key in enumerate(self._keys) if key is not None], np.int32))
         self._slot_of.clear()  # of what was passed over too
-        self._passed_over = 0
+        self._passed_over, self._is_wanted = 0, None
 
     def _look_up(self, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> NDArray[np.int32]:
         """Return the slot of every record, less than nothing where it is no commit that is wanted."""
@@ -204,6 +204,8 @@ class Intake:
         if self._is_wanted is None or self._asked != (group, topic):
             self._asked, self._is_wanted = (group, topic), self.wanted(group, topic)
             self._is_hidden = self._is_wanted and self.hidden(group, topic)
+            if not self._is_wanted and self.wanted(group, None):
+                self.membership.note_committed(group)
         if not self._is_wanted:
             if self._passed_over < MAX_PASSED_OVER:
                 self._passed_over += 1
@@ -264,6 +266,7 @@ class Intake:
             key, self._keys[slot] = self._keys[slot], None
             if key is not None:
                 del self._slot_of[key]
+            self.membership.note_committed(self.slots.group_name(int(self.slots.group[slot])))
             self.slots.drop(slot)
         self._clear(slots)
         self.seen_ms[slots] = -1

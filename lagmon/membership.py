@@ -13,7 +13,7 @@ from fleet.wire_commits import GroupDescribed, GroupGone, MemberAssigned, Member
 from lagmon.group_kinds import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fleet.wire_commits import MemberRecord
 
@@ -32,6 +32,7 @@ class _Group:
 
     members: dict[str, Owner] = field(default_factory=dict)
     assigned: dict[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    by_id: bool = False
 
 
 class Membership:
@@ -39,16 +40,27 @@ class Membership:
 
     def __init__(self) -> None:
         self.kinds: dict[str, str] = {}  # of groups that commit no offsets by what they are, by name
+        self.names: Mapping[str, str] = {}  # of topics, by id
+        # Until who follows took them: groups of which anything changed, and that had no member meanwhile.
+        self.changed: set[str] = set()
+        self.emptied: set[str] = set()
         self._groups: dict[str, _Group] = {}
         self._joined: set[str] = set()
-        self._names: Mapping[str, str] = {}  # of topics, by id
+        self._committed: set[str] = set()  # where that is not to be seen from positions
 
     def name_topics(self, names: Mapping[str, str]) -> None:
         """Take note of what topics are called, by id."""
-        self._names = names
+        if names != self.names:
+            self.names = names
 
     def take(self, record: MemberRecord) -> None:
         """Take in a description of a group or of one of its members."""
+        self._take(record)
+        self.changed.add(record.group)
+        if self.members(record.group) <= 0:
+            self.emptied.add(record.group)
+
+    def _take(self, record: MemberRecord) -> None:
         match record:
             case GroupDescribed():
                 self.note_kind(record.group, record.protocol_type)
@@ -62,6 +74,7 @@ class Membership:
                 self._groups.pop(record.group, None)
                 self.kinds.pop(record.group, None)
                 self._joined.discard(record.group)
+                self._committed.discard(record.group)
             case MemberDescribed():
                 self.note_joined(record.group)
                 group = self._groups.setdefault(record.group, _Group())
@@ -69,6 +82,7 @@ class Membership:
             case MemberAssigned():
                 group = self._groups.setdefault(record.group, _Group())
                 group.assigned[record.member] = dict(record.assigned)
+                group.by_id = True
             case MemberGone():
                 known = self._groups.get(record.group)
                 if known is not None:
@@ -80,6 +94,7 @@ class Membership:
     def note_kind(self, group: str, protocol_type: str) -> None:
         """Take note of what a group is, by its protocol type or by Kafka's own word for its kind."""
         kind = kind_of(protocol_type)
+        self.changed.add(group)
         if kind:
             self.kinds[group] = kind
         else:
@@ -89,6 +104,16 @@ class Membership:
         """Take note that a group has, or had, a member."""
         self._joined.add(group)
 
+    def note_committed(self, group: str) -> None:
+        """Take note that a group committed to something of which no position is kept, or is kept no more."""
+        if group not in self._committed:
+            self._committed.add(group)
+            self.changed.add(group)
+
+    def committed(self, group: str) -> bool:
+        """Tell whether that is so of a group, since it began."""
+        return group in self._committed
+
     def joined(self, group: str) -> bool:
         """Tell whether a group was seen to have a member, or to have had one, since it began."""
         return group in self._joined
@@ -96,17 +121,31 @@ class Membership:
     def forget(self, group: str) -> None:
         """Know no more who is in a group, whatever was said of it; that it had members stays known."""
         self._groups.pop(group, None)
+        self.changed.add(group)
+        self.emptied.add(group)
 
     def forget_all(self) -> None:
         """Know of no group any more."""
-        self._groups.clear()
-        self._joined.clear()
-        self.kinds.clear()
+        for known in (self._groups, self._joined, self._committed, self.kinds, self.changed, self.emptied):
+            known.clear()
 
     def members(self, group: str) -> int:
         """Return how many members a group has, -1 where nothing was said of it."""
         known = self._groups.get(group)
         return -1 if known is None else len(known.members)
+
+    def given(self, group: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield what each member was given: a topic, by its id where no name is known, and partitions."""
+        known = self._groups.get(group)
+        if known is not None:
+            for member in known.members:
+                for topic, partitions in known.assigned.get(member, {}).items():
+                    yield self.names.get(topic, topic), partitions
+
+    def given_ids(self) -> set[str]:
+        """Return the ids of all topics that members were given by id."""
+        by_id = (group for group in self._groups.values() if group.by_id)
+        return {topic for group in by_id for given in group.assigned.values() for topic in given}
 
     def owners(self, group: str) -> dict[tuple[str, int], Owner]:
         """Return who was given which topic and partition."""
@@ -114,7 +153,7 @@ class Membership:
         if known is None:
             return {}
         return {
-            (self._names.get(topic, topic), partition): owner
+            (self.names.get(topic, topic), partition): owner
             for member, owner in known.members.items()
             for topic, partitions in known.assigned.get(member, {}).items()
             for partition in partitions

@@ -111,6 +111,7 @@ class Slots:
         self.begun = 0  # how many groups have begun, of every number
         self._begun: list[int] = []  # by group, the how-manyth it was
         self._hides: set[int] = set()  # the same numbers
+        self.changed: set[str] = set()  # groups with positions that came or went, until who follows took them
 
     def __len__(self) -> int:
         """Return one more than the largest slot that was ever given out."""
@@ -152,6 +153,10 @@ class Slots:
         """Return the number of a group, None where it has no position that is not hidden."""
         return self._number.get(group)
 
+    def holds(self, group: str) -> bool:
+        """Tell whether a group has a position, be it a hidden one."""
+        return group in self._number or group in self._hidden
+
     def group_name(self, number: int) -> str:
         """Return the name of a group by its number."""
         return self._groups[number]
@@ -184,6 +189,7 @@ class Slots:
         self.group[slot], self.place[slot] = number, place
         self.turns[slot] += 1
         self._held[number] += 1
+        self.changed.add(group)
         return slot
 
     def drop(self, slot: int) -> None:
@@ -193,6 +199,7 @@ class Slots:
         self.turns[slot] += 1
         self._free.append(slot)
         self._held[number] -= 1
+        self.changed.add(self._groups[number])
         if not self._held[number]:
             del (self._number if self.shows(number) else self._hidden)[self._groups[number]]
             self._hides.discard(number)

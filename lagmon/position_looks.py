@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.commits import TOPIC
+from lagmon.given_names import GivenNames
 from lagmon.late_ids import in_time
 from runtime.kafka.positions import Partitions, Which
 from runtime.memory import give_back
@@ -40,6 +41,7 @@ class PositionLooks:
         self.on_reached: Callable[[str, str, Mapping[str, int]], None] | None = None
         # Called with ids and when they were asked for, without the lock: mirrors have to hear of them first.
         self.note_ids: Callable[[dict[str, str], int], None] = self._note_ids
+        self._given = GivenNames()
         self._count = 0
         self._places = np.zeros(0, np.int32)  # of the partitions with a leader
         self._partitions = Partitions()  # and their names, in the same order
@@ -147,15 +149,21 @@ class PositionLooks:
 
     def _look_at_ids(self, positions: Positions, *, everywhere: bool) -> None:
         """Read the ids of topics that groups read: of all, or of those of which none is known yet."""
+        membership = self._lag.membership
         with self._lock:
             watched = [one for one in self._lag.watched_topics() if one in self.listed]
             wanted = [one for one in watched if everywhere or one not in self._lag.ids]
+            given = self._given.due(membership, self.listed, without=set(watched)) if everywhere else []
         asked_ms = int(self._clock.wall_s() * 1000)
         ids = positions.ids(wanted)
         if ids:
             self.note_ids(ids, asked_ms)
+        named = positions.ids(given) if given else {}
+        if ids or named:
             with self._lock:
-                self._lag.membership.name_topics({one: topic for topic, one in self._lag.ids.items()})
+                self._given.note(named, membership)
+                known = {one: topic for topic, one in self._lag.ids.items()}
+                membership.name_topics(self._given.found | known)
 
     def _note_ids(self, ids: dict[str, str], asked_ms: int) -> None:
         with self._lock:

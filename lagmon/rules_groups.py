@@ -3,6 +3,9 @@
 A group is as its worst partition is, in the order of `words.WORSE`; where none is worse than UNKNOWN and the
 group falls behind with them together (group_growth.py), it is WARN. Of equally bad ones the worst has the
 largest lag, of equally large lags the first row. Lags that are not known are left out of sums, and counted.
+
+Partitions on which a group is silent (silences.py) have no rows: each is UNKNOWN, and none of them hides that
+the others make a group fall behind.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ class GroupVerdict:
 
     status: Status
     partitions: tuple[int, ...]  # how many have each status, by its number
-    worst_row: int = -1
+    worst_row: int = -1  # also where the worst is one on which the group is silent
     total_lag: int = 0
     unknown_lags: int = 0
     max_lag: int = -1
@@ -117,10 +120,12 @@ class Grouping:
         return self._group
 
 
-def judge_group(verdicts: Sequence[Verdict], lags_s: Sequence[float], *, falls: bool = False) -> GroupVerdict:
+def judge_group(
+    verdicts: Sequence[Verdict], lags_s: Sequence[float], *, falls: bool = False, silent: int = 0
+) -> GroupVerdict:
     """Judge one group by its partitions, with the seconds that each is behind, -1 where not known.
 
-    `falls` tells whether it falls behind with all of them together.
+    `falls` tells whether it falls behind with all of them together, `silent` on how many more it is silent.
     """
     partitions = tuple(sum(one.status is status for one in verdicts) for status in Status)
     if not verdicts:
@@ -129,13 +134,18 @@ def judge_group(verdicts: Sequence[Verdict], lags_s: Sequence[float], *, falls: 
     lags = [one.facts.lag for one in verdicts]
     worst = max(rows, key=lambda row: (RANK[verdicts[row].status], lags[row], -row))
     most, slowest = (max(rows, key=lambda row: (values[row], -row)) for values in (lags, lags_s))
-    falls = falls and RANK[verdicts[worst].status] < RANK[Status.WARN] and lags[most] > 0
+    status = verdicts[worst].status
+    falls = falls and RANK[status] < RANK[Status.WARN] and lags[most] > 0
+    hides = silent > 0 and not falls and RANK[status] < RANK[Status.UNKNOWN]
     return GroupVerdict(
-        status=Status.WARN if falls else verdicts[worst].status,
-        partitions=partitions,
-        worst_row=worst,
+        status=Status.WARN if falls else Status.UNKNOWN if hides else status,
+        partitions=tuple(
+            count + silent if one is Status.UNKNOWN else count
+            for one, count in zip(Status, partitions, strict=True)
+        ),
+        worst_row=-1 if hides else worst,
         total_lag=sum(lag for lag in lags if lag >= 0),
-        unknown_lags=sum(lag < 0 for lag in lags),
+        unknown_lags=sum(lag < 0 for lag in lags) + silent,
         max_lag=lags[most],
         max_lag_row=most,
         lag_s=lags_s[slowest],
@@ -151,8 +161,9 @@ def judge_groups(
     grouping: Grouping,
     *,
     falls: NDArray[np.bool_] | None = None,
+    silent: Longs | None = None,
 ) -> GroupSweep:
-    """Judge every group by its rows as `judge_group` does; `falls` is by group, left out where none does."""
+    """Judge every group by its rows as `judge_group` does; `falls` and `silent` by group, None for none."""
     rank = _RANK[status]
     highest, _ = grouping.largest(rank, RANK[Status.NOTFOUND])
     among_worst = np.full(len(lag), -2, np.int64)
@@ -165,12 +176,19 @@ def judge_groups(
     worst = np.array(WORSE, np.int8)[highest]
     none = np.zeros(grouping.count, np.bool_)
     falls = (none if falls is None else falls) & (highest < RANK[Status.WARN]) & (max_lag > 0)
+    partitions, unknown_lags = cells.reshape(-1, _COUNT), grouping.sums((lag < 0).astype(np.int64))
+    status = np.where(falls, np.int8(Status.WARN), worst)
+    if silent is not None:
+        hides = (silent > 0) & ~falls & (highest < RANK[Status.UNKNOWN])
+        status[hides], worst_row[hides] = Status.UNKNOWN, -1
+        partitions[:, Status.UNKNOWN] += silent
+        unknown_lags += silent
     return GroupSweep(
-        status=np.where(falls, np.int8(Status.WARN), worst),
-        partitions=cells.reshape(-1, _COUNT),
+        status=status,
+        partitions=partitions,
         worst_row=worst_row,
         total_lag=grouping.sums(np.maximum(lag, 0)),
-        unknown_lags=grouping.sums((lag < 0).astype(np.int64)),
+        unknown_lags=unknown_lags,
         max_lag=max_lag.astype(np.int64),
         max_lag_row=max_lag_row,
         lag_s=longest_s.astype(np.float64),

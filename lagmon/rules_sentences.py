@@ -202,6 +202,17 @@ def carried_text(who: str, facts: Facts) -> str:
     return f"{here}: {_records(facts.lag)} would be left to read from offset {facts.offset}."
 
 
+def silent_text(who: str, facts: Facts) -> str:
+    """Say that a group has committed nothing where a member, `who` by now, has a partition; "" for any."""
+    was, first = ("was", "") if facts.before == 1 else ("were", "the first ")
+    reader = f"It is {who} that has it, and what it has read" if who else "What it has read"
+    return (
+        f"The group has committed nothing here, although {_records(facts.before)} {was} written since a "
+        f"member was seen to have this partition at {instant_text(facts.since_ms)}, "
+        f"{first}{_lasting(facts.now_ms - facts.after)} ago. {reader} is not known."
+    )
+
+
 def _burrow_stopped(facts: Facts) -> str:
     return (
         f"The last commit was at {instant_text(facts.since_ms)}, longer ago than the "

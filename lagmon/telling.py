@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.cluster import ClusterLag, GroupSight
+    from lagmon.cluster import ClusterLag
     from lagmon.commits_telling import CommitsTelling
     from lagmon.exposition_format import Form
+    from lagmon.group_sight import GroupSight
     from lagmon.mirror_telling import MirrorTelling, Sights
 
 

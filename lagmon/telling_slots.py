@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lagmon.cluster import ClusterLag, GroupSight
+    from lagmon.cluster import ClusterLag
+    from lagmon.group_sight import GroupSight
 
 
 class SlotSeries:

@@ -10,7 +10,7 @@ from fleet.errors import RefusedError, UnavailableError
 from lagmon.admin_fallback import RETRY_S, commits_readable, refusal_sentence
 from lagmon.admin_rounds import AdminRounds
 from lagmon.commits import TOPIC, CommitsReader, Progress
-from lagmon.group_kinds import OTHER, count_kinds
+from lagmon.group_kinds import CONSUMER, OTHER, count_kinds
 from lagmon.position_looks import PositionLooks
 from lagmon.tail_looks import TailLooks
 from runtime import logs
@@ -121,14 +121,17 @@ class ClusterWatch:
 
     @property
     def other_groups(self) -> dict[str, int]:
-        """Return how many groups commit no offsets, by kind; the Admin API does not tell them apart.
+        """Return how many groups commit no offsets, by kind: of the Admin API, consumers' and others.
 
         The caller holds the lock.
         """
         if isinstance(self.reader, AdminRounds):
-            return {OTHER: self.reader.others} if self.reader.others else {}
-        slots = self.lag.slots
-        return count_kinds(self.lag.membership.kinds, lambda group: slots.number(group) is not None)
+            counts = {OTHER: self.reader.others} if self.reader.others else {}
+        else:
+            slots = self.lag.slots
+            counts = count_kinds(self.lag.membership.kinds, lambda group: slots.number(group) is not None)
+        silent = len(self.lag.silent_groups())
+        return counts | {CONSUMER: silent} if silent else counts
 
     async def _follow(self, positions: Positions, stopping: asyncio.Event) -> None:
         """Look again and again, and read commits as soon as there are any, until told to stop.

@@ -171,6 +171,7 @@ PURE = {
         "headroom",
         "heads",
         "heads_snapshot",
+        "owned_places",
         "place_rows",
         "readable",
         "readable_gaps",

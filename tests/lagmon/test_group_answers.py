@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fleet.wire_commits import encode_commit_key
+from fleet.wire_commits import GroupDescribed, Member, encode_commit_key
 from lagmon.commits import Progress
 from lagmon.group_id import group_id
 from lagmon.group_list import group_line, matching
@@ -315,6 +315,23 @@ async def test_groups_that_commit_no_offsets_are_counted_by_cluster_and_kind(mon
         404,
         "No group of this name has an offset on A. What has this name is a share group, and commits none.",
     )
+
+
+async def test_a_group_with_members_that_has_committed_nothing_is_counted_and_told_by_its_name(monitored):
+    member = Member("m", None, "client", "/10.0.0.1", (), ())
+    for group in ("silent", "billing"):
+        told_of = GroupDescribed(group, "consumer", 1, None, None, None, (member,))
+        monitored.watches["A"].lag.membership.take(told_of)
+    _, document = await told(monitored, "groups")
+    assert document["other_groups"] == {"A": {"consumer": 1}, "B": {}}
+    status, document = await told(monitored, "group", kafka_cluster="A", group="silent")
+    assert status == 404
+    assert document["error"] == (
+        "No group of this name has an offset on A. What has this name is a consumer group with members that has "
+        "committed nothing so far."
+    )
+    _, other = await told(monitored, "group", kafka_cluster="A", group="nobody")
+    assert other["error"] == "No group of this name has an offset on A."
 
 
 async def test_where_offsets_come_from_is_told_of_clusters_and_of_a_group(monitored):

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from fleet.wire_commits import (
     GroupDescribed,
+    GroupGone,
+    Member,
     encode_commit_key,
     encode_commit_value,
     encode_group_key,
     encode_group_metadata,
 )
+from lagmon.admin_intake import AdminIntake
 from lagmon.admin_rounds import AdminRounds
 from lagmon.cluster import ClusterLag
 from lagmon.group_kinds import count_kinds, counts_sentence, kind_of, one_sentence
@@ -26,17 +29,17 @@ SHARE, SHARE_MEMBER, CONSUMER, STREAMS = 11, 10, 3, 17
 class Desk:
     """A cluster whose `__consumer_offsets` is written by hand."""
 
-    def __init__(self):
-        self.watch = ClusterWatch(
-            "A", None, ClusterLag(wanted=lambda *_: True), clock=None, random=lambda: 0.5
-        )
+    def __init__(self, wanted=lambda *_: True, hidden=lambda *_: False):
+        lag = ClusterLag(wanted=wanted, hidden=hidden)
+        self.watch = ClusterWatch("A", None, lag, clock=None, random=lambda: 0.5)
         self.watch.lag.begin_commits(1)
 
     def take(self, key, value):
         self.watch.lag.intake.take([key], [value], read_ms=NOW, live=True)
 
-    def classic(self, group, protocol_type):
-        told = GroupDescribed(group, protocol_type, 1, None, None, None, ())
+    def classic(self, group, protocol_type, *members):
+        found = tuple(Member(one, None, one, "/10.0.0.1", (), ()) for one in members)
+        told = GroupDescribed(group, protocol_type, 1, None, None, None, found)
         self.take(encode_group_key(2, group), encode_group_metadata(told))
 
     def commit(self, group, offset=5):
@@ -117,6 +120,85 @@ def test_where_the_admin_api_is_asked_they_are_counted_by_it_without_a_kind(desk
     assert desk.watch.other_groups == {}
 
 
+def test_a_group_of_consumers_with_members_that_has_committed_nothing_is_counted(desk):
+    desk.classic("silent", "consumer", "m")
+    desk.classic("empty", "consumer")
+    desk.classic("workers", "connect", "m")
+    assert desk.watch.other_groups == {"connect": 1}  # what it has committed may be about to be read
+    desk.watch.lag.note_read(0, NOW)
+    assert desk.watch.other_groups == {"connect": 1, "consumer": 1}
+    desk.commit("silent")
+    assert desk.watch.other_groups == {"connect": 1}
+    desk.commit("silent", None)  # what it committed was taken away: it has committed
+    assert desk.watch.other_groups == {"connect": 1}
+
+
+def test_it_is_counted_for_as_long_as_it_has_members(desk):
+    desk.watch.lag.note_read(0, NOW)
+    desk.classic("g", "consumer", "m")
+    desk.take(encode_group_key(CONSUMER, "modern"), b"\x00\x00")
+    assert desk.watch.other_groups == {"consumer": 1}
+    desk.classic("g", "consumer")
+    assert desk.watch.other_groups == {}
+    desk.classic("g", "consumer", "m")
+    desk.classic("g", "connect", "m")
+    assert desk.watch.other_groups == {"connect": 1}
+    desk.take(encode_group_key(2, "g"), None)
+    assert desk.watch.other_groups == {}
+
+
+def test_a_group_that_commits_where_nobody_looks_has_committed():
+    desk = Desk(
+        wanted=lambda group, topic: group != "unwanted" and topic != "t",
+        hidden=lambda group, _topic: group == "a mirror's",
+    )
+    desk.watch.lag.note_read(0, NOW)
+    for group in ("g", "unwanted", "a mirror's"):
+        desk.classic(group, "consumer", "m")
+    assert desk.watch.other_groups == {"consumer": 1}
+    desk.commit("g")
+    assert desk.watch.other_groups == {}
+    desk.watch.lag.begin_commits(1)
+    desk.watch.lag.note_read(0, NOW)
+    desk.classic("g", "consumer", "m")
+    assert desk.watch.other_groups == {"consumer": 1}
+    desk.commit("g")
+    assert desk.watch.other_groups == {}
+
+
+def test_where_the_admin_api_is_asked_it_is_counted_once_its_offsets_are_told(desk):
+    lag = desk.watch.lag
+    asked = AdminIntake(lag)
+    asked.begin()
+    desk.watch.reader = object.__new__(AdminRounds)
+    desk.watch.reader.others = 3
+    for group in ("g", "gone", "elsewhere"):
+        asked.take_state(group, "stable")
+        asked.take_members(group, [("m", "m", "/10.0.0.1", [("t", [0])])])
+    assert desk.watch.other_groups == {"other": 3}
+    asked.take_offsets("g", [], asked_ms=NOW, answered_ms=NOW)
+    asked.take_offsets("gone", [("t", 0, -1001)], asked_ms=NOW, answered_ms=NOW)
+    asked.take_offsets("elsewhere", [("not shown", 0, 5)], asked_ms=NOW, answered_ms=NOW)
+    assert desk.watch.other_groups == {"other": 3, "consumer": 2}
+    asked.forget("gone")
+    assert desk.watch.other_groups == {"other": 3, "consumer": 1}
+    asked.take_state("g", "empty")
+    assert desk.watch.other_groups == {"other": 3}
+
+
+def test_of_groups_that_are_gone_nothing_is_kept(desk):
+    lag = desk.watch.lag
+    lag.note_read(0, NOW)
+    for number in range(100):
+        desk.classic(f"g{number}", "consumer", "m")
+        desk.commit(f"g{number}")
+        desk.commit(f"g{number}", None)
+        lag.membership.take(GroupGone(f"g{number}"))
+    lag.silent_groups()
+    assert not any((lag.slots.changed, lag.membership.changed, lag.membership.emptied, lag.silences.groups))
+    assert not any(lag.membership.committed(f"g{number}") for number in range(100))
+
+
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
@@ -135,6 +217,14 @@ def test_where_the_admin_api_is_asked_they_are_counted_by_it_without_a_kind(desk
             ),
         ),
         ({"of a later version": 2}, "2 groups of other kinds commit no offsets here."),
+        ({"consumer": 1}, "1 consumer group with members has committed nothing here."),
+        (
+            {"connect": 2, "consumer": 1500},
+            (
+                "2 groups of Kafka Connect commit no offsets here. 1,500 consumer groups with members have"
+                " committed nothing here."
+            ),
+        ),
     ],
 )
 def test_what_is_said_of_them(counts, said):
@@ -143,6 +233,8 @@ def test_what_is_said_of_them(counts, said):
 
 def test_what_is_said_of_one():
     assert one_sentence("share") == "What has this name is a share group, and commits none."
+    said = "What has this name is a consumer group with members that has committed nothing so far."
+    assert one_sentence("consumer") == said
 
 
 NAMES_OF = st.sampled_from(("", "g", "h", "i"))

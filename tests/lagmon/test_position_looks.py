@@ -7,8 +7,10 @@ import threading
 import numpy as np
 import pytest
 
+from fleet.wire_commits import MemberAssigned, MemberDescribed
 from lagmon.cluster import ClusterLag
 from lagmon.commits import TOPIC
+from lagmon.given_names import ASKED_AT_ONCE
 from lagmon.late_ids import in_time
 from lagmon.position_looks import PositionLooks
 from runtime.kafka.positions import Listed, Which
@@ -22,9 +24,10 @@ class Cluster:
 
     def __init__(self):
         self.end, self.start, self.id, self.during = 10_000, 4_000, "one", {}
+        self.others, self.asked = {}, []  # further topics with their ids, and what was asked for
 
     def topics(self):
-        return {name: Listed(name, (1,)) for name in (TOPIC, "t")}
+        return {name: Listed(name, (1,)) for name in (TOPIC, "t", *self.others)}
 
     def read(self, asked, which):
         told = {Which.END: self.end, Which.STABLE: self.end, Which.START: self.start}[which]
@@ -35,7 +38,8 @@ class Cluster:
         told = {topic: self.id for topic in topics if topic == "t"}
         if told:
             self._answered("ids")
-        return told
+        self.asked.append(list(topics))
+        return told | {topic: self.others[topic] for topic in topics if topic in self.others}
 
     def _answered(self, what):
         self.during.pop(what, lambda: None)()
@@ -140,3 +144,35 @@ def test_where_mirrors_have_to_hear_of_ids_first_they_are_told_by_who_tells_them
     life.look()
     assert told == [({"t": "two"}, life.now_ms)]
     assert life.lag.ids["t"] == "one"
+
+
+def given_by_id(life, *ids):
+    membership = life.lag.membership
+    membership.take(MemberDescribed("g", "m", None, "m", "/10.0.0.1", (), None))
+    membership.take(MemberAssigned("g", "m", tuple((one, (0,)) for one in ids)))
+
+
+def test_what_members_were_given_by_id_gets_its_name_also_where_nobody_commits():
+    life = Life()
+    life.cluster.others = {f"u{number:03d}": f"id {number}" for number in range(ASKED_AT_ONCE + 50)}
+    for _ in range(12):
+        life.look()
+    assert {topic for asked in life.cluster.asked for topic in asked} == {
+        "t"
+    }  # unless anybody was given them
+    given_by_id(life, "one", "id 530")
+    life.cluster.asked.clear()
+    for _ in range(12):
+        life.look()
+    assert [len(one) for one in life.cluster.asked if len(one) > 1] == [ASKED_AT_ONCE, 51]
+    assert set(life.lag.membership.owners("g")) == {("t", 0), ("u530", 0)}
+    assert life.lag.ids.keys() == {"t"}  # of the others it is not kept which they are
+    life.cluster.asked.clear()
+    for _ in range(12):
+        life.look()
+    assert {topic for asked in life.cluster.asked for topic in asked} == {"t"}
+    given_by_id(life, "id nobody has")
+    for _ in range(12):
+        life.look()
+    assert life.lag.membership.names.keys() == {"one"}
+    assert max(map(len, life.cluster.asked)) == ASKED_AT_ONCE

@@ -68,6 +68,24 @@ def test_a_group_that_falls_behind_with_all_of_them_is_no_better_than_warn(statu
     assert (found.status, found.falls) == (worst, Status.WARN not in statuses and worst is Status.WARN)
 
 
+@pytest.mark.parametrize(
+    ("statuses", "falls", "worst", "worst_row"),
+    [
+        ([Status.OK, Status.OK], False, Status.UNKNOWN, -1),
+        ([Status.OK, Status.OK], True, Status.WARN, 0),
+        ([Status.OK, Status.UNKNOWN], False, Status.UNKNOWN, 1),
+        ([Status.OK, Status.WARN], False, Status.WARN, 1),
+        ([Status.OK, Status.STOP], False, Status.STOP, 1),
+    ],
+)
+def test_where_a_group_is_silent_it_is_no_better_than_unknown(statuses, falls, worst, worst_row):
+    verdicts = [verdict(status, 5) for status in statuses]
+    found = judge_group(verdicts, [0.0] * len(statuses), falls=falls, silent=2)
+    assert (found.status, found.worst_row) == (worst, worst_row)
+    assert found.partitions[Status.UNKNOWN] == 2 + statuses.count(Status.UNKNOWN)
+    assert (found.total_lag, found.unknown_lags) == (10, 2)
+
+
 def test_lags_that_are_not_known_are_counted_and_not_added():
     found = judge_group([verdict(Status.UNKNOWN, -1), verdict(Status.OK, 5)], [-1.0, 0.5])
     assert (found.total_lag, found.unknown_lags, found.max_lag, found.lag_s) == (5, 1, 5, 0.5)
@@ -96,18 +114,26 @@ rows = st.lists(
 )
 
 
-@given(rows, st.lists(st.booleans(), min_size=6, max_size=6))
+@given(
+    rows,
+    st.lists(st.booleans(), min_size=6, max_size=6),
+    st.lists(st.integers(0, 2), min_size=6, max_size=6) | st.none(),
+)
 @settings(deadline=None)
-def test_all_groups_at_once_are_judged_like_each_alone(rows, falls):
+def test_all_groups_at_once_are_judged_like_each_alone(rows, falls, silent):
     group = np.array([row[0] for row in rows], np.int32)
     status = np.array([row[1] for row in rows], np.int8)
     lag = np.array([row[2] for row in rows], np.int64)
     lag_s = np.array([row[3] for row in rows], np.float64)
-    found = judge_groups(status, lag, lag_s, Grouping(group, 6), falls=np.array(falls))
+    # Who has no row is silent nowhere: it is no group.
+    silent = silent and [count if number in group else 0 for number, count in enumerate(silent)]
+    counts = None if silent is None else np.array(silent, np.int64)
+    found = judge_groups(status, lag, lag_s, Grouping(group, 6), falls=np.array(falls), silent=counts)
     for number in range(6):
         at = np.flatnonzero(group == number)
+        verdicts = [verdict(rows[row][1], rows[row][2]) for row in at]
         alone = judge_group(
-            [verdict(rows[row][1], rows[row][2]) for row in at], lag_s[at].tolist(), falls=falls[number]
+            verdicts, lag_s[at].tolist(), falls=falls[number], silent=silent[number] if silent else 0
         )
         together = found.row(number)
         for field in ("status", "falls", "partitions", "total_lag", "unknown_lags", "max_lag", "lag_s"):

@@ -167,6 +167,13 @@ def test_a_partition_without_data_does_not_leave_its_group_well():
     assert judge_group(verdicts, [0.0, -1.0]).status is Status.UNKNOWN
 
 
+def test_a_partition_whose_member_never_commits_does_not_leave_its_group_well():
+    # Burrow knows its owner, and takes silence for health; ours counts what was written while it was owned.
+    well = window((100, 1, 0))
+    assert burrow_partition([None] * 10, [107], NOW, BurrowPolicy()).status is Status.OK
+    assert judge_group([ours(well, position(100, seen_ago=1))], [0.0], silent=1).status is Status.UNKNOWN
+
+
 def test_one_commit_without_lag_hides_no_stall():
     # Caught up nine minutes ago, and stuck at the next record since, committing the same every minute.
     shape = window(*[(100, 60 * ago, 0 if ago == 9 else 5) for ago in range(9, -1, -1)])

@@ -18,6 +18,7 @@ from fleet.wire_commits import GroupDescribed, Member
 from lagmon.commits import Progress
 from lagmon.group_id import group_id
 from lagmon.words import WORSE, Status
+from mirrorwatch import words
 from mirrorwatch.group_page import (
     LOOKS,
     MEANINGS,
@@ -34,7 +35,7 @@ from mirrorwatch.routes_groups import GroupCounts, group_routes
 from mirrorwatch.routes_lag import lag_routes
 from tests.mirrorwatch import views
 from tests.mirrorwatch.markup import Markup
-from tests.mirrorwatch.monitored import NOW_S, Monitored
+from tests.mirrorwatch.monitored import NOW_S, Monitored, end_at
 
 READING = Progress(partitions=50, total_records=2000, read_records=500, began_at=1.0)
 LONG = "x" * 32_000 + views.HOSTILE
@@ -233,6 +234,27 @@ async def test_the_list_says_which_groups_are_not_in_it(client, monitored):
     assert "no offsets" not in (await drawn(client, "/groups?cluster=A")).text
     document = await (await client.get("/api/v1/groups")).json()
     assert document["other_groups"] == {"A": {}, "B": {"connect": 2, "other": 1}}
+
+
+async def test_a_partition_without_a_commit_has_its_row_and_its_picture(client, monitored):
+    lag = monitored.watches["A"].lag
+    member = Member("m", None, "rdkafka", "/10.0.0.1", (("orders", (0, 1)),), ())
+    lag.membership.take(GroupDescribed("shipping", "consumer", 1, None, None, None, (member,)))
+    lag.silences.follow(lag.topics)
+    lag.silences.owned.since_ms[:] = (NOW_S - 300) * 1000
+    lag.silences.owned.first[:] = end_at(NOW_S - 300)
+    markup = await drawn(client, "/groups?search=shipping")
+    said = (
+        "orders 1: The group has committed nothing here, although 15,000 records were written since a member"
+    )
+    assert f"UNKNOWN shipping A 270 5 s 1 UNKNOWN, 1 OK {said}" in markup.text
+    markup = await drawn(client, "/groups/A/shipping")
+    no = words.NOTHING
+    said = f"{no} {no} {no} {end_at(NOW_S):,} rdkafka The group has committed nothing"
+    assert f"UNKNOWN orders 1 {said}" in markup.text
+    (picture, *_) = [svg for svg in markup.all("svg") if svg.get("role") == "img"]
+    assert "the log's end went from" in picture["aria-label"]
+    assert "committed" not in picture["aria-label"]
 
 
 async def test_a_search_that_finds_nothing_says_so_and_leads_back(client):
