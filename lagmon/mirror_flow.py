@@ -113,6 +113,8 @@ class MirrorFlow:
         if self.when_read is not None and self.read_to_ms >= 0:
             self.when_read(self)
             self.when_read = None
+        if self.read_to_ms >= 0:
+            self.losses.note_read(self)
         self.losses.forget_offsets(self)
         flow = self.order.flow
         places, target_places = self._find_places()
@@ -241,7 +243,7 @@ class MirrorFlow:
                 remade = self.topics.note_id(topic, "source", ids[topic], now_ms)
                 self._unlisted.note_id(self, topic, is_another=remade is not None)
                 if remade is not None:
-                    self.windows.begin_anew(topic)
+                    self.windows.begin_anew({topic})
                     self._forget_syncs(partial(eq, topic))
                     self._behind.begin_anew(topic)
                     self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)

@@ -16,7 +16,7 @@ from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
 from lagmon.mirror_remade import Followed, Remade
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lagmon.mirror_findings import MirrorFinding
     from lagmon.mirror_flow import MirrorFlow
@@ -33,6 +33,7 @@ class MirrorLosses:
     ends: TargetEnds = field(default_factory=TargetEnds)
     remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
     _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
+    _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # made anew before offsets were read
     _copies: list[MirrorFinding] = field(default_factory=list)
     _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 before the copies went
 
@@ -55,12 +56,22 @@ class MirrorLosses:
         """Take note that a source topic was made anew, after `known_ms`."""
         if flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
             return  # only N of its own tells where the mirror went on
+        if flow.read_to_ms < 0:  # where the mirror was shows once its offsets are read
+            known_ms, _ = self._unread.get(topic, (known_ms, now_ms))
+            self._unread[topic] = known_ms, now_ms
+            return
         followed, places = _followed(flow, topic), _places(flow, topic)
         gone = self._gone.pop(topic, None)
         remade = mirror_remade.begin(topic, followed, places, known_ms=known_ms, now_ms=now_ms)
         if gone is not None:
             mirror_remade.begin_from(remade, gone[1], followed, gone_ms=gone[0])
         self.remade[topic] = remade
+
+    def note_read(self, flow: MirrorFlow) -> None:
+        """Take note that the offsets are read: of topics made anew until then too."""
+        unread, self._unread = self._unread, {}
+        for topic, (known_ms, now_ms) in unread.items():
+            self.note_source(flow, topic, known_ms=known_ms, now_ms=now_ms)
 
     def note_target(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a topic's copy was made anew, after `known_ms`."""
@@ -124,15 +135,22 @@ class MirrorLosses:
         passed_over = [one for remade in self.remade.values() for one in remade.found]
         return list(self._copies), passed_over, dict(self._sent_to)
 
+    def kept_undecided(self) -> list[Remade]:
+        """Return the topics of which it may still show what the mirror made of them, with where it was."""
+        remade = self.remade.values()
+        return [Remade(one.topic, one.at_ms, one.gone_ms, dict(one.open)) for one in remade if one.open]
+
     def take_up(
         self,
         copies: Sequence[MirrorFinding],
         passed_over: Sequence[MirrorFinding],
         sent_to: Mapping[tuple[str, int], int],
+        undecided: Iterable[Remade] = (),
     ) -> None:
         """Know again what an earlier process found; once the offsets are read, which may contradict it."""
         self._copies = [*copies, *self._copies]
         self._sent_to = {**sent_to, **self._sent_to}
+        self.remade = {one.topic: one for one in undecided} | self.remade
         for one in passed_over:
             remade = self.remade.setdefault(one.topic, Remade(one.topic, one.at_ms))
             remade.found.append(one)
