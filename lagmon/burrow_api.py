@@ -5,8 +5,8 @@ kafka.go, structs.go). What Burrow's own configuration and log level answer to (
 `/v3/admin/loglevel`, `/burrow/admin/ready`) is not served, and answered as Burrow answers what it does not
 know. A path is taken apart before it is decoded, so that `%2F` is part of a name; Burrow decodes first, and
 cannot be asked for a group with a slash. A slash at the end changes nothing; Burrow redirects. Any method but
-GET and HEAD is refused at a path that is served, and finds nothing at another: so does Burrow's httprouter, which
-refuses HEAD too.
+GET and HEAD is refused at a path that is served, and finds nothing at another: so does Burrow's httprouter,
+which refuses HEAD too.
 """
 
 from __future__ import annotations

@@ -17,14 +17,14 @@ Order, first match wins; a verdict is never made from stale or missing data:
 
 The group stands since there was a record to read and the newest offset was committed, whichever came later.
 It may stand for `usual_gaps` of the median gap between its commits, and never for less than
-`stopped_after_ms`: what commits once an hour is no alarm after a minute. Where it has no active member, it may
-stand for a quarter more than that gap: a job that runs each hour and leaves is well in between. Where its
+`stopped_after_ms`: what commits once an hour is no alarm after a minute. Where it has no active member, it
+may stand for a quarter more than that gap: a job that runs each hour and leaves is well in between. Where its
 reader moves in other partitions, which it may read in turns, it may stand for `in_turns_ms`, and for twice as
 long as it stood between two commits of the window while there was something to read. Of that no more than
 `longest_turn_ms` counts: for longer the whole group was down, and nobody's turn. It has stood up to where
-commits are read, and no longer: what it has committed since is not known. Where it had not stopped when the cluster went
-away, it may stand for longer by that absence, when nobody could commit, and by `stopped_after_ms`; for its
-whole time after that at most.
+commits are read, and no longer: what it has committed since is not known. Where it had not stopped when the
+cluster went away, it may stand for longer by that absence, when nobody could commit, and by
+`stopped_after_ms`; for its whole time after that at most.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Our verdict on a group from those on its partitions, for one group and for all at once. Pure.
 
 A group is as its worst partition is, in the order of `words.WORSE`; where none is worse than UNKNOWN and the
-group falls behind with them together (group_growth.py), it is WARN. Of equally bad ones the worst has the largest lag,
-of equally large lags the first row. Lags that are not known are left out of sums, and counted.
+group falls behind with them together (group_growth.py), it is WARN. Of equally bad ones the worst has the
+largest lag, of equally large lags the first row. Lags that are not known are left out of sums, and counted.
 """
 
 from __future__ import annotations
