@@ -159,7 +159,7 @@ class MirrorFlow:
         self.losses.look(self, sight)
         return [
             *mirror_overtaken.findings(self, overtaken, now_ms),
-            *self.losses.findings(),
+            *self.losses.findings(self, now_ms),
             *self.rewinds.look(self, sight),
             *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
             *self._suspicions(sight),

@@ -48,6 +48,7 @@ class Remade:
     open: dict[int, Base] = field(default_factory=dict)  # by partition
     decided: dict[int, Passage] = field(default_factory=dict)
     found: list[MirrorFinding] = field(default_factory=list)
+    seemed_ms: dict[int, int] = field(default_factory=dict)  # looks by which a beginning seemed passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,9 @@ class Followed:
     source_name: str
     compacted: bool = False
     by_record: bool = False  # whether each offset is written with its record alone, and again with that only
+    copied_anew_ms: int = -1  # when the newest id of its copy was read that was another one
+    copy_read_ms: int | None = None  # when the copy's id was read last, None where it is not read
+    ids_within_ms: float = 0.0  # for how long an id is waited for
 
 
 def bases(
@@ -139,7 +143,11 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
             is_read = seen.low > maybe_old or seen.low == int(followed.source.end[at[0]])
             passage = Passage.NOT_TOLD if is_read else None
         if passage is None or (
-            passage is Passage.PASSED_OVER and not _are_of_new_log(remade, base, commits, cadence_ms)
+            passage is Passage.PASSED_OVER
+            and not (
+                _copy_is_read(remade, partition, seen, followed)
+                and _are_of_new_log(remade, base, commits, cadence_ms)
+            )
         ):
             continue
         del remade.open[partition]
@@ -166,6 +174,8 @@ def _advance(
         followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
     if base.target_end < 0 <= places[1]:
         base = _with_new_copy(base, followed.target, places[1])
+    if base.at_ms < followed.copied_anew_ms:
+        base = replace(base, target_end=0)  # of another log: the new copy was empty, or not there yet
     remade.open[partition] = base
     return base, commits
 
@@ -203,6 +213,17 @@ def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int)
 def _exceeds(base: Base, seen: Sighted, maybe_old: int) -> bool:
     """Tell whether the copy has grown by what was written of the old log and by all of the new one."""
     return maybe_old <= seen.start or seen.target_end - base.target_end >= seen.low - seen.start + maybe_old
+
+
+def _copy_is_read(remade: Remade, partition: int, seen: Sighted | None, followed: Followed) -> bool:
+    """Tell whether the copy's id was read since its growth told first that a beginning was passed over.
+
+    A copy that was made anew meanwhile has grown by less.
+    """
+    if seen is None:
+        return False
+    seemed_ms, read_ms = remade.seemed_ms.setdefault(partition, seen.at_ms), followed.copy_read_ms
+    return read_ms is None or read_ms >= seemed_ms or seen.at_ms - seemed_ms > followed.ids_within_ms
 
 
 def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], cadence_ms: int) -> bool:

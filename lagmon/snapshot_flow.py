@@ -211,7 +211,7 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     if kept.told_by and kept.told_by != told_by(flow.order):
         return False
     topics, order = flow.topics, flow.order.flow
-    read = dict(topics.ids)
+    read, read_ms = dict(topics.ids), dict(topics.ids_at_ms)
     topics.ids |= {key: one for key, (one, _) in kept.ids.items()}
     topics.ids_at_ms |= {key: at_ms for key, (_, at_ms) in kept.ids.items()}
     topics.recreations = [*kept.recreations, *topics.recreations][-_MOST_RECREATIONS:]
@@ -223,7 +223,9 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     flow.retention_ms = kept.retention_ms | flow.retention_ms
     flow.losses.ends.take_up(kept.losses.ends)  # before ids are compared: of what went with the old one
     for (topic, side), topic_id in read.items():
-        if topics.ids[topic, side] != topic_id:
+        if topics.ids[topic, side] == topic_id:
+            topics.ids_at_ms[topic, side] = read_ms[topic, side]
+        else:
             alias = order.source if side == "source" else order.target
             name = topic if side == "source" else topics.remote.get(topic, "")
             flow.note_ids(alias, {name: topic_id}, now_ms)
