@@ -104,7 +104,7 @@ class Filtered:
         drops, doubts = flow.order.flow.handling.drops, _doubts_of(flow)
         may = f"It applies {', '.join(drops)}, which may leave records out." if drops else _MAY_NOT_READ
         found = []
-        for partition, place in enumerate(flow.source.places.of(topic)):
+        for partition, place in enumerate(flow.source.places.listed_of(topic)):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
                 sentence = (
@@ -148,10 +148,10 @@ def _empty_copies(flow: MirrorFlow) -> list[str]:
     for topic, remote in flow.topics.remote.items():
         if remote not in target.topics or flow.windows.slot(topic, 0) is not None:
             continue
-        places = source.places.of(topic)
+        places = source.places.listed_of(topic)
         if any(flow.windows.slot(topic, number) is not None for number in range(len(places))):
             continue
-        copies = target.heads.end[target.places.of(remote)]
+        copies = target.heads.end[target.places.listed_of(remote)]
         if not len(copies) or (copies != 0).any():
             continue
         firsts = [flow.beginnings.first(flow, (topic, number), place) for number, place in enumerate(places)]

@@ -224,9 +224,12 @@ class MirrorFlow:
 
     def places_without(self) -> Iterator[tuple[str, int, int]]:
         """Yield topic, partition and place on the source of the same."""
-        with_offset = Counter(topic for topic, _, _ in self.windows.slots())
+        there = self.source.topics
+        with_offset = Counter(
+            topic for topic, partition, _ in self.windows.slots() if partition < there.get(topic, 0)
+        )
         for topic in self.topics.remote:
-            places = self.source.places.of(topic)
+            places = self.source.places.listed_of(topic)
             if with_offset[topic] != len(places):
                 for partition, place in enumerate(places):
                     if self.windows.slot(topic, partition) is None:
@@ -307,8 +310,8 @@ class MirrorFlow:
             remote = self.topics.remote.get(topic)
             if remote is None or topic in silent:
                 continue  # it is left out of the flow, or of the list: its offset stays and says nothing
-            on_source = self.source.places.of(topic)
-            on_target = self.target.places.of(remote)
+            on_source = self.source.places.listed_of(topic)
+            on_target = self.target.places.listed_of(remote)
             found[0, slot] = on_source[partition] if partition < len(on_source) else -1
             found[1, slot] = on_target[partition] if partition < len(on_target) else -1
         self._held, self._places = held, (found[0], found[1])

@@ -43,7 +43,7 @@ class MirrorLosses:
     def note_gone(self, flow: MirrorFlow, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
         remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
-        places = {number: (-1, place) for number, place in enumerate(flow.target.places.of(remote))}
+        places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
         known_ms = flow.topics.ids_at_ms.get((topic, "source"), -1)
         self._gone.pop(topic, None)
         found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=known_ms, to_ms=gone_ms)
@@ -208,8 +208,8 @@ def _followed(flow: MirrorFlow, topic: str) -> Followed:
 
 
 def _places(flow: MirrorFlow, topic: str) -> dict[int, mirror_remade.Places]:
-    there = flow.target.places.of(flow.topics.remote.get(topic, ""))
+    there = flow.target.places.listed_of(flow.topics.remote.get(topic, ""))
     return {
         partition: (place, there[partition] if partition < len(there) else -1)
-        for partition, place in enumerate(flow.source.places.of(topic))
+        for partition, place in enumerate(flow.source.places.listed_of(topic))
     }
