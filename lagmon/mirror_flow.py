@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from functools import partial
-from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -240,22 +238,27 @@ class MirrorFlow:
 
         Before the cluster's own logs hear of them: these forget what was known of a topic made anew.
         """
+        source: dict[str, int] = {}  # those made anew, and when their old ids were read last
+        target: dict[str, int] = {}
         for topic, remote in self.topics.remote.items():
             if alias == self.order.flow.source and topic in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "source"), -1)
                 remade = self.topics.note_id(topic, "source", ids[topic], now_ms)
                 self._unlisted.note_id(self, topic, is_another=remade is not None)
                 if remade is not None:
-                    self.windows.begin_anew({topic})
-                    self._forget_syncs(partial(eq, topic))
-                    self._behind.begin_anew(topic)
-                    self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
+                    source[topic] = known_ms
             if alias == self.order.flow.target and remote in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "target"), -1)
                 if self.topics.note_id(topic, "target", ids[remote], now_ms) is not None:
-                    self._forget_syncs(partial(eq, topic))
-                    self._behind.begin_anew(topic)
-                    self.losses.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
+                    target[topic] = known_ms
+        if source or target:  # all of them at once: each time all that is known is searched
+            self.windows.begin_anew(source)
+            self._forget_syncs((source | target).__contains__)
+            self._behind.begin_anew(source | target)
+        for topic, known_ms in source.items():
+            self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
+        for topic, known_ms in target.items():
+            self.losses.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
 
     def note_settings(self, alias: str, name: str, settings: Mapping[str, str]) -> None:
         """Take note of the settings of a topic of one cluster, by its name there."""
