@@ -131,7 +131,7 @@ class ClusterLag:
         self._forget(gone)
         kept = {name: count for name, count in self.topics.items() if name in lacking}
         self.topics, self.listed, self.listed_ms = {**partitions, **kept}, True, read_ms
-        self.places.listed = sum(self.topics.values())
+        self.places.note_listed(self.topics)
         for name, count in self.topics.items():
             if count:
                 self.places.take(name, count - 1)

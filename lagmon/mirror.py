@@ -22,7 +22,7 @@ import numpy as np
 from lagmon.rings import Rings, more_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -166,13 +166,10 @@ class MirrorWindows:
                 self.rest[slot] = -1
                 self.keep_newest(slot, since)
 
-    def begin_anew(self, topic: str) -> None:
-        """Take in that the topic was made anew: the next offset of a partition belongs to another log."""
-        for (name, _), slot in self._slots.items():
-            if name == topic:
-                self._anew.add(slot)
-        for away in [away for away in self._taken_away if away[0] == topic]:
-            del self._taken_away[away]
+    def begin_anew(self, topics: Container[str]) -> None:
+        """Take in that topics were made anew: the next offset of a partition belongs to another log."""
+        self._anew |= {slot for (topic, _), slot in self._slots.items() if topic in topics}
+        self._taken_away = {name: one for name, one in self._taken_away.items() if name[0] not in topics}
 
     def confirm(self, slot: int, at_ms: int) -> None:
         """Take in that an offset is one of the log that was there at this instant, whenever written."""
@@ -182,6 +179,10 @@ class MirrorWindows:
     def confirmed_ms(self, slot: int) -> int:
         """Return up to when a slot's offset is known to be one of the log that is there."""
         return max(int(self.committed_ms[slot]), self._confirmed_ms.get(slot, -1))
+
+    def confirmed(self) -> dict[tuple[str, int], int]:
+        """Return, by partition, when an offset was known to be one of the log that was there then."""
+        return {self.name(slot): at_ms for slot, at_ms in self._confirmed_ms.items()}
 
     def keep_newest(self, slot: int, columns: int) -> None:
         """Forget all but so many of a slot's newest offsets: those before are of another log."""

@@ -25,7 +25,7 @@ from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Container, Sequence
 
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
@@ -100,10 +100,10 @@ class LeftBehind:
         rows.rest[:2, slots[rests]] = now
         rows.rest[2, slots[rests]] = sight.now_ms
 
-    def begin_anew(self, topic: str) -> None:
-        """Forget a topic that was made anew on either side, and all that was at rest with it."""
+    def begin_anew(self, topics: Container[str]) -> None:
+        """Forget topics that were made anew on either side, and all that was at rest with them."""
         self._version = (-1, -1)
-        self._found = {name: one for name, one in self._found.items() if name[0] != topic}
+        self._found = {name: one for name, one in self._found.items() if name[0] not in topics}
 
 
 def stayed_behind(

@@ -79,7 +79,7 @@ class TargetEnds:
         sampled_ms = target.heads.sampled_ms
         known = np.stack((target.heads.start, target.heads.end, _next_offsets(flow, sight)))
         for topic, name in remote.items():
-            places = target.places.of(name)
+            places = target.places.listed_of(name)
             if not places or name not in target.topics:
                 continue  # what it held stays, until it is there again
             at_ms = int(sampled_ms[places].max())

@@ -83,7 +83,7 @@ class EqualProgress:
             for topic, remote in flow.topics.remote.items()
             if remote in flow.target.topics
             for partition, (on_source, on_target) in enumerate(
-                zip(flow.source.places.of(topic), flow.target.places.of(remote), strict=False)
+                zip(flow.source.places.listed_of(topic), flow.target.places.listed_of(remote), strict=False)
             )
         ]
         self._known, self._keys = known, [key for key, _, _ in found]

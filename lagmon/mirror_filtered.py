@@ -11,8 +11,8 @@ transform which may leave records out (fleet's `Handling`); of any other it is a
 waits. A mirror that leaves aborted transactions out does the same with a topic of such alone, and one that
 begins late with what was there before: a suspicion as well, but nothing waits for that.
 
-A copy that was seen to be made after the topic was made by the mirror, which so knows of the topic; for any
-other it may yet have to find it, as long as it takes to look for topics anew.
+Whoever made the copy, the mirror may yet have to find the topic, as long as it takes to look for topics anew:
+an operator may make a copy before the mirror does.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class KeptFiltered:
 
     since_ms: dict[str, int] = field(default_factory=dict)
     told: frozenset[str] = frozenset()
-    awaited: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -56,7 +55,6 @@ class Filtered:
 
     _since_ms: dict[str, int] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)  # those that have looked so for long enough
-    _awaited: set[str] = field(default_factory=set)  # topics without a copy, once
     _held_ms: int | None = None  # when we began, something stood or was told not to run: the last of these
 
     def look(
@@ -66,11 +64,8 @@ class Filtered:
 
         `refresh_ms` is how often the mirror looks for topics.
         """
-        remote = flow.topics.remote
-        if flow.read_to_ms < 0 or not flow.target.topics or not remote:
+        if flow.read_to_ms < 0 or not flow.target.topics or not flow.topics.remote:
             return []
-        self._awaited &= remote.keys()
-        self._awaited |= {topic for topic, name in remote.items() if name not in flow.target.topics}
         alike = _empty_copies(flow)
         self._since_ms = {topic: self._since_ms.get(topic, now_ms) for topic in alike}
         slots = np.flatnonzero(sight.used)
@@ -82,7 +77,7 @@ class Filtered:
         moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), sight.stopped_after_ms
         goes_ms = self._held_ms + within_ms  # from then on the mirror has had its time
         due_ms = {
-            topic: max(goes_ms, since_ms + within_ms + (0 if topic in self._awaited else refresh_ms))
+            topic: max(goes_ms, since_ms + within_ms + refresh_ms)
             for topic, since_ms in self._since_ms.items()
         }
         due = {topic for topic, at_ms in due_ms.items() if now_ms - within_ms > at_ms and moved_ms > at_ms}
@@ -95,13 +90,12 @@ class Filtered:
 
     def kept(self) -> KeptFiltered:
         """Return what is to be kept over a restart."""
-        return KeptFiltered(dict(self._since_ms), frozenset(self._told), frozenset(self._awaited))
+        return KeptFiltered(dict(self._since_ms), frozenset(self._told))
 
     def take_up(self, kept: KeptFiltered) -> None:
         """Know again what an earlier process knew."""
         self._since_ms |= kept.since_ms
         self._told |= kept.told
-        self._awaited |= kept.awaited
 
     def _findings(self, flow: MirrorFlow, topic: str, now_ms: int) -> list[MirrorFinding]:
         ends = flow.readable_ends
@@ -110,7 +104,7 @@ class Filtered:
         drops, doubts = flow.order.flow.handling.drops, _doubts_of(flow)
         may = f"It applies {', '.join(drops)}, which may leave records out." if drops else _MAY_NOT_READ
         found = []
-        for partition, place in enumerate(flow.source.places.of(topic)):
+        for partition, place in enumerate(flow.source.places.listed_of(topic)):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
                 sentence = (
@@ -154,10 +148,10 @@ def _empty_copies(flow: MirrorFlow) -> list[str]:
     for topic, remote in flow.topics.remote.items():
         if remote not in target.topics or flow.windows.slot(topic, 0) is not None:
             continue
-        places = source.places.of(topic)
+        places = source.places.listed_of(topic)
         if any(flow.windows.slot(topic, number) is not None for number in range(len(places))):
             continue
-        copies = target.heads.end[target.places.of(remote)]
+        copies = target.heads.end[target.places.listed_of(remote)]
         if not len(copies) or (copies != 0).any():
             continue
         firsts = [flow.beginnings.first(flow, (topic, number), place) for number, place in enumerate(places)]

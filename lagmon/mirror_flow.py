@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from functools import partial
-from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,6 +115,8 @@ class MirrorFlow:
         if self.when_read is not None and self.read_to_ms >= 0:
             self.when_read(self)
             self.when_read = None
+        if self.read_to_ms >= 0:
+            self.losses.note_read(self)
         self.losses.forget_offsets(self)
         flow = self.order.flow
         places, target_places = self._find_places()
@@ -161,7 +161,7 @@ class MirrorFlow:
         self.losses.look(self, sight)
         return [
             *overtaken_findings.findings(self, overtaken, now_ms),
-            *self.losses.findings(),
+            *self.losses.findings(self, now_ms),
             *self.rewinds.look(self, sight),
             *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
             *self._suspicions(sight),
@@ -230,9 +230,12 @@ class MirrorFlow:
 
     def places_without(self) -> Iterator[tuple[str, int, int]]:
         """Yield topic, partition and place on the source of the same."""
-        with_offset = Counter(topic for topic, _, _ in self.windows.slots())
+        there = self.source.topics
+        with_offset = Counter(
+            topic for topic, partition, _ in self.windows.slots() if partition < there.get(topic, 0)
+        )
         for topic in self.topics.remote:
-            places = self.source.places.of(topic)
+            places = self.source.places.listed_of(topic)
             if with_offset[topic] != len(places):
                 for partition, place in enumerate(places):
                     if self.windows.slot(topic, partition) is None:
@@ -243,23 +246,28 @@ class MirrorFlow:
 
         Before the cluster's own logs hear of them: these forget what was known of a topic made anew.
         """
+        source: dict[str, int] = {}  # those made anew, and when their old ids were read last
+        target: dict[str, int] = {}
         for topic, remote in self.topics.remote.items():
             if alias == self.order.flow.source and topic in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "source"), -1)
                 remade = self.topics.note_id(topic, "source", ids[topic], now_ms)
                 self._unlisted.note_id(self, topic, is_another=remade is not None)
                 if remade is not None:
-                    self.windows.begin_anew(topic)
-                    self._forget_syncs(partial(eq, topic))
-                    self._behind.begin_anew(topic)
-                    self._transactions.forget(partial(eq, topic))
-                    self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
+                    source[topic] = known_ms
             if alias == self.order.flow.target and remote in ids:
                 known_ms = self.topics.ids_at_ms.get((topic, "target"), -1)
                 if self.topics.note_id(topic, "target", ids[remote], now_ms) is not None:
-                    self._forget_syncs(partial(eq, topic))
-                    self._behind.begin_anew(topic)
-                    self.losses.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
+                    target[topic] = known_ms
+        if source or target:  # all of them at once: each time all that is known is searched
+            self.windows.begin_anew(source)
+            self._forget_syncs((source | target).__contains__)
+            self._behind.begin_anew(source | target)
+            self._transactions.forget(source.__contains__)
+        for topic, known_ms in source.items():
+            self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
+        for topic, known_ms in target.items():
+            self.losses.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
 
     def note_settings(self, alias: str, name: str, settings: Mapping[str, str]) -> None:
         """Take note of the settings of a topic of one cluster, by its name there."""
@@ -315,8 +323,8 @@ class MirrorFlow:
             remote = self.topics.remote.get(topic)
             if remote is None or topic in silent:
                 continue  # it is left out of the flow, or of the list: its offset stays and says nothing
-            on_source = self.source.places.of(topic)
-            on_target = self.target.places.of(remote)
+            on_source = self.source.places.listed_of(topic)
+            on_target = self.target.places.listed_of(remote)
             found[0, slot] = on_source[partition] if partition < len(on_source) else -1
             found[1, slot] = on_target[partition] if partition < len(on_target) else -1
         self._held, self._places = held, (found[0], found[1])

@@ -1,7 +1,9 @@
 """What a flow lost with topics that were made anew, on either side. Pure.
 
 Source: what the mirror passed over of the new log (`mirror_remade`). Target: what was there before
-(`mirror_ends`), unless the mirror's offsets went back since, which sends all of it again.
+(`mirror_ends`), unless the mirror's offsets went back since, which sends all of it again, or the source's
+topic was made anew as well between the last look at the old copy and the new one's id: who deletes both means
+to. The ids of both sides come apart, so that is told once the source's id was read since.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from typing import TYPE_CHECKING
 from lagmon import mirror_remade
 from lagmon.mirror_ends import TargetEnds, lost_copies
 from lagmon.mirror_findings import HELD_MS
+from lagmon.mirror_id_rounds import ids_within_ms
 from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
 from lagmon.mirror_remade import Followed, Remade
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lagmon.mirror_findings import MirrorFinding
     from lagmon.mirror_flow import MirrorFlow
@@ -33,13 +36,14 @@ class MirrorLosses:
     ends: TargetEnds = field(default_factory=TargetEnds)
     remade: dict[str, Remade] = field(default_factory=dict)  # by topic, the newest of each
     _gone: dict[str, tuple[int, dict[int, Base]]] = field(default_factory=dict)  # when, and where it was
-    _copies: list[MirrorFinding] = field(default_factory=list)
+    _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # made anew before offsets were read
+    _copies: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
     _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 before the copies went
 
     def note_gone(self, flow: MirrorFlow, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
         remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
-        places = {number: (-1, place) for number, place in enumerate(flow.target.places.of(remote))}
+        places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
         known_ms = flow.topics.ids_at_ms.get((topic, "source"), -1)
         self._gone.pop(topic, None)
         found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=known_ms, to_ms=gone_ms)
@@ -53,6 +57,11 @@ class MirrorLosses:
 
     def note_source(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a source topic was made anew, after `known_ms`."""
+        if flow.read_to_ms < 0:  # where the mirror was, and what was kept, shows once its offsets are read
+            known_ms, _ = self._unread.get(topic, (known_ms, now_ms))
+            self._unread[topic] = known_ms, now_ms
+            return
+        self._keep_copies(topic, lambda one: one.at_ms <= known_ms)
         if flow.order.lag_from not in (CONNECT_OFFSETS, GROUP):
             return  # only N of its own tells where the mirror went on
         followed, places = _followed(flow, topic), _places(flow, topic)
@@ -62,14 +71,20 @@ class MirrorLosses:
             mirror_remade.begin_from(remade, gone[1], followed, gone_ms=gone[0])
         self.remade[topic] = remade
 
+    def note_read(self, flow: MirrorFlow) -> None:
+        """Take note that the offsets are read: of topics made anew until then too."""
+        unread, self._unread = self._unread, {}
+        for topic, (known_ms, now_ms) in unread.items():
+            self.note_source(flow, topic, known_ms=known_ms, now_ms=now_ms)
+
     def note_target(self, flow: MirrorFlow, topic: str, *, known_ms: int, now_ms: int) -> None:
         """Take note that a topic's copy was made anew, after `known_ms`."""
         held = self.ends.made_anew(topic, known_ms)
-        if held is None:
+        if held is None or flow.topics.remade_ms.get((topic, "source"), -1) > held.at_ms:
             return
         remote = flow.topics.remote[topic]
         found = lost_copies(topic, remote, flow.order.flow.target, held, now_ms=now_ms)
-        self._copies = [*self._copies, *found]
+        self._copies[topic] = [*self._copies.get(topic, ()), *found]
         # Not where it is now: it may have gone back before the new id could be read.
         equal = flow.order.lag_from == EQUAL_OFFSETS
         for partition, offset in enumerate((held.ends if equal else held.next_offsets).tolist()):
@@ -91,12 +106,11 @@ class MirrorLosses:
             if settled and now_ms - remade.at_ms > HELD_MS:
                 del self.remade[topic]
             remade.found = [one for one in remade.found if now_ms - one.at_ms <= HELD_MS]
-        self._copies = [
-            one
-            for one in self._copies
-            if now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
-        ]
-        told = {(one.topic, one.partition) for one in self._copies} if self._sent_to else set()
+        for topic in list(self._copies):
+            self._keep_copies(
+                topic, lambda one: now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
+            )
+        told = {(one.topic, one.partition) for found in self._copies.values() for one in found}
         self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in told}
 
     def forget_offsets(self, flow: MirrorFlow) -> None:
@@ -115,24 +129,35 @@ class MirrorLosses:
                 if old and place >= 0 and 0 <= int(end[place]) <= max(0, int(start[place])):
                     flow.windows.forget(topic, partition)
 
-    def findings(self) -> list[MirrorFinding]:
+    def findings(self, flow: MirrorFlow, now_ms: int) -> list[MirrorFinding]:
         """Return what was lost, for as long as it is told."""
-        return [*self._copies, *(one for remade in self.remade.values() for one in remade.found)]
+        copies = [
+            one for found in self._copies.values() for one in found if _source_is_read(flow, one, now_ms)
+        ]
+        return [*copies, *(one for remade in self.remade.values() for one in remade.found)]
 
     def kept(self) -> tuple[list[MirrorFinding], list[MirrorFinding], dict[tuple[str, int], int]]:
         """Return what was lost with copies, with topics of the source, and where the mirror was before."""
         passed_over = [one for remade in self.remade.values() for one in remade.found]
-        return list(self._copies), passed_over, dict(self._sent_to)
+        return [one for found in self._copies.values() for one in found], passed_over, dict(self._sent_to)
+
+    def kept_undecided(self) -> list[Remade]:
+        """Return the topics of which it may still show what the mirror made of them, with where it was."""
+        remade = self.remade.values()
+        return [Remade(one.topic, one.at_ms, one.gone_ms, dict(one.open)) for one in remade if one.open]
 
     def take_up(
         self,
         copies: Sequence[MirrorFinding],
         passed_over: Sequence[MirrorFinding],
         sent_to: Mapping[tuple[str, int], int],
+        undecided: Iterable[Remade] = (),
     ) -> None:
         """Know again what an earlier process found; once the offsets are read, which may contradict it."""
-        self._copies = [*copies, *self._copies]
+        for one in copies:
+            self._copies.setdefault(one.topic, []).append(one)
         self._sent_to = {**sent_to, **self._sent_to}
+        self.remade = {one.topic: one for one in undecided} | self.remade
         for one in passed_over:
             remade = self.remade.setdefault(one.topic, Remade(one.topic, one.at_ms))
             remade.found.append(one)
@@ -146,6 +171,11 @@ class MirrorLosses:
         within_ms = sight.stopped_after_ms
         return [one for one in self.remade.values() if one.open and sight.now_ms - one.at_ms <= within_ms]
 
+    def _keep_copies(self, topic: str, is_kept: Callable[[MirrorFinding], bool]) -> None:
+        kept = [one for one in self._copies.pop(topic, ()) if is_kept(one)]
+        if kept:
+            self._copies[topic] = kept
+
     def _is_sent_again(self, flow: MirrorFlow, one: MirrorFinding) -> bool:
         assert one.partition is not None
         if flow.read_to_ms < 0:
@@ -157,6 +187,12 @@ class MirrorLosses:
         return int(flow.windows.next_offset[slot]) < self._sent_to.get(name, 0)
 
 
+def _source_is_read(flow: MirrorFlow, one: MirrorFinding, now_ms: int) -> bool:
+    """Tell whether the id of a topic on the source was read since, where it is read and not for too long."""
+    read_ms = flow.topics.ids_at_ms.get((one.topic, "source"), one.at_ms)
+    return read_ms >= one.at_ms or now_ms - one.at_ms > ids_within_ms(len(flow.source.topics))
+
+
 def _followed(flow: MirrorFlow, topic: str) -> Followed:
     return Followed(
         flow.windows,
@@ -165,12 +201,15 @@ def _followed(flow: MirrorFlow, topic: str) -> Followed:
         flow.order.flow.source,
         compacted=topic in flow.settings.compacted,
         by_record=flow.order.lag_from == CONNECT_OFFSETS,
+        copied_anew_ms=flow.topics.remade_ms.get((topic, "target"), -1),
+        copy_read_ms=flow.topics.ids_at_ms.get((topic, "target")),
+        ids_within_ms=ids_within_ms(len(flow.target.topics)),
     )
 
 
 def _places(flow: MirrorFlow, topic: str) -> dict[int, mirror_remade.Places]:
-    there = flow.target.places.of(flow.topics.remote.get(topic, ""))
+    there = flow.target.places.listed_of(flow.topics.remote.get(topic, ""))
     return {
         partition: (place, there[partition] if partition < len(there) else -1)
-        for partition, place in enumerate(flow.source.places.of(topic))
+        for partition, place in enumerate(flow.source.places.listed_of(topic))
     }

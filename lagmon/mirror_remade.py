@@ -26,7 +26,7 @@ from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage, markers
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lagmon.heads import Heads
     from lagmon.mirror import MirrorWindows
@@ -48,6 +48,7 @@ class Remade:
     open: dict[int, Base] = field(default_factory=dict)  # by partition
     decided: dict[int, Passage] = field(default_factory=dict)
     found: list[MirrorFinding] = field(default_factory=list)
+    seemed_ms: dict[int, int] = field(default_factory=dict)  # looks by which a beginning seemed passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,9 @@ class Followed:
     source_name: str
     compacted: bool = False
     by_record: bool = False  # whether each offset is written with its record alone, and again with that only
+    copied_anew_ms: int = -1  # when the newest id of its copy was read that was another one
+    copy_read_ms: int | None = None  # when the copy's id was read last, None where it is not read
+    ids_within_ms: float = 0.0  # for how long an id is waited for
 
 
 def bases(
@@ -72,15 +76,22 @@ def bases(
     """
     until_ms = to_ms if to_ms >= 0 else _FAR
     found = {}
-    for partition, (place, target_place) in places.items():
+    for partition in places:
         slot = followed.windows.slot(topic, partition)
         commits = [] if slot is None else _commits(followed.windows, slot)
         commits = [one for one in commits if one[1] <= until_ms]
         if commits:
             old = [one for one in commits if one[1] <= known_ms]
-            base = _base(old or [(0, known_ms)], followed.target, target_place, sure=len(old) == len(commits))
-            found[partition] = replace(base, log_most=_log_most(followed.source, place, known_ms, base))
-    return found
+            next_offset, at_ms = old[-1] if old else (0, known_ms)
+            found[partition] = Base(next_offset, at_ms, -1, sure=len(old) == len(commits))
+    # Of all at once: where an end was takes as long for one as for hundreds.
+    on_source, on_target = ([places[partition][side] for partition in found] for side in (0, 1))
+    ends = _target_ends(followed.target, on_target, [base.at_ms for base in found.values()])
+    mosts = _log_most(followed.source, on_source, known_ms, [base.next_offset for base in found.values()])
+    return {
+        partition: replace(base, target_end=end, log_most=most)
+        for (partition, base), end, most in zip(found.items(), ends, mosts, strict=True)
+    }
 
 
 def begin(
@@ -139,7 +150,11 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
             is_read = seen.low > maybe_old or seen.low == int(followed.source.end[at[0]])
             passage = Passage.NOT_TOLD if is_read else None
         if passage is None or (
-            passage is Passage.PASSED_OVER and not _are_of_new_log(remade, base, commits, cadence_ms)
+            passage is Passage.PASSED_OVER
+            and not (
+                _copy_is_read(remade, partition, seen, followed)
+                and _are_of_new_log(remade, base, commits, cadence_ms)
+            )
         ):
             continue
         del remade.open[partition]
@@ -160,12 +175,15 @@ def _advance(
     commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
     old = _of_old_log(remade, commits, int(followed.source.end[places[0]]), looked_ms)
     if old:
-        base = _base(old, followed.target, places[1], sure=base.sure)
+        next_offset, at_ms = old[-1]
+        base = Base(next_offset, at_ms, _target_ends(followed.target, places[1:], [at_ms])[0], base.sure)
         commits = [one for one in commits if one[1] > base.at_ms]
     if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
         followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
     if base.target_end < 0 <= places[1]:
         base = _with_new_copy(base, followed.target, places[1])
+    if base.at_ms < followed.copied_anew_ms:
+        base = replace(base, target_end=0)  # of another log: the new copy was empty, or not there yet
     remade.open[partition] = base
     return base, commits
 
@@ -205,6 +223,17 @@ def _exceeds(base: Base, seen: Sighted, maybe_old: int) -> bool:
     return maybe_old <= seen.start or seen.target_end - base.target_end >= seen.low - seen.start + maybe_old
 
 
+def _copy_is_read(remade: Remade, partition: int, seen: Sighted | None, followed: Followed) -> bool:
+    """Tell whether the copy's id was read since its growth told first that a beginning was passed over.
+
+    A copy that was made anew meanwhile has grown by less.
+    """
+    if seen is None:
+        return False
+    seemed_ms, read_ms = remade.seemed_ms.setdefault(partition, seen.at_ms), followed.copy_read_ms
+    return read_ms is None or read_ms >= seemed_ms or seen.at_ms - seemed_ms > followed.ids_within_ms
+
+
 def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
     """Tell whether offsets can not all be the last one of the old log, written late."""
     if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
@@ -223,18 +252,18 @@ def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:
     )
 
 
-def _base(old: list[tuple[int, int]], target: Heads, target_place: int, *, sure: bool) -> Base:
-    next_offset, at_ms = old[-1]
-    end = -1
-    if target_place >= 0:
-        place = np.array([target_place], np.int32)
-        end = int(target.end_at(place, np.array([at_ms]))[0])
-        oldest, oldest_ms = (int(one[0]) for one in target.oldest_ms(place))
-        if end < 0 and oldest_ms >= at_ms:
-            end = oldest  # it has stood since before we looked
-        elif end < 0:
-            end = int(target.end[target_place])
-    return Base(next_offset, at_ms, end, sure)
+def _target_ends(target: Heads, places: Sequence[int], at_ms: Sequence[int]) -> list[int]:
+    """Return where each copy ended at its instant, -1 for one that has no place."""
+    there = np.array(places, np.int32)
+    has_place, then_ms = there >= 0, np.array(at_ms, np.int64)
+    found, there, then_ms = np.full(len(there), -1, np.int64), there[has_place], then_ms[has_place]
+    ends = target.end_at(there, then_ms)
+    oldest, oldest_ms = target.oldest_ms(there)
+    # One that was not looked at yet has stood since before that.
+    otherwise = np.where(oldest_ms >= then_ms, oldest, target.end[there])
+    found[has_place] = np.where(ends < 0, otherwise, ends)
+    told: list[int] = found.tolist()
+    return told
 
 
 def _with_new_copy(base: Base, target: Heads, target_place: int) -> Base:
@@ -244,18 +273,18 @@ def _with_new_copy(base: Base, target: Heads, target_place: int) -> Base:
     return replace(base, target_end=max(0, int(target.start[target_place])))
 
 
-def _log_most(source: Heads, place: int, known_ms: int, base: Base) -> int:
-    """Return the most that the old log can have held when it went, -1 where that is not known.
+def _log_most(source: Heads, places: Sequence[int], known_ms: int, next_offsets: Sequence[int]) -> list[int]:
+    """Return the most that each old log can have held when it went, -1 where that is not known.
 
     It was looked at last at `known_ms`; what came afterwards is as much as came in a time before that.
     """
-    if place < 0 or known_ms < 0:
-        return -1
-    at = np.array([place, place], np.int32)
-    before, end = source.end_at(at, np.array([known_ms - GROWS_MS, known_ms])).tolist()
-    if min(before, end) < base.next_offset:
-        return -1  # not looked at then, or what is known is of the new log
-    return int(end + GROWN_TIMES * (end - before))
+    there = np.array(places, np.int32)
+    at = np.maximum(there, 0)
+    before, end = (source.end_at(at, np.full(len(at), ms)) for ms in (known_ms - GROWS_MS, known_ms))
+    # Not looked at then, or what is known is of the new log.
+    unknown = (there < 0) | (np.minimum(before, end) < np.array(next_offsets, np.int64))
+    told: list[int] = np.where(unknown, -1, end + GROWN_TIMES * (end - before)).tolist()
+    return told
 
 
 def sighted(

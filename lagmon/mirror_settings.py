@@ -123,5 +123,5 @@ def retention_of(settings: Mapping[str, str]) -> int | None:
 
 
 def _sum_of_ends(cluster: ClusterLag, topic: str) -> int:
-    ends = cluster.heads.end[cluster.places.of(topic)]
+    ends = cluster.heads.end[cluster.places.listed_of(topic)]
     return int(ends.sum()) if len(ends) and (ends >= 0).all() else -1

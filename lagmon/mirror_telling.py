@@ -153,8 +153,8 @@ def _topics(flow: MirrorFlow, found: FlowSight) -> dict[str, tuple[float, ...]]:
     soonest = _soonest(flow, found)
     told: dict[str, tuple[float, ...]] = {}
     for topic in {*lag, *flow.topics.remote}:
-        on_source = flow.source.heads.end[flow.source.places.of(topic)]
-        on_target = flow.target.heads.end[flow.target.places.of(flow.topics.remote.get(topic, ""))]
+        on_source = flow.source.heads.end[flow.source.places.listed_of(topic)]
+        on_target = flow.target.heads.end[flow.target.places.listed_of(flow.topics.remote.get(topic, ""))]
         told[topic] = (
             lag[topic],
             seconds[topic],

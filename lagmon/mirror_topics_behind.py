@@ -18,7 +18,7 @@ from lagmon.mirror_behind import EVERY_MS, MOST_TOLD, stayed_behind
 from lagmon.mirror_findings import HELD_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Container
 
     from numpy.typing import NDArray
 
@@ -73,11 +73,11 @@ class TopicsBehind:
         self._found = {name: one for name, one in self._found.items() if sight.now_ms - one.at_ms <= HELD_MS}
         return list(self._found.values())[-MOST_TOLD:]
 
-    def begin_anew(self, topic: str) -> None:
-        """Forget a topic that was made anew on either side."""
+    def begin_anew(self, topics: Container[str]) -> None:
+        """Forget topics that were made anew on either side."""
         self._listed = ()  # and all have to be seen twice again
-        self._rests.pop(topic, None)
-        self._found.pop(topic, None)
+        self._rests = {topic: one for topic, one in self._rests.items() if topic not in topics}
+        self._found = {topic: one for topic, one in self._found.items() if topic not in topics}
 
     def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None:
         at, source, target = self._find_places(flow), flow.source.heads, flow.target.heads
@@ -125,10 +125,10 @@ class TopicsBehind:
         self._version, self._listed = version, listed
         rows, copies = [], []
         for number, topic in enumerate(topics):
-            for partition, place in enumerate(flow.source.places.of(topic)):
+            for partition, place in enumerate(flow.source.places.listed_of(topic)):
                 slot = flow.windows.slot(topic, partition)
                 rows.append((number, place, -1 if slot is None else slot))
-            copies += [(number, place) for place in flow.target.places.of(flow.topics.remote[topic])]
+            copies += [(number, place) for place in flow.target.places.listed_of(flow.topics.remote[topic])]
         columns = np.array(rows, np.int64).reshape(-1, 3).T
         self._places = _Places(topics, *columns, *np.array(copies, np.int64).reshape(-1, 2).T)
         self._state = np.full((3, len(topics)), -1, np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from lagmon.rings import more_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ class Places:
         self._partitions: list[int] = []
         self._spare: list[int] = []
         self.listed = 0  # partitions that the cluster has, as it told last
+        self._listed_of: Mapping[str, int] = {}  # the same by topic
         self._used = 0
 
     @property
@@ -57,6 +58,18 @@ class Places:
     def of(self, topic: str) -> list[int]:
         """Return the places of a topic in the order of its partitions, none where it is not known."""
         return self._of_topic.get(topic, [])
+
+    def note_listed(self, partitions: Mapping[str, int]) -> None:
+        """Take note of how many partitions each topic has, 0 where that is not known."""
+        self._listed_of, self.listed = partitions, sum(partitions.values())
+
+    def listed_of(self, topic: str) -> list[int]:
+        """Return the places of those partitions of a topic that it has, as it was listed last.
+
+        There are more where it was made anew with fewer, or where a group has committed to one beyond them.
+        """
+        found, count = self.of(topic), self._listed_of.get(topic, 0)
+        return found[:count] if 0 < count < len(found) else found
 
     def name(self, place: int) -> tuple[str, int]:
         """Return topic and partition of a place."""

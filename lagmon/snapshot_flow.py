@@ -64,6 +64,7 @@ class KeptFlow:
     retention_ms: dict[str, int]
     losses: KeptLosses
     rests: dict[tuple[str, int], tuple[int, int]]  # quiet tails: the next offset, and up to where they reach
+    confirmed: dict[tuple[str, int], int]  # when an offset was known to be of the log that was there
     told_by: tuple[str, ...] = ()  # () of an earlier program
     holding: KeptHolding = field(default_factory=KeptHolding)
 
@@ -85,6 +86,7 @@ class CopiedFlow:
     resting: list[tuple[str, int]]
     offsets: list[int]
     rests: list[int]
+    confirmed: dict[tuple[str, int], int]
     told_by: tuple[str, ...]
     holding: KeptHolding
 
@@ -107,6 +109,7 @@ class CopiedFlow:
             [windows.name(slot) for slot in slots.tolist()],
             windows.next_offset[slots].tolist(),
             windows.rest[slots].tolist(),
+            windows.confirmed(),
             told_by(flow.order),
             KeptHolding.of(flow),
         )
@@ -141,6 +144,7 @@ def frame_of(copied: CopiedFlow, *, cluster_ids: tuple[str, str], now_ms: int, t
                 (*name, offset, rest)
                 for name, offset, rest in zip(copied.resting, copied.offsets, copied.rests, strict=True)
             ],
+            "confirmed": [(*name, at_ms) for name, at_ms in copied.confirmed.items()],
             "told_by": copied.told_by,
             "holding": holding_document(copied.holding),
         }
@@ -190,6 +194,10 @@ def read_flow(payload: bytes) -> KeptFlow:
             for topic, partition, *told in table(found, "rests", 4)
             for offset, rest in [numbers(told, count=2, least=0, most=MOST_LONG)]
         },
+        {
+            (short_text(topic), number(partition, least=0, most=MOST_ROWS)): instant(at_ms)
+            for topic, partition, at_ms in table({"confirmed": []} | found, "confirmed", 3)
+        },
         tuple(short_text(one) for one in rows(found.get("told_by", []), most=_MOST_TOLD_BY)),
         read_holding(_part(found, "holding")) if "holding" in found else KeptHolding(),
     )
@@ -203,7 +211,7 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     if kept.told_by and kept.told_by != told_by(flow.order):
         return False
     topics, order = flow.topics, flow.order.flow
-    read = dict(topics.ids)
+    read, read_ms = dict(topics.ids), dict(topics.ids_at_ms)
     topics.ids |= {key: one for key, (one, _) in kept.ids.items()}
     topics.ids_at_ms |= {key: at_ms for key, (_, at_ms) in kept.ids.items()}
     topics.recreations = [*kept.recreations, *topics.recreations][-_MOST_RECREATIONS:]
@@ -215,7 +223,9 @@ def take_up(flow: MirrorFlow, kept: KeptFlow, *, now_ms: int) -> bool:
     flow.retention_ms = kept.retention_ms | flow.retention_ms
     flow.losses.ends.take_up(kept.losses.ends)  # before ids are compared: of what went with the old one
     for (topic, side), topic_id in read.items():
-        if topics.ids[topic, side] != topic_id:
+        if topics.ids[topic, side] == topic_id:
+            topics.ids_at_ms[topic, side] = read_ms[topic, side]
+        else:
             alias = order.source if side == "source" else order.target
             name = topic if side == "source" else topics.remote.get(topic, "")
             flow.note_ids(alias, {name: topic_id}, now_ms)
@@ -229,13 +239,18 @@ def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
     windows = flow.windows
     # Not before: without an offset it would seem that the mirror has passed them.
     flow.open_overtaken = {(one.topic, one.partition): one for one in kept.overtaken} | flow.open_overtaken
-    flow.losses.take_up(kept.losses.copies, kept.losses.passed_over, kept.losses.sent_to)
+    losses = kept.losses
+    flow.losses.take_up(losses.copies, losses.passed_over, losses.sent_to, losses.undecided)
     flow.rewinds.take_up(kept.holding.again)
     flow.settings.take_up(kept.holding.stamped, flow.topics.remote, flow.target)
     remade = {one.topic: one.at_ms for one in kept.recreations if one.side == "source"}
+    windows.begin_anew({one.topic for one in losses.undecided})
     for topic, partition, slot in list(windows.slots()):
         if topic in remade:
             _leave_older_log(flow, slot, remade[topic])
+        confirmed_ms = kept.confirmed.get((topic, partition), -1)
+        if confirmed_ms >= remade.get(topic, 0):
+            windows.confirm(slot, confirmed_ms)
         offset, rest = kept.rests.get((topic, partition), (-1, -1))
         if windows.next_offset[slot] == offset and rest > offset:
             windows.settle(np.array([slot]), np.array([rest]))

@@ -13,7 +13,7 @@ from lagmon.mirror_filtered import KeptFiltered
 from lagmon.mirror_settings import Stamped
 from lagmon.mirror_steps import Rewound, Step
 from lagmon.snapshot_losses import MOST_FINDINGS, finding_of, row_of
-from lagmon.snapshot_reading import MOST_LONG, MOST_ROWS, instant, numbers, rows, short_text, table
+from lagmon.snapshot_reading import MOST_LONG, instant, numbers, short_text, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,6 @@ def holding_document(kept: KeptHolding) -> dict[str, Any]:
         "filtered": [
             (topic, since_ms, int(topic in filtered.told)) for topic, since_ms in filtered.since_ms.items()
         ],
-        "awaited": sorted(filtered.awaited),
         "stamped": [
             (topic, one.since_ms, one.first_end, one.end, one.grown_ms, int(one.holds))
             for topic, one in kept.stamped.items()
@@ -59,9 +58,8 @@ def read_holding(document: Mapping[str, Any]) -> KeptHolding:
         since_ms[short_text(topic)], is_told = numbers(seen, count=2, least=0, most=MOST_LONG)
         if is_told:
             told.add(short_text(topic))
-    awaited = frozenset(short_text(topic) for topic in rows(document.get("awaited"), most=MOST_ROWS))
     return KeptHolding(
-        KeptFiltered(since_ms, frozenset(told), awaited),
+        KeptFiltered(since_ms, frozenset(told)),
         {short_text(topic): _stamped(seen) for topic, *seen in table(document, "stamped", 6)},
         [_again(*row) for row in table(document, "again", 2)],
     )

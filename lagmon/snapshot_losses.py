@@ -11,6 +11,8 @@ from fleet.errors import MalformedError
 from fleet.vocabulary import Cause
 from lagmon.mirror_ends import Held
 from lagmon.mirror_findings import MirrorFinding
+from lagmon.mirror_passage import Base
+from lagmon.mirror_remade import Remade
 from lagmon.snapshot_reading import MOST_LONG, MOST_ROWS, instant, number, numbers, rows, table, text
 
 if TYPE_CHECKING:
@@ -26,12 +28,13 @@ _SIDES = ("source", "target")
 
 @dataclass(frozen=True, slots=True)
 class KeptLosses:
-    """Findings that are still told, where the mirror was before copies went, and what copies held."""
+    """Findings that are still told, where the mirror was before topics went, and what copies held."""
 
     copies: list[MirrorFinding] = field(default_factory=list)
     passed_over: list[MirrorFinding] = field(default_factory=list)
     sent_to: dict[tuple[str, int], int] = field(default_factory=dict)
     ends: dict[str, Held] = field(default_factory=dict)
+    undecided: list[Remade] = field(default_factory=list)  # of an earlier program none
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,12 @@ class CopiedLosses:
     passed_over: list[MirrorFinding]
     sent_to: dict[tuple[str, int], int]
     looks: dict[str, deque[Held]]
+    undecided: list[Remade] = field(default_factory=list)
 
     @classmethod
     def of(cls, flow: MirrorFlow) -> CopiedLosses:
         """Copy them."""
-        return cls(*flow.losses.kept(), flow.losses.ends.looks())
+        return cls(*flow.losses.kept(), flow.losses.ends.looks(), flow.losses.kept_undecided())
 
 
 def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[str, Any]:
@@ -64,6 +68,18 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
         "passed_over": [row_of(one) for one in copied.passed_over[-MOST_FINDINGS:]],
         "sent_to": [(*name, offset) for name, offset in copied.sent_to.items()],
         "ends": ends,
+        "undecided": [
+            (
+                remade.topic,
+                remade.at_ms,
+                remade.gone_ms,
+                [
+                    (partition, base.next_offset, base.at_ms, base.target_end, int(base.sure), base.log_most)
+                    for partition, base in remade.open.items()
+                ],
+            )
+            for remade in copied.undecided
+        ],
     }
 
 
@@ -79,6 +95,7 @@ def read_losses(document: Mapping[str, Any]) -> KeptLosses:
             for topic, partition, offset in table(document, "sent_to", 3)
         },
         dict(_ends(row) for row in rows(document.get("ends"), most=MOST_ROWS)),
+        [_undecided(*row) for row in table({"undecided": []} | dict(document), "undecided", 4)],
     )
 
 
@@ -117,6 +134,21 @@ def finding_of(row: object) -> MirrorFinding:
         side=str(side),
         proved=proved,
     )
+
+
+def _undecided(topic: object, at_ms: object, gone_ms: object, bases: object) -> Remade:
+    remade = Remade(text(topic, most=_MOST_TEXT), instant(at_ms), instant(gone_ms))
+    for row in rows(bases, most=MOST_ROWS):
+        partition, next_offset, base_ms, *told = rows(row, least=6, most=6)
+        end, sure, log_most = numbers(told, count=3, least=-1, most=MOST_LONG)
+        remade.open[number(partition, least=0, most=MOST_ROWS)] = Base(
+            number(next_offset, least=0, most=MOST_LONG),
+            instant(base_ms),
+            end,
+            bool(number(sure, least=0, most=1)),
+            log_most,
+        )
+    return remade
 
 
 def _ends(row: object) -> tuple[str, Held]:

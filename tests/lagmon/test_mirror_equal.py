@@ -284,7 +284,7 @@ def test_many_looks_at_once_are_what_each_is_alone(looks):
         for windows in (together, alone):
             if settles:
                 windows.settle(np.array([1]), np.array([40]))
-                windows.begin_anew("t")
+                windows.begin_anew({"t"})
         for name in ("next_offset", "committed_ms", "moved_ms", "rest"):
             assert getattr(together, name)[:3].tolist() == getattr(alone, name)[:3].tolist()
         for name in ("offset", "committed_ms", "lag", "filled", "live"):

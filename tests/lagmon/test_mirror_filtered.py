@@ -130,6 +130,23 @@ def test_a_topic_that_the_mirror_cannot_read_waits_and_is_not_known_to_be_left_o
     assert (told(one), one.sight().findings) == ((Verdict.HEALTHY, None), ())
 
 
+def test_a_copy_that_somebody_made_before_the_mirror_found_the_topic_waits_for_the_mirror():
+    one = Watched(refresh_topics_interval_s=600.0).run(60)
+    one.a.note_topics({"orders": 2, "other": 1, "fresh": 1})
+    one.ends["fresh", 0] = 0
+    one.run(120)
+    one.b.note_topics({"A.orders": 2, "A.other": 1, "A.fresh": 1})
+    one.target_ends["A.fresh", 0] = 0
+    for _ in range(48):  # until ten minutes after the topic was made
+        one.write(50, "fresh", copied=False)
+        one.run(10)
+        assert one.sight().findings == ()
+    one.target_ends["A.fresh", 0] = one.ends["fresh", 0]
+    one.commit("fresh")
+    one.run(60)
+    assert (told(one), one.sight().findings) == ((Verdict.HEALTHY, None), ())
+
+
 def test_the_lag_monitors_process_is_told_which_transforms_may_leave_records_out():
     order = order_of(Flow("A", "B", handling=Handling(drops=("fault", "mask"))))
     assert read_mirror(json.loads(json.dumps(write_mirror(order)))).flow.handling.drops == ("fault", "mask")

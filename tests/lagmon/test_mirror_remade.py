@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
+from lagmon.heads import Heads
+from lagmon.mirror import MirrorWindows
+from lagmon.mirror_behind import LeftBehind
+from lagmon.mirror_left_out import LeftOut
 from lagmon.mirror_passage import Base, Sighted, judge_passage, markers_may_tell
-from tests.lagmon.mirrors import S, told
+from lagmon.sync_runs import SyncRuns
+from tests.lagmon.mirrors import Mirrored, S, told
 from tests.lagmon.test_mirror_topics import Watched
 
 
@@ -61,3 +68,25 @@ def test_markers_may_tell_where_the_copy_has_every_other_offset_and_not_what_n_g
     seen = Sighted(0, low, high, 500 + grew, 1)
     assert judge_passage(base, seen) is not None
     assert markers_may_tell(base, seen) is doubted
+
+
+def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_made_anew(monkeypatch):
+    topics = {f"t{number}": 3 for number in range(20)}
+    flow = Mirrored(topics, flush_s=60.0)
+    flow.go(30, each=lambda: [(flow.write(5, *name), flow.commit(*name)) for name in flow.ends], step=10)
+    searched = []
+
+    def count(of, name):
+        known = getattr(of, name)
+        monkeypatch.setattr(of, name, lambda *told: (searched.append(name), known(*told))[1])
+
+    count(MirrorWindows, "begin_anew")
+    count(SyncRuns, "forget")
+    count(LeftOut, "forget")
+    count(LeftBehind, "begin_anew")
+    count(Heads, "end_at")
+    for topic_id in ("first", "second"):
+        flow.flow.note_ids("A", dict.fromkeys(topics, topic_id), flow.now)
+    assert sorted(flow.flow.losses.remade) == sorted(topics)
+    assert {len(remade.open) for remade in flow.flow.losses.remade.values()} == {3}
+    assert Counter(searched) == {"begin_anew": 2, "forget": 2, "end_at": 3 * len(topics)}

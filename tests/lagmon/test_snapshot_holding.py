@@ -194,7 +194,6 @@ def test_what_other_offsets_tell_of_begins_anew(changes):
 
 HOLDING = {
     "filtered": [["t", 5, 1], ["u", 6, 0]],
-    "awaited": ["t"],
     "stamped": [["t", 5, 0, 9, -1, 1]],
     "again": [[5, ["duplicating", "t", 0, 7, "So.", 3, 4, 6, "source", True]]],
 }
@@ -204,7 +203,7 @@ def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
     found = read_flow(seal(WHOLE | {"holding": HOLDING, "told_by": ["group", "A"]}))
     assert found.told_by == ("group", "A")
     filtered = found.holding.filtered
-    assert (filtered.since_ms, filtered.told, filtered.awaited) == ({"t": 5, "u": 6}, {"t"}, {"t"})
+    assert (filtered.since_ms, filtered.told) == ({"t": 5, "u": 6}, {"t"})
     assert (found.holding.stamped["t"].end, found.holding.stamped["t"].holds) == (9, True)
     assert [(back.at_ms, back.peak, one.records) for back, one in found.holding.again] == [(5, 7, 3)]
     earlier = read_flow(seal(WHOLE))
@@ -218,8 +217,6 @@ def test_the_whole_of_it_can_be_read_and_that_of_an_earlier_program():
     [
         ({"filtered": [["t", 5]]}, "has no list"),
         ({"filtered": [["t", "then", 1]]}, "has no number"),
-        ({"awaited": [5]}, "has no text"),
-        ({"awaited": "t"}, "has no list"),
         ({"stamped": [["t", 5, 0, 9, -2, 1]]}, "has no number"),
         ({"again": [[5, ["duplicating", "t", 0, 7, "So.", None, 4, 6, "source", True]]]}, "that came again"),
         ({"again": [["t"]]}, "has no list"),
