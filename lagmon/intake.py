@@ -192,8 +192,7 @@ class Intake:
             case _:
                 # A null one says that something of the group is gone, and perhaps the group too.
                 if isinstance(record, OtherRecord) and value is not None:
-                    self.membership.note_kind(record.group, record.kind)
-                    self.membership.note_joined(record.group)  # such a group begins with its first member
+                    self.membership.note_there(record.group, record.kind)
                 self.taken.other += 1
         return _NEW
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from fleet.wire_commits import MemberRecord
 
+_KIP_848 = "consumer"  # Kafka's own word for a group of its newer protocol
+
 
 @dataclass(frozen=True, slots=True)
 class Owner:
@@ -99,6 +101,16 @@ class Membership:
             self.kinds[group] = kind
         else:
             self.kinds.pop(group, None)
+
+    def note_there(self, group: str, kind: str) -> None:
+        """Take note that there is a group whose members describe themselves, if it has any left.
+
+        It began with its first member. Compaction keeps nothing of members that are gone.
+        """
+        self.note_kind(group, kind)
+        self.note_joined(group)
+        if kind == _KIP_848:  # of other kinds, members' records are not read
+            self._groups.setdefault(group, _Group())
 
     def note_joined(self, group: str) -> None:
         """Take note that a group has, or had, a member."""

@@ -287,3 +287,10 @@ def test_wanted_is_asked_anew_where_group_or_topic_change():
     intake.take(keys, [encode_commit_value(1, 1)] * 4, read_ms=5, live=True)
     assert set(windows(intake)) == {("g", "u", 0), ("h", "t", 0)}
     assert intake.taken.passed_over == 2
+
+
+@pytest.mark.parametrize(("version", "members"), [(3, 0), (11, -1), (17, -1)])
+def test_a_group_of_which_compaction_left_no_member_has_none_where_members_are_read(version, members):
+    intake = make()
+    intake.take([encode_group_key(version, "g")], [b"\x00\x00\x00\x00\x00\x05"], read_ms=5, live=False)
+    assert (intake.membership.members("g"), intake.membership.joined("g")) == (members, True)
