@@ -1,4 +1,4 @@
-"""What is told of a flow beside its verdict: who does not run, what was made anew. Pure.
+"""What is told of a flow beside its verdict: who does not run, what was made anew, what a restart repeated. Pure.
 
 What was lost or altered is listed among its findings, and told there.
 """
@@ -29,7 +29,7 @@ def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
     }
     if lately:
         told.append(_remade(flow, list(lately.values())))
-    return " ".join(told)
+    return " ".join(filter(None, [*told, flow.rewinds.replays.sentence(flow)]))
 
 
 def may_lose(flow: MirrorFlow, found: FlowSight) -> str:

@@ -18,6 +18,7 @@ from lagmon import mirror_growth
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.mirror_id_rounds import ids_within_ms
 from lagmon.mirror_orders import EQUAL_OFFSETS
+from lagmon.mirror_replays import Replays, Window
 from lagmon.mirror_steps import Ends, Rewound, Step, judge_step
 from lagmon.rules_sentences import instant_text
 
@@ -38,6 +39,7 @@ class Rewinds:
     """Follows the steps back of one flow's offsets."""
 
     steps: dict[Name, Step] = field(default_factory=dict)  # the newest that a window holds
+    replays: Replays = field(default_factory=Replays)
     _judged_ms: dict[Name, int] = field(default_factory=dict)  # of which offset, by when it was written
     _found: dict[Name, tuple[Step, MirrorFinding]] = field(default_factory=dict)  # the newest of each
     _cut_ms: dict[Name, int] = field(default_factory=dict)  # which step went back with its source's end
@@ -46,6 +48,7 @@ class Rewinds:
     def look(self, flow: MirrorFlow, sight: MirrorSight) -> list[MirrorFinding]:
         """Return what came again, for as long as it is told."""
         now_ms = sight.now_ms
+        self.replays.follow(now_ms)
         self._found = {
             name: one
             for name, one in self._found.items()
@@ -106,13 +109,12 @@ class Rewinds:
                 has_copy=copy >= 0,
                 start=int(flow.source.heads.start[place]),
             )
-            step = judge_step(
-                rings.offset[slot, first:].tolist(),
-                rings.committed_ms[slot, first:].tolist(),
-                row[first:],
-                ends,
+            window = Window(
+                rings.offset[slot, first:].tolist(), rings.committed_ms[slot, first:].tolist(), place
             )
+            step = judge_step(window.offsets, window.times, row[first:], ends)
             step = self._with_its_log(name, step, ends)
+            step = self.replays.judge(flow, sight, name, step, window)
             self._judged_ms[name] = int(flow.windows.committed_ms[slot])
             self._take(flow, name, step, sight.now_ms)
 

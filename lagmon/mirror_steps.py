@@ -44,6 +44,7 @@ class Rewound(Enum):
 
     OPEN = "not known yet"
     REPEATED = "records came again"
+    RESTARTED = "records came again, no more than a restart of the mirror copies again"
     LATE = "nothing came again: an old offset was written late, or the source lost what was behind it"
 
 

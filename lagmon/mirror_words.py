@@ -160,6 +160,8 @@ def rewound(step: Step) -> str:
     """Return what a step back means, as a sentence behind the row's."""
     if step.means is Rewound.REPEATED:
         return f" They come again: {step.proof}."
+    if step.means is Rewound.RESTARTED:
+        return f" They come again, no more than once the mirror is killed and starts again: {step.proof}."
     if step.means is Rewound.LATE:  # while it is below the highest: else it is past that
         return " The source's log lost what was there before, so what it copies there is new."
     again = count_text(step.peak - step.back, "record")
