@@ -5,9 +5,9 @@ unknown. It is of this moment: what was lost or altered stands beside it as find
 with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
 (overtaken); a partition stands (why: mirror_standstill.py); a task has failed and records wait that it may
 carry; a topic is not mirrored though it was waited for; it went back (duplicating); a topic was made anew and
-it is not known yet where the mirror went on; it falls behind; offsets are not committed; nothing known
-(source_down or target_down where a cluster does not answer); healthy. Where no topic of a cluster is known
-whose logs are needed, nothing is.
+it is not known yet where the mirror went on; it falls behind; offsets are not committed; a log was emptied
+before a mirror that may be down (mirror_emptied.py); nothing known (source_down or target_down where a
+cluster does not answer); healthy. Where no topic of a cluster is known whose logs are needed, nothing is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from fleet.quantity import between_text, count_text
 from fleet.vocabulary import Cause, Verdict
-from lagmon import mirror_facts, mirror_standstill, mirror_words
+from lagmon import mirror_emptied, mirror_facts, mirror_standstill, mirror_words
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_rewinds import is_same_topic
 from lagmon.mirror_sight import LOOK_MS
@@ -194,7 +194,9 @@ def _decide_milder(
     sight, reason = found.sight, found.sight.rows.reason
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
-    idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
+    still = mirror_emptied.still(flow, sight, used)
+    idle = np.setdiff1d(used[sight.not_committing[used] | _passed_unsaid(found, used)], still)
+    emptied = still[sight.lag[still] == 0]
     if flow.order.lag_from == EQUAL_OFFSETS:
         idle = idle[:0]  # there are none to be written
         again, open_steps = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)], []
@@ -214,6 +216,8 @@ def _decide_milder(
         return Status.WARN, Verdict.LATE, None, _row(flow, found, int(slot))
     if len(idle):
         return Status.UNKNOWN, Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING, _uncommitted(flow, idle)
+    if len(emptied):
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, sight, emptied)
     return _decide_rest(flow, found, used, worst_first)
 
 
