@@ -1,15 +1,13 @@
 """Partitions whose log is empty and starts behind where the mirror stands, with a copy that stands too. Pure.
 
-Nothing is left to copy, so by its lag such a mirror is well. What was deleted may be records, of a mirror that
-is down, or the marker of a transaction that none passes on an idle topic (mm2.md). Nothing tells which: so that
-is told, and not that all is well, nor that anything is lost.
+Nothing is left to copy, so by its lag such a mirror is well. What was deleted may be records, of a mirror
+that is down, or the marker of a transaction that none passes on an idle topic (mm2.md). Nothing tells which:
+so that is told, and not that all is well, nor that anything is lost.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from fleet.quantity import count_text
 from lagmon.mirror_standing import standing
@@ -17,6 +15,7 @@ from lagmon.rules_sentences import instant_text
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import MirrorFlow
@@ -38,16 +37,19 @@ def sentence(flow: MirrorFlow, sight: MirrorSight, slots: Slots) -> str:
     topic, partition = flow.windows.name(int(slots[0]))
     source, records = flow.order.flow.source, int(sight.deleted[slots].sum())
     since_ms = int(flow.windows.moved_ms[slots].max())  # since then for none of them
-    what, are = f"The log of {topic}-{partition} on {source}", "is empty and starts"
-    if len(slots) > 1:
+    heads, places = flow.source.heads, sight.places[slots]
+    one, several = records == 1, len(slots) > 1
+    what = f"The log of {topic}-{partition} on {source}"
+    if several:
         what = (
             f"The logs of {count_text(len(slots), 'partition')} on {source}, {topic}-{partition} among them,"
         )
-        are = "are empty and start"
-    one = records == 1
+    are = "are empty" if several else "is empty"
+    if (heads.end[places] > heads.start[places]).any():  # behind a transaction that is open
+        are = f"{'hold' if several else 'holds'} nothing that the mirror may read"
     return (
-        f"{what} {are} behind the mirror's newest offset, which is of {instant_text(since_ms)}: up to"
-        f" {count_text(records, 'record')} may have been deleted before the mirror, if it is down, copied"
-        f" {'it' if one else 'them'}; or {'it was a marker' if one else 'they were markers'} of transactions,"
-        " which none copies."
+        f"{what} {are} and {'start' if several else 'starts'} behind the mirror's newest offset, which is of"
+        f" {instant_text(since_ms)}: up to {count_text(records, 'record')} may have been deleted before the"
+        f" mirror, if it is down, copied {'it' if one else 'them'}; or"
+        f" {'it was a marker' if one else 'they were markers'} of transactions, which none copies."
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon import mirror_overtaken, mirror_tails
+from lagmon import mirror_held, mirror_overtaken, mirror_tails
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_beginnings import Beginnings
 from lagmon.mirror_behind import LeftBehind
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from lagmon.cluster import ClusterLag
     from lagmon.mirror_findings import MirrorFinding
+    from lagmon.mirror_held import Held
     from lagmon.mirror_orders import MirrorOrder
     from lagmon.mirror_overtaken import Overtaken, Passing
     from lagmon.mirror_remade import Remade
@@ -65,6 +66,7 @@ class FlowSight:
     rewinds: Mapping[tuple[str, int], Step] = field(default_factory=dict)
     uncounted: Mapping[tuple[str, int], Overtaken] = field(default_factory=dict)  # of those overtaken: as yet
     stood: frozenset[int] = frozenset()  # slots that stand before records that were deleted, lost or not
+    held: tuple[Held, ...] = ()  # partitions that an open transaction keeps from being read
 
 
 @dataclass(slots=True)
@@ -149,6 +151,7 @@ class MirrorFlow:
             self.rewinds.steps,
             uncounted,
             frozenset(np.flatnonzero(stood).tolist()),
+            mirror_held.held(self, sight),
         )
 
     def _findings(
