@@ -17,6 +17,7 @@ from lagmon import mirror_held, mirror_overtaken, mirror_tails
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_beginnings import Beginnings
 from lagmon.mirror_behind import LeftBehind
+from lagmon.mirror_cuts import SourceCuts
 from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_filtered import Filtered
 from lagmon.mirror_left_out import LeftOut
@@ -95,6 +96,7 @@ class MirrorFlow:
     _passing: dict[tuple[str, int], Passing] = field(default_factory=dict)  # of those that are open
     filtered: Filtered = field(default_factory=Filtered)
     rewinds: Rewinds = field(default_factory=Rewinds)
+    cuts: SourceCuts = field(default_factory=SourceCuts)
     _behind: LeftBehind = field(default_factory=LeftBehind)
     _left_out: LeftOut = field(default_factory=LeftOut)
     beginnings: Beginnings = field(default_factory=Beginnings)
@@ -158,9 +160,11 @@ class MirrorFlow:
         self, sight: MirrorSight, overtaken: Sequence[Overtaken], now_ms: int, refresh_ms: int
     ) -> list[MirrorFinding]:
         self.losses.look(self, sight)
+        self.cuts.follow(self, sight)
         return [
             *mirror_overtaken.findings(self, overtaken, now_ms),
             *self.losses.findings(),
+            *self.cuts.findings(),
             *self.rewinds.look(self, sight),
             *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
             *self._suspicions(sight),

@@ -4,7 +4,7 @@ The last stable offset is where the oldest open transaction begins: no such read
 it may read the mirror has no lag. A transaction is aborted when its time-out is over, 15 minutes by the
 brokers' default for the longest (`transaction.max.timeout.ms`). One that stays open while its partition has
 been written to for longer than that hangs (mm2.md: stall at the last stable offset): nobody ends it, what is
-behind it waits, and retention deletes it in the end. Of a topic in use that offset moves: its record is young.
+behind it waits, and retention deletes it in the end. Of a topic in use the offset moves: its record is new.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Replays:
             if step.means is Rewound.LATE:
                 self._steps.get(name, {}).pop(step.at_ms, None)
             return step
-        if flow.order.flow.exactly_once:  # then nothing may come twice
+        if flow.order.flow.exactly_once or step.cut >= 0:  # then nothing may come twice, or it is not that
             return step
         steps = self._steps.setdefault(name, {})
         known = steps.get(step.at_ms)

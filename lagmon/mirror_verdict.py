@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
+    from lagmon.mirror_steps import Step
     from lagmon.mirror_topics import Missing
 
 _RANKS = np.array([RANK[status] for status in Status], np.int8)
@@ -206,10 +207,11 @@ def _decide_milder(
     idle = used[sight.not_committing[used] | _passed_unsaid(flow, found, used)]
     if flow.order.lag_from == EQUAL_OFFSETS:
         idle = idle[:0]  # there are none to be written
-        again, open_steps = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)], []
+        same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
+        again, open_steps = [slot for slot in same if not flow.cuts.fell_with_copy(flow, sight, slot)], []
     else:
         means = {slot: found.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
-        again = [slot for slot, step in means.items() if step is not None and step.means is Rewound.REPEATED]
+        again = [slot for slot, step in means.items() if step is not None and _repeats(flow, slot, step)]
         open_steps = [slot for slot, step in means.items() if step is not None and step.means is Rewound.OPEN]
     if again:
         return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, again[0])
@@ -224,6 +226,13 @@ def _decide_milder(
     if len(idle):
         return Status.UNKNOWN, Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING, _uncommitted(flow, idle)
     return _decide_rest(flow, found, used, worst_first)
+
+
+def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
+    """Tell whether a step back is one of which records come again, and those are not all there yet."""
+    if step.means is not Rewound.REPEATED:
+        return False
+    return step.cut < 0 or int(flow.windows.next_offset[slot]) < step.cut
 
 
 def _decide_rest(
@@ -293,6 +302,8 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     step = found.rewinds.get(flow.windows.name(slot))
     if step is not None and sight.rows.reason[slot] == Reason.REWOUND:
         told += mirror_words.rewound(step)
+    if flow.cuts.fell_with_copy(flow, sight, slot):
+        told += mirror_words.LOST_WITH_SOURCE
     if sight.not_committing[slot]:
         told += " The topic's end on the target advances meanwhile."
     return told
