@@ -64,7 +64,7 @@ def contradicted(flow: FlowEvidence) -> bool:
         return False
     if lag.standing and not {*lag.standing} - {flow.topic.source_topic}:
         return True  # of its own partitions the canary knows more, and sooner
-    return lag.cause in (Cause.MIRROR_DOWN, Cause.UNEXPLAINED, None) and bool(_moving(flow))
+    return lag.cause in (Cause.MIRROR_DOWN, None) and bool(_moving(flow))
 
 
 def moved_elsewhere_s(flow: FlowEvidence, now_at: float, *, waits_s: float) -> float | None:

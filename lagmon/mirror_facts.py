@@ -1,4 +1,4 @@
-"""What is told of a flow beside its verdict: who does not run, what was made anew. Pure.
+"""What is told of a flow beside its verdict: who does not run, what is held, was made anew or repeated. Pure.
 
 What was lost or altered is listed among its findings, and told there.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lagmon import mirror_words
+from lagmon import mirror_held, mirror_words
 from lagmon.mirror_findings import HELD_MS
 from lagmon.rules_sentences import instant_text
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
     """Return sentences, an empty text where there is nothing to tell beside what is said already."""
     # Who does not run carries nothing, also while there is nothing to be copied.
-    states = (mirror_words.failed(flow.states), flow.states.halted_sentence())
+    held = mirror_held.sentence(flow, found.held)
+    states = (mirror_words.failed(flow.states), flow.states.halted_sentence(), held)
     told = [one for one in states if one and one not in said]
     lossy = {one.topic for one in found.findings if one.proved} | {one.topic for one in found.undecided}
     lately = {
@@ -29,7 +30,7 @@ def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
     }
     if lately:
         told.append(_remade(flow, list(lately.values())))
-    return " ".join(told)
+    return " ".join(filter(None, [*told, flow.rewinds.replays.sentence(flow)]))
 
 
 def may_lose(flow: MirrorFlow, found: FlowSight) -> str:

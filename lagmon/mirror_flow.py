@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon import mirror_overtaken, mirror_tails, overtaken_findings
+from lagmon import mirror_held, mirror_overtaken, mirror_tails, overtaken_findings
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_beginnings import Beginnings
 from lagmon.mirror_behind import LeftBehind
+from lagmon.mirror_cuts import SourceCuts
 from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_filtered import Filtered
 from lagmon.mirror_left_out import LeftOut
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from lagmon.cluster import ClusterLag
     from lagmon.mirror_findings import MirrorFinding
+    from lagmon.mirror_held import Held
     from lagmon.mirror_orders import MirrorOrder
     from lagmon.mirror_overtaken import Overtaken, Passing
     from lagmon.mirror_remade import Remade
@@ -65,6 +67,7 @@ class FlowSight:
     rewinds: Mapping[tuple[str, int], Step] = field(default_factory=dict)
     uncounted: Mapping[tuple[str, int], Overtaken] = field(default_factory=dict)  # of those overtaken: as yet
     stood: frozenset[int] = frozenset()  # slots that stand before records that were deleted, lost or not
+    held: tuple[Held, ...] = ()  # partitions that an open transaction keeps from being read
 
 
 @dataclass(slots=True)
@@ -93,6 +96,7 @@ class MirrorFlow:
     _passing: dict[tuple[str, int], Passing] = field(default_factory=dict)  # of those that are open
     filtered: Filtered = field(default_factory=Filtered)
     rewinds: Rewinds = field(default_factory=Rewinds)
+    cuts: SourceCuts = field(default_factory=SourceCuts)
     _behind: LeftBehind | TopicsBehind = field(init=False)
     _transactions: OpenTransactions = field(default_factory=OpenTransactions)
     _left_out: LeftOut = field(default_factory=LeftOut)
@@ -153,15 +157,18 @@ class MirrorFlow:
             self.rewinds.steps,
             uncounted,
             frozenset(np.flatnonzero(stood).tolist()),
+            mirror_held.held(self, sight),
         )
 
     def _findings(
         self, sight: MirrorSight, overtaken: Sequence[Overtaken], now_ms: int, refresh_ms: int
     ) -> list[MirrorFinding]:
         self.losses.look(self, sight)
+        self.cuts.follow(self, sight)
         return [
             *overtaken_findings.findings(self, overtaken, now_ms),
             *self.losses.findings(self, now_ms),
+            *self.cuts.findings(),
             *self.rewinds.look(self, sight),
             *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
             *self._suspicions(sight),

@@ -37,10 +37,14 @@ def movement_document(flow: MirrorFlow, found: FlowSight, *, canary_topic: str) 
     stands[standing(flow, found, np.flatnonzero(sight.used))] = True
     others = {*np.flatnonzero(stands & ~own).tolist()}
     # By the names: a slot may have been given back since the look that this is about.
-    topics = sorted({topic for topic, _, slot in windows.slots() if slot in others}) if others else []
+    still = {topic for topic, _, slot in windows.slots() if slot in others} if others else set()
+    held = {one.topic for one in found.held}
+    topics = sorted((still | held) - {canary_topic})
     moved_ms = windows.moved_ms[:count]
     return {
-        "standing": [*([canary_topic] if (stands & own).any() else []), *topics][:LISTED],
+        "standing": [*([canary_topic] if (stands & own).any() or canary_topic in held else []), *topics][
+            :LISTED
+        ],
         "settles_s": sight.stopped_after_ms / 1000,
         "moved_ms": _known(int(moved_ms[sight.used & ~own].max(initial=_NEVER))),
         "own_moved_ms": _known(int(moved_ms[sight.used & own].max(initial=_NEVER))),

@@ -2,7 +2,8 @@
 
 What a step back means is judged in `mirror_steps`; a step that is decided stays so, also once what it was
 decided by has left the window. Where the source's log lost its end, below the highest offset, what comes
-behind it is new under numbers that were there before: nothing comes again, nor to a copy that was made anew.
+behind it is new under numbers that were there before: what comes again is known only where it was seen cut
+before the step (mirror_cut_steps.py). Nothing comes again to a copy that was made anew.
 Not asked where the ends of copies are the offsets (equal-offsets): there the fall itself is one of the copy.
 """
 
@@ -15,9 +16,12 @@ import numpy as np
 
 from fleet.vocabulary import Cause
 from lagmon import mirror_growth
+from lagmon.mirror_cut_passage import is_same_log
+from lagmon.mirror_cut_steps import judge_cut
 from lagmon.mirror_findings import HELD_MS, MirrorFinding
 from lagmon.mirror_id_rounds import ids_within_ms
 from lagmon.mirror_orders import EQUAL_OFFSETS
+from lagmon.mirror_replays import Replays, Window
 from lagmon.mirror_steps import Ends, Rewound, Step, judge_step
 from lagmon.rules_sentences import instant_text
 
@@ -38,6 +42,7 @@ class Rewinds:
     """Follows the steps back of one flow's offsets."""
 
     steps: dict[Name, Step] = field(default_factory=dict)  # the newest that a window holds
+    replays: Replays = field(default_factory=Replays)
     _judged_ms: dict[Name, int] = field(default_factory=dict)  # of which offset, by when it was written
     _found: dict[Name, tuple[Step, MirrorFinding]] = field(default_factory=dict)  # the newest of each
     _cut_ms: dict[Name, int] = field(default_factory=dict)  # which step went back with its source's end
@@ -46,6 +51,7 @@ class Rewinds:
     def look(self, flow: MirrorFlow, sight: MirrorSight) -> list[MirrorFinding]:
         """Return what came again, for as long as it is told."""
         now_ms = sight.now_ms
+        self.replays.follow(now_ms)
         self._found = {
             name: one
             for name, one in self._found.items()
@@ -106,22 +112,24 @@ class Rewinds:
                 has_copy=copy >= 0,
                 start=int(flow.source.heads.start[place]),
             )
-            step = judge_step(
-                rings.offset[slot, first:].tolist(),
-                rings.committed_ms[slot, first:].tolist(),
-                row[first:],
-                ends,
+            window = Window(
+                rings.offset[slot, first:].tolist(), rings.committed_ms[slot, first:].tolist(), place
             )
-            step = self._with_its_log(name, step, ends)
+            step = judge_step(window.offsets, window.times, row[first:], ends)
+            step = self._with_its_log(flow, name, step, ends)
+            step = self.replays.judge(flow, sight, name, step, window)
             self._judged_ms[name] = int(flow.windows.committed_ms[slot])
             self._take(flow, name, step, sight.now_ms)
 
-    def _with_its_log(self, name: Name, step: Step, ends: Ends) -> Step:
+    def _with_its_log(self, flow: MirrorFlow, name: Name, step: Step, ends: Ends) -> Step:
         """Return what a step means once the source's log, looked at since, may have lost its end."""
         if ends.source_ms < step.at_ms:
             return step.unproved(Rewound.OPEN)
         if 0 <= ends.source < step.peak:
             self._cut_ms[name] = step.at_ms
+        cut = flow.cuts.of(name, step.peak)
+        if cut is not None and is_same_log(flow, name[0], cut):
+            return judge_cut(step, cut, ends)
         is_cut = self._cut_ms.get(name) == step.at_ms
         return step.unproved(Rewound.LATE) if is_cut else step
 
@@ -177,14 +185,18 @@ def _with_a_fall(flow: MirrorFlow, sight: MirrorSight) -> list[int]:
 def _finding(flow: MirrorFlow, name: Name, step: Step, at_ms: int) -> MirrorFinding:
     topic, partition = name
     came = "1 record came" if step.records == 1 else f"{step.records} records came"
+    first, last = step.back, step.peak - 1
+    if step.cut >= 0:  # where it began again is not known, and behind the cut all is new
+        came, first, last = f"at least {came}", step.cut - step.records, step.cut - 1
     return MirrorFinding(
         code=Cause.DUPLICATING,
         topic=topic,
         partition=partition,
         at_ms=at_ms,
         records=step.records,
-        first_offset=step.back,
-        last_offset=step.peak - 1,
+        records_most=step.cut if step.cut >= 0 else None,
+        first_offset=first,
+        last_offset=last,
         sentence=(
             f"Of {topic}-{partition}, {came} to {flow.order.flow.target} again: the mirror's offset went back"
             f" from {step.peak} to {step.back} at {instant_text(step.at_ms)}, and {step.proof}."

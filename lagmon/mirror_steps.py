@@ -44,6 +44,7 @@ class Rewound(Enum):
 
     OPEN = "not known yet"
     REPEATED = "records came again"
+    RESTARTED = "records came again, no more than a restart of the mirror copies again"
     LATE = "nothing came again: an old offset was written late, or the source lost what was behind it"
 
 
@@ -57,6 +58,7 @@ class Step:
     means: Rewound
     records: int = 0  # that came again, as far as known
     proof: str = ""
+    cut: int = -1  # where the source's log lost its end, -1 where it did not or that proves nothing
 
     def unproved(self, means: Rewound) -> Step:
         """Return the same step where nothing is known to have come again."""

@@ -68,6 +68,7 @@ class MirrorTopics:
     recreated_total: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and side
     ids: dict[tuple[str, str], str] = field(default_factory=dict)  # by the source's name and side
     ids_at_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # when each was read last
+    known_since_ms: dict[tuple[str, str], int] = field(default_factory=dict)  # and first, by this process
     _known: Mapping[str, int] | None = None
     _undecided: dict[str, str] = field(default_factory=dict)  # as `remote`, of such as are not carried yet
     missing_since: dict[_Key, int] = field(default_factory=dict)
@@ -101,7 +102,7 @@ class MirrorTopics:
         gone.sort(key=lambda key: self.ids_at_ms.get(key, -1))
         for key in gone[:-MOST_IDS_GONE]:
             del self.ids[key]
-            for kept in (self.ids_at_ms, self.remade_ms, self.recreated_total):
+            for kept in (self.ids_at_ms, self.known_since_ms, self.remade_ms, self.recreated_total):
                 kept.pop(key, None)
 
     @property
@@ -114,6 +115,8 @@ class MirrorTopics:
         before = self.ids.get((topic, side))
         self.ids[topic, side] = topic_id
         self.ids_at_ms[topic, side] = now_ms
+        if before != topic_id or (topic, side) not in self.known_since_ms:
+            self.known_since_ms[topic, side] = now_ms
         if before in (None, topic_id):
             return None
         found = Recreation(topic, side, now_ms, str(before), topic_id)

@@ -4,10 +4,11 @@ Words map as in interface.md: OK healthy, WARN late, STOP, STALL and ERR stalled
 unknown. It is of this moment: what was lost or altered stands beside it as findings, and the sentence ends
 with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
 (overtaken); a partition stands (why: mirror_standstill.py); a task has failed and records wait that it may
-carry; a topic is not mirrored though it was waited for; it went back (duplicating); a topic was made anew and
-it is not known yet where the mirror went on; it falls behind; offsets are not committed; nothing known
-(source_down or target_down where a cluster does not answer); healthy. Where no topic of a cluster is known
-whose logs are needed, nothing is.
+carry; a topic is not mirrored though it was waited for; a transaction that hangs keeps records from being
+read (mirror_held.py); it went back (duplicating); a topic was made anew and it is not known yet where the
+mirror went on; it falls behind; offsets are not committed; a log was emptied before a mirror that may be down
+(mirror_emptied.py); nothing known (source_down or target_down where a cluster does not answer); healthy.
+Where no topic of a cluster is known whose logs are needed, nothing is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from fleet.quantity import between_text, count_text
 from fleet.vocabulary import Cause, Verdict
-from lagmon import mirror_facts, mirror_standstill, mirror_words
+from lagmon import mirror_emptied, mirror_facts, mirror_held, mirror_standstill, mirror_words
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_rewinds import is_same_topic
 from lagmon.mirror_sight import LOOK_MS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
+    from lagmon.mirror_steps import Step
     from lagmon.mirror_topics import Missing
 
 _RANKS = np.array([RANK[status] for status in Status], np.int8)
@@ -112,6 +114,11 @@ def _decide(
                 flow.order, int(sight.deleted[gone].sum()), len(gone)
             )
         return worst, Verdict.STALLED, cause, told
+    return _decide_waiting(flow, found, used) or _decide_milder(flow, found, used, worst_first)
+
+
+def _decide_waiting(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> _Told | None:
+    """Tell of records that wait though no partition is known to stand."""
     left = mirror_standstill.left_by_failed(flow, found, used)
     if len(left):
         told = mirror_standstill.failed_sentence(flow, found, left)
@@ -119,7 +126,10 @@ def _decide(
     waiting = _waiting(found)
     if waiting:
         return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
-    return _decide_milder(flow, found, used, worst_first)
+    if found.held:
+        told = mirror_held.sentence(flow, found.held)
+        return Status.STALL, Verdict.STALLED, Cause.UNEXPLAINED, told
+    return None
 
 
 def _deleted_unread(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -194,13 +204,14 @@ def _decide_milder(
     sight, reason = found.sight, found.sight.rows.reason
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
-    idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
+    idle = used[sight.not_committing[used] | _passed_unsaid(flow, found, used)]
     if flow.order.lag_from == EQUAL_OFFSETS:
         idle = idle[:0]  # there are none to be written
-        again, open_steps = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)], []
+        same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
+        again, open_steps = [slot for slot in same if not flow.cuts.fell_with_copy(flow, sight, slot)], []
     else:
         means = {slot: found.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
-        again = [slot for slot, step in means.items() if step is not None and step.means is Rewound.REPEATED]
+        again = [slot for slot, step in means.items() if step is not None and _repeats(flow, slot, step)]
         open_steps = [slot for slot, step in means.items() if step is not None and step.means is Rewound.OPEN]
     if again:
         return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, again[0])
@@ -217,11 +228,22 @@ def _decide_milder(
     return _decide_rest(flow, found, used, worst_first)
 
 
+def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
+    """Tell whether a step back is one of which records come again, and those are not all there yet."""
+    if step.means is not Rewound.REPEATED:
+        return False
+    return step.cut < 0 or int(flow.windows.next_offset[slot]) < step.cut
+
+
 def _decide_rest(
     flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
 ) -> _Told:
     if not len(used):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
+    still = mirror_emptied.still(flow, found.sight, used)
+    emptied = still[found.sight.lag[still] == 0]
+    if len(emptied):
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.sight, emptied)
     unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
     if len(unknown):  # before it may stand one of which it is known that nothing was lost
         told = _row(flow, found, int(unknown[0]))
@@ -231,13 +253,13 @@ def _decide_rest(
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
-def _passed_unsaid(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _passed_unsaid(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
     sight = found.sight
     known_ms = min(found.now_ms, found.read_to_ms)
     stands = known_ms - sight.behind_since_ms[used] > 2 * sight.cadence_ms + LOOK_MS
     passed: NDArray[np.bool_] = stands & (sight.rows.reason[used] == Reason.DELETED_UNREAD)
-    return passed
+    return passed & ~np.isin(used, mirror_emptied.still(flow, sight, used))
 
 
 def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
@@ -280,6 +302,8 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     step = found.rewinds.get(flow.windows.name(slot))
     if step is not None and sight.rows.reason[slot] == Reason.REWOUND:
         told += mirror_words.rewound(step)
+    if flow.cuts.fell_with_copy(flow, sight, slot):
+        told += mirror_words.LOST_WITH_SOURCE
     if sight.not_committing[slot]:
         told += " The topic's end on the target advances meanwhile."
     return told

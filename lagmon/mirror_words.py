@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SHOWN = 3  # names in a sentence
 LONGEST = 60  # characters of each
 SHOWN_PARTITIONS = 5
+LOST_WITH_SOURCE = " The source's log lost what was there before, so what it copies there is new."
 
 
 def reading(flow: MirrorFlow) -> str:
@@ -160,8 +161,10 @@ def rewound(step: Step) -> str:
     """Return what a step back means, as a sentence behind the row's."""
     if step.means is Rewound.REPEATED:
         return f" They come again: {step.proof}."
+    if step.means is Rewound.RESTARTED:
+        return f" They come again, no more than once the mirror is killed and starts again: {step.proof}."
     if step.means is Rewound.LATE:  # while it is below the highest: else it is past that
-        return " The source's log lost what was there before, so what it copies there is new."
+        return LOST_WITH_SOURCE
     again = count_text(step.peak - step.back, "record")
     return (
         f" Whether it copies the {again} from {step.back} again, or an old offset was written late, shows by"

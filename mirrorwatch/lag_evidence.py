@@ -36,7 +36,7 @@ def evidence_of(
     """
     verdict, cause, sentence = _present(document)
     if cause is Cause.TASK_STUCK and down_at is not None and now_at - down_at <= document["settles_s"]:
-        cause = Cause.UNEXPLAINED
+        cause = None
     return LagEvidence(
         verdict=verdict,
         cause=cause,

@@ -102,6 +102,13 @@ ROWS = (
         SAYS[STALLED],
     ),
     Row(
+        "a transaction that hangs holds none of the canary's partitions",
+        seen(offsets=lag(STALLED, Cause.UNEXPLAINED)),
+        STALLED,
+        Cause.UNEXPLAINED,
+        SAYS[STALLED],
+    ),
+    Row(
         "a task that has failed carries none of the canary's partitions",
         seen(offsets=lag(STALLED, Cause.TASK_FAILED)),
         STALLED,

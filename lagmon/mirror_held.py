@@ -1,0 +1,97 @@
+"""Partitions that an open transaction holds before a mirror which reads committed records only. Pure.
+
+The last stable offset is where the oldest open transaction begins: no such reader gets past it, and by what
+it may read the mirror has no lag. A transaction is aborted when its time-out is over, 15 minutes by the
+brokers' default for the longest (`transaction.max.timeout.ms`). One that stays open while its partition has
+been written to for longer than that hangs (mm2.md: stall at the last stable offset): nobody ends it, what is
+behind it waits, and retention deletes it in the end. Of a topic in use the offset moves: its record is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text, duration_text
+from lagmon.mirror_sight import STALE_MS
+from lagmon.rules_sentences import instant_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lagmon.mirror_flow import MirrorFlow
+    from lagmon.mirror_sight import MirrorSight
+
+    Name = tuple[str, int]  # topic and partition
+
+HANGS_MS = 900_000 + 30_000  # that time-out, and until the brokers have looked for it and written its end
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A partition that a transaction holds for too long."""
+
+    topic: str
+    partition: int
+    stable: int  # the offset at which it begins: nothing from there on is read
+    end: int
+    since_ms: int  # when the record there was written, or later
+    now_ms: int
+
+    @property
+    def records(self) -> int:
+        """Return how many offsets wait behind it, those of the transaction with them."""
+        return self.end - self.stable
+
+
+def held(flow: MirrorFlow, sight: MirrorSight) -> tuple[Held, ...]:
+    """Return the partitions of the flow that are held, as of looks at their logs that are not old."""
+    if not flow.committed_only:
+        return ()
+    heads = flow.source.heads
+    places = np.flatnonzero((heads.stable >= 0) & (heads.stable < heads.end)).astype(np.int32)
+    if not len(places):
+        return ()
+    _, looks = flow.source.marks(places.tolist())
+    looked_ms, sampled_ms = np.array(looks, np.int64)[:, 0], heads.sampled_ms[places]
+    since_ms, _ = heads.passed_ms(places, heads.stable[places])
+    written_ms, _ = heads.passed_ms(places, heads.end[places] - 1)
+    # A look that had no answer about transactions does not tell that one still holds it.
+    told = (looked_ms >= sampled_ms) & (sight.now_ms - sampled_ms <= STALE_MS)
+    told &= (since_ms >= 0) & (written_ms - since_ms > HANGS_MS)
+    hang = dict(zip(places[told].tolist(), since_ms[told].tolist(), strict=True))
+    return tuple(
+        Held(*name, int(heads.stable[place]), int(heads.end[place]), hang[place], sight.now_ms)
+        for place, name in _names(flow, sight, [*hang])
+    )
+
+
+def _names(flow: MirrorFlow, sight: MirrorSight, places: Sequence[int]) -> Iterator[tuple[int, Name]]:
+    """Yield those of these places that are the flow's, with topic and partition."""
+    if not places:
+        return
+    for slot in np.flatnonzero(sight.used & np.isin(sight.places, places)).tolist():
+        yield int(sight.places[slot]), flow.windows.name(slot)
+    for topic, partition, place in flow.places_without():
+        if place in places:
+            yield place, (topic, partition)
+
+
+def sentence(flow: MirrorFlow, found: Sequence[Held]) -> str:
+    """Return what it means, "" where nothing is held."""
+    if not found:
+        return ""
+    one = max(found, key=lambda each: each.records)
+    others = len(found) - 1
+    such = f" ({count_text(others, 'more partition')} {'is' if others == 1 else 'are'} held as well)"
+    waits = "waits" if one.records == 1 else "wait"
+    lasted = duration_text((one.now_ms - one.since_ms) / 1000)
+    return (
+        f"A transaction on {flow.order.flow.source} is open at offset {one.stable} of"
+        f" {one.topic}-{one.partition} since {instant_text(one.since_ms)}, {lasted}, longer than brokers let"
+        f" one be by default, so that it seems to hang: the mirror reads committed records only, and"
+        f" {count_text(one.records, 'record')} behind its last stable offset {waits}{such if others else ''}."
+        " kafka-transactions.sh finds it and aborts it."
+    )
