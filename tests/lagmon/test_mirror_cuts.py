@@ -162,7 +162,8 @@ def test_where_a_link_cuts_its_copy_with_the_source_nothing_comes_again():
     def go(seconds):
         for second in range(1, seconds + 1):
             one.now += S
-            one.write(20)
+            one.ends[NAME] += 20
+            one.target_ends[NAME] = max(one.target_ends[NAME], one.ends[NAME] - 10)
             if second % 10 == 0:
                 one.look()
                 one.flow.note_ids("A", {"orders": "1"}, one.now)
@@ -171,7 +172,7 @@ def test_where_a_link_cuts_its_copy_with_the_source_nothing_comes_again():
     one.look()
     go(300)
     one.ends[NAME] -= 3000
-    one.target_ends[NAME] = one.ends[NAME]
+    one.target_ends[NAME] = one.ends[NAME] - 10
     go(300)
     assert seen == {(Verdict.HEALTHY, None)}
     one.target_ends[NAME] -= 3000  # of the copy alone
