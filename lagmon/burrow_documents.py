@@ -120,7 +120,7 @@ def listed_groups(lag: ClusterLag, *, now_ms: int, topic: str | None = None) -> 
     if topic is not None:
         of_topic = set(groups[np.isin(lag.slots.place[slots], lag.places.of(topic))].tolist())
         for number, name in lag.slots.groups():
-            if listed[number] and any(owned == topic for owned, _ in lag.intake.owners(name)):
+            if listed[number] and topic in lag.intake.owned_topics(name):
                 of_topic.add(number)
         listed &= np.isin(np.arange(len(listed)), list(of_topic))
     numbers = np.flatnonzero(listed).tolist()

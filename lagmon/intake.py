@@ -136,10 +136,13 @@ class Intake:
         self.seen_ms[slots] = read_ms if live else np.minimum(committed_ms, read_ms)
         self.taken.commits += len(slots)
 
+    def owned_topics(self, group: str) -> set[str]:
+        """Return of which topics members were given partitions, without those that are hidden."""
+        return {topic for topic in self.membership.owned_topics(group) if not self.hidden(group, topic)}
+
     def owners(self, group: str) -> dict[tuple[str, int], Owner]:
         """Return who was given which topic and partition, without those that are hidden."""
-        owned = self.membership.owners(group)
-        shown = {topic for topic in {topic for topic, _ in owned} if not self.hidden(group, topic)}
+        shown, owned = self.owned_topics(group), self.membership.owners(group)
         return {place: owner for place, owner in owned.items() if place[0] in shown}
 
     def drop_places(self, places: Sequence[int]) -> int:

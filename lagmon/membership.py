@@ -159,6 +159,12 @@ class Membership:
         by_id = (group for group in self._groups.values() if group.by_id)
         return {topic for group in by_id for given in group.assigned.values() for topic in given}
 
+    def owned_topics(self, group: str) -> set[str]:
+        """Return of which topics members were given partitions."""
+        known = self._groups.get(group)
+        given = () if known is None else (known.assigned.get(member, {}) for member in known.members)
+        return {self.names.get(topic, topic) for topics in given for topic, them in topics.items() if them}
+
     def owners(self, group: str) -> dict[tuple[str, int], Owner]:
         """Return who was given which topic and partition."""
         known = self._groups.get(group)

@@ -14,7 +14,8 @@ mirror has read all that there is, and two looks at the target's end and one at 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     Name = tuple[str, int]  # topic and partition
 
+Of = TypeVar("Of")  # what is told apart: a partition or a topic
+
 EVERY_MS = 4_000  # ends are read each ten seconds
 MOST_TOLD = 100
 
@@ -47,13 +50,12 @@ class _Rows:
         self.rest = np.full((3, count), -1, np.int64)  # next offset, the target's end, and when
 
 
-class LeftBehind:
-    """Keeps each partition's last moment at rest, and what has stayed behind since the one before."""
+class Behind(ABC, Generic[Of]):
+    """Keeps what has stayed behind, of partitions or of topics: a few looks a minute, the newest findings."""
 
     def __init__(self) -> None:
-        self._rows = _Rows(0)
         self._version = (-1, -1)  # of the windows' slots
-        self._found: dict[Name, MirrorFinding] = {}
+        self._found: dict[Of, MirrorFinding] = {}
         self._noted_ms = -EVERY_MS
 
     def look(
@@ -62,14 +64,34 @@ class LeftBehind:
         """Take note of what is known now, and return what may have stayed behind."""
         if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
             self._noted_ms = sight.now_ms
-            if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
-                # A slot may be another partition's by now: all begin anew.
-                self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
             self._note(flow, sight, transactional)
         self._found = {name: one for name, one in self._found.items() if sight.now_ms - one.at_ms <= HELD_MS}
         return list(self._found.values())[-MOST_TOLD:]
 
+    @abstractmethod
+    def begin_anew(self, topics: Container[str]) -> None:
+        """Forget topics that were made anew on either side, and all that was at rest with them."""
+
+    @abstractmethod
+    def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None: ...
+
+
+class LeftBehind(Behind["Name"]):
+    """Keeps each partition's last moment at rest, and what has stayed behind since the one before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows = _Rows(0)
+
+    def begin_anew(self, topics: Container[str]) -> None:
+        """Forget topics that were made anew on either side, and all that was at rest with them."""
+        self._version = (-1, -1)
+        self._found = {name: one for name, one in self._found.items() if name[0] not in topics}
+
     def _note(self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]) -> None:
+        if flow.windows.version != self._version or len(sight.used) != len(self._rows.shown_ms):
+            # A slot may be another partition's by now: all begin anew.
+            self._version, self._rows = flow.windows.version, _Rows(len(sight.used))
         source, target, rows = flow.source.heads, flow.target.heads, self._rows
         slots = np.flatnonzero(sight.used & (sight.target_places >= 0) & (sight.tail == 0))
         places, there = sight.places[slots], sight.target_places[slots]
@@ -99,11 +121,6 @@ class LeftBehind:
                 self._found[name] = stayed_behind(flow, *name, was, state_now)
         rows.rest[:2, slots[rests]] = now
         rows.rest[2, slots[rests]] = sight.now_ms
-
-    def begin_anew(self, topics: Container[str]) -> None:
-        """Forget topics that were made anew on either side, and all that was at rest with them."""
-        self._version = (-1, -1)
-        self._found = {name: one for name, one in self._found.items() if name[0] not in topics}
 
 
 def stayed_behind(

@@ -9,27 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fleet.quantity import count_text
-from lagmon.mirror_standing import standing
 from lagmon.rules_sentences import instant_text
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
+    from lagmon.mirror_standing import Standing
 
     Slots = NDArray[np.intp]
 
 
-def still(flow: MirrorFlow, sight: MirrorSight, used: Slots) -> Slots:
+def still(sight: MirrorSight, stands: Standing) -> Slots:
     """Return the partitions that stand before what was deleted, their copies too or not looked at lately."""
-    stands = standing(flow, sight)
-    before = sight.rows.reason[used] == Reason.DELETED_UNREAD
-    slots: Slots = used[before & ((stands.offset & stands.copy) | stands.unseen)[used]]
-    return slots
+    before = sight.used & (sight.rows.reason == Reason.DELETED_UNREAD)
+    return np.flatnonzero(before & ((stands.offset & stands.copy) | stands.unseen))
 
 
 def sentence(flow: MirrorFlow, sight: MirrorSight, slots: Slots) -> str:

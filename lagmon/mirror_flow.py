@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lagmon import mirror_held, mirror_overtaken, mirror_tails, overtaken_findings
+from lagmon import mirror_emptied, mirror_held, mirror_overtaken, mirror_tails, overtaken_findings
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_beginnings import Beginnings
-from lagmon.mirror_behind import LeftBehind
+from lagmon.mirror_behind import Behind, LeftBehind
 from lagmon.mirror_cuts import SourceCuts
 from lagmon.mirror_distance import DistanceBounds
 from lagmon.mirror_filtered import Filtered
@@ -24,6 +24,7 @@ from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP, OFFSET_S
 from lagmon.mirror_rewinds import Rewinds
 from lagmon.mirror_settings import MirrorSettings, retention_of
 from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
+from lagmon.mirror_standing import standing
 from lagmon.mirror_starts import StartLooks
 from lagmon.mirror_states import MirrorStates
 from lagmon.mirror_topics import MirrorTopics
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from lagmon.mirror_topics import Missing
     from lagmon.record_questions import RecordQuestions
 
+    Slots = NDArray[np.intp]
+
 DEFAULT_REFRESH_S = 600.0
 LIST_AGAIN_MS = 8_000  # after a list of topics another may be asked for: at the next look, 10 s later
 MOST_KEPT = 1000
@@ -68,6 +71,7 @@ class FlowSight:
     uncounted: Mapping[tuple[str, int], Overtaken] = field(default_factory=dict)  # of those overtaken: as yet
     stood: frozenset[int] = frozenset()  # slots that stand before records that were deleted, lost or not
     held: tuple[Held, ...] = ()  # partitions that an open transaction keeps from being read
+    emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots (mirror_emptied.py)
 
 
 @dataclass(slots=True)
@@ -97,7 +101,7 @@ class MirrorFlow:
     filtered: Filtered = field(default_factory=Filtered)
     rewinds: Rewinds = field(default_factory=Rewinds)
     cuts: SourceCuts = field(default_factory=SourceCuts)
-    _behind: LeftBehind | TopicsBehind = field(init=False)
+    _behind: Behind[Any] = field(init=False)
     _transactions: OpenTransactions = field(default_factory=OpenTransactions)
     _left_out: LeftOut = field(default_factory=LeftOut)
     beginnings: Beginnings = field(default_factory=Beginnings)
@@ -139,7 +143,8 @@ class MirrorFlow:
         )
         self.starts.note(self.windows, sight, self.source.heads.start)
         self.distance.note(self, sight)
-        stood = mirror_overtaken.follow(self, sight, self._passing)
+        stands = standing(self, sight)
+        stood = mirror_overtaken.follow(self, sight, self._passing, stands)
         refresh_ms = int((flow.refresh_topics_interval_s or DEFAULT_REFRESH_S) * 1000)
         missing = self._missing(sight, now_ms, refresh_ms + 2 * sight.stopped_after_ms)
         uncounted = mirror_overtaken.uncounted(self, sight, self._passing)
@@ -158,6 +163,7 @@ class MirrorFlow:
             uncounted,
             frozenset(np.flatnonzero(stood).tolist()),
             mirror_held.held(self, sight),
+            mirror_emptied.still(sight, stands),
         )
 
     def _findings(

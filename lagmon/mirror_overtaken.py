@@ -29,7 +29,7 @@ import numpy as np
 
 from lagmon.mirror_beginnings import begins_early
 from lagmon.mirror_orders import EQUAL_OFFSETS
-from lagmon.mirror_standing import longest_ms, standing
+from lagmon.mirror_standing import longest_ms
 from lagmon.mirror_synced import lost_since, most_at, run_before
 
 if TYPE_CHECKING:
@@ -145,7 +145,9 @@ class Passing:
         return replace(one, next_offset=first, start=start, at_ms=at_ms, written=written, within=most - least)
 
 
-def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -> NDArray[np.bool_]:
+def follow(
+    flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing], stands: Standing
+) -> NDArray[np.bool_]:
     """Keep what was deleted unread, and count it once the mirror has passed it.
 
     Return which slots stand before what was deleted, be anything lost or not, with more to copy.
@@ -154,7 +156,6 @@ def follow(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]) -
         return np.zeros(len(sight.used), np.bool_)
     slots = np.flatnonzero((sight.deleted > 0) & sight.used).tolist()
     gone = {flow.windows.name(slot): slot for slot in slots}
-    stands = standing(flow, sight)
     _settle_passed(flow, sight, gone, passing, stands)
     for name, slot in gone.items():
         offset, before = int(sight.known_to[slot]), flow.open_overtaken.get(name)

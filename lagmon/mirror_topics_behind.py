@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lagmon.mirror_behind import EVERY_MS, MOST_TOLD, stayed_behind
-from lagmon.mirror_findings import HELD_MS
+from lagmon.mirror_behind import Behind, stayed_behind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container
 
     from numpy.typing import NDArray
 
-    from lagmon.mirror_findings import MirrorFinding
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
 
@@ -50,28 +48,16 @@ class _Rest(NamedTuple):
     at_ms: int
 
 
-class TopicsBehind:
+class TopicsBehind(Behind[str]):
     """Keeps each topic's last moment at rest, and what has stayed behind since the one before."""
 
     def __init__(self) -> None:
-        self._version = (-1, -1)  # of the windows' slots
+        super().__init__()
         self._listed: tuple[object, ...] = ()
         self._places: _Places | None = None
         self._state = np.zeros((3, 0), np.int64)  # by topic, of next offsets and of ends on both sides
         self._shown_ms = np.zeros(0, np.int64)  # by when all copies' ends had been looked at that showed it
         self._rests: dict[str, _Rest] = {}
-        self._found: dict[str, MirrorFinding] = {}
-        self._noted_ms = -EVERY_MS
-
-    def look(
-        self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
-    ) -> list[MirrorFinding]:
-        """Take note of what is known now, and return what may have stayed behind."""
-        if not 0 <= sight.now_ms - self._noted_ms < EVERY_MS:
-            self._noted_ms = sight.now_ms
-            self._note(flow, sight, transactional)
-        self._found = {name: one for name, one in self._found.items() if sight.now_ms - one.at_ms <= HELD_MS}
-        return list(self._found.values())[-MOST_TOLD:]
 
     def begin_anew(self, topics: Container[str]) -> None:
         """Forget topics that were made anew on either side."""

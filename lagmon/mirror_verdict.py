@@ -204,7 +204,7 @@ def _decide_milder(
     sight, reason = found.sight, found.sight.rows.reason
     back = used[reason[used] == Reason.REWOUND]
     behind = used[reason[used] == Reason.GROWING]
-    idle = used[sight.not_committing[used] | _passed_unsaid(flow, found, used)]
+    idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
     if flow.order.lag_from == EQUAL_OFFSETS:
         idle = idle[:0]  # there are none to be written
         same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
@@ -240,8 +240,7 @@ def _decide_rest(
 ) -> _Told:
     if not len(used):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
-    still = mirror_emptied.still(flow, found.sight, used)
-    emptied = still[found.sight.lag[still] == 0]
+    emptied = used[np.isin(used, found.emptied) & (found.sight.lag[used] == 0)]
     if len(emptied):
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.sight, emptied)
     unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
@@ -253,13 +252,13 @@ def _decide_rest(
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
 
 
-def _passed_unsaid(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _passed_unsaid(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
     sight = found.sight
     known_ms = min(found.now_ms, found.read_to_ms)
     stands = known_ms - sight.behind_since_ms[used] > 2 * sight.cadence_ms + LOOK_MS
     passed: NDArray[np.bool_] = stands & (sight.rows.reason[used] == Reason.DELETED_UNREAD)
-    return passed & ~np.isin(used, mirror_emptied.still(flow, sight, used))
+    return passed & ~np.isin(used, found.emptied)
 
 
 def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
