@@ -84,4 +84,6 @@ def _groups(intake: Intake, heads: Heads, now_ms: int) -> Readers:
         standing_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
     head = np.where(stable >= 0, np.minimum(stable, end), end)
     there = offset >= heads.start[places]
-    return Readers(places[there], offset[there], head[there], standing_ms[there])
+    # A consumer commits where it is, behind what was aborted.
+    far = np.zeros(np.count_nonzero(there), np.bool_)
+    return Readers(places[there], offset[there], head[there], standing_ms[there], far)

@@ -61,6 +61,7 @@ class Overtaken:
     written: int = -1  # the next offset that the mirror had written, -1 for that of the first one
     within: int = 0  # how many before them may be lost too
     counted: int = 0  # how many are in the total already
+    gap: int = 0  # offsets from the one that was written on, at which nothing stood for it to copy
 
     @property
     def records(self) -> int:
@@ -80,12 +81,12 @@ class Overtaken:
     @property
     def copied(self) -> int:
         """Return how many the copy had got at least, of what is behind the offset that was written."""
-        return max(0, self.next_offset - self.within - self.mirrored_to)
+        return max(0, self.next_offset - self.within - self.gap - self.mirrored_to)
 
     @property
     def copied_most(self) -> int:
         """Return how many of those it had got at most."""
-        return self.next_offset - self.mirrored_to
+        return max(0, self.next_offset - self.gap - self.mirrored_to)
 
 
 @dataclass(slots=True)
@@ -159,7 +160,8 @@ def follow(
     _settle_passed(flow, sight, gone, passing, stands)
     for name, slot in gone.items():
         offset, before = int(sight.known_to[slot]), flow.open_overtaken.get(name)
-        start, bounds = offset + int(sight.deleted[slot]), passing.get(name)
+        first = int(sight.next_record[slot])
+        start, bounds = first + int(sight.deleted[slot]), passing.get(name)
         if bounds is None or _moves(bounds, offset):
             bounds = passing[name] = _begin(offset, start, before)
         if bounds.passed_ms >= 0:
@@ -168,9 +170,11 @@ def follow(
             same = before is not None and (bounds.stood or before.mirrored_to == offset)
             first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
             counted = 0 if before is None else before.counted
-            one = Overtaken(*name, start, start, first_at_ms, sight.now_ms, offset, start - offset, counted)
-            flow.open_overtaken[name] = before = one
+            one = Overtaken(*name, start, start, first_at_ms, sight.now_ms, offset, start - first, counted)
+            flow.open_overtaken[name] = before = replace(one, gap=first - offset)
         known = _see_copy(flow, sight, slot, bounds, start, stands=bool(stands.copy[slot]))
+        bounds.low = max(bounds.low, first)
+        bounds.high = max(bounds.high, bounds.low)
         if not stands.offset[slot]:
             continue
         bounds.stood |= bool(stands.copy[slot])

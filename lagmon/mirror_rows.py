@@ -86,8 +86,8 @@ def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any
     rings, filled = windows.rings, int(windows.rings.filled[slot])
     next_offset = int(sight.known_to[slot] - sight.tail[slot])
     columns = slice(rings.length - filled, rings.length)
-    start, known_to = int(source.start[place]), int(sight.known_to[slot])
-    produced_ms, produced = written(source, np.array([place], np.int32), np.array([known_to]))
+    start, next_record = int(source.start[place]), sight.next_record[slot : slot + 1]
+    produced_ms, produced = written(source, np.array([place], np.int32), next_record)
     room = room_of(flow, found, slot, int(produced_ms[0]), LagKind(int(produced[0])))
     lost = found.uncounted.get((topic, partition))
     return {

@@ -63,6 +63,7 @@ class MirrorSight:
     target_places: Int32s
     not_committing: Flags  # stands while the target's end advances
     known_to: Longs  # the next offset, or the end of the quiet tail behind it
+    next_record: Longs  # where its next record may be: the same, or the end of a gap that was looked at
     deleted: Longs  # records from there on that the source has deleted
     behind_since_ms: Longs  # when the newest offset was written first, or later the first record behind it
     cadence_ms: int
@@ -127,6 +128,7 @@ class _Look:
     used: Flags
     at: Int32s  # places on the source, 0 where there is none: only of those in use it is a place
     head: Longs  # up to where the mirror can read
+    gap_end: Longs  # where a gap behind its newest offset ends, -1 where none is known
     cadence_ms: int
 
     @classmethod
@@ -142,6 +144,9 @@ class _Look:
             (sides.places >= 0) & (windows.next_offset[:count] >= 0),
             at,
             np.where(pace.committed_only & (stable >= 0), np.minimum(stable, end), end),
+            sides.readable_from
+            if sides.readable_from is not None and pace.tails
+            else np.full(count, -1, np.int64),
             observed_cadence_ms(windows, pace.configured_ms, pace.floor_ms),
         )
 
@@ -152,6 +157,7 @@ class _Look:
         if pace.tails:
             self._settle_tails()
         known_to = np.maximum(windows.next_offset[:count], windows.rest[:count])
+        next_record = np.maximum(known_to, self.gap_end)
         start = np.where(used, _of(sides.source.start, self.at), -1)
         passed = self._passed()
         behind_since_ms = self._behind_since(passed)
@@ -175,23 +181,26 @@ class _Look:
             target_places=sides.target_places,
             not_committing=self._not_committing(rows) & used & pace.commits,
             known_to=known_to,
-            deleted=np.where(used & (start >= 0), np.maximum(start - known_to, 0), 0),
+            next_record=next_record,
+            deleted=np.where(used & (start >= 0), np.maximum(start - next_record, 0), 0),
             behind_since_ms=behind_since_ms,
             cadence_ms=self.cadence_ms,
             stopped_after_ms=stopped_ms,
         )
 
     def _passed(self) -> tuple[Longs, Flags]:
-        """Return when each log passed the newest offset, as `Heads.passed_ms` does; -1 where it is not known.
+        """Return when each log passed the next record, as `Heads.passed_ms` does; -1 where it is not known.
 
         A source that was never listed has no place at all, not even for what stands in for none.
         """
         passed_ms, exact = np.full(self.count, -1, np.int64), np.zeros(self.count, np.bool_)
         rows = np.flatnonzero(self.used)
-        passed_ms[rows], exact[rows] = self.sides.source.passed_ms(
-            self.at[rows], self.windows.rings.offset[rows, -1]
-        )
+        passed_ms[rows], exact[rows] = self.sides.source.passed_ms(self.at[rows], self._next_record()[rows])
         return passed_ms, exact
+
+    def _next_record(self) -> Longs:
+        """Return where the next record may be behind each newest offset, which a quiet tail lifts."""
+        return np.maximum(self.windows.rings.offset[: self.count, -1], self.gap_end)
 
     def _measure(self) -> None:
         """Fill in the lags of commits whose time the looks at the log's end have passed by now."""
@@ -207,7 +216,8 @@ class _Look:
     def _settle_tails(self) -> None:
         windows, used, head = self.windows, self.used, self.head
         offset, committed_ms = windows.next_offset[: self.count], windows.committed_ms[: self.count]
-        behind = used & (windows.rest[: self.count] < 0) & (head > offset)
+        rest = windows.rest[: self.count]
+        behind = used & (head > np.maximum(offset, rest)) & ((rest < 0) | (self.gap_end >= head))
         if not behind.any():
             return
         written_ms, _ = self.sides.source.passed_ms(self.at, head - 1)  # the last record, then or earlier
@@ -218,9 +228,8 @@ class _Look:
         soon_ms = self.cadence_ms + min(self.cadence_ms, LOOK_MS)
         due_ms = np.where(written_ms - first_ms <= 2 * LOOK_MS, soon_ms, 2 * self.cadence_ms)
         lives = int(committed_ms[used].max()) > np.maximum(written_ms, committed_ms) + due_ms
-        quiet = (written_ms >= 0) & lives
-        if self.sides.readable_from is not None:
-            quiet |= self.sides.readable_from >= head  # the log was read: nothing stands there
+        quiet = (written_ms >= 0) & lives & (rest < 0)
+        quiet |= self.gap_end >= head  # the log was read: nothing stands there
         slots = np.flatnonzero(behind & quiet)
         if len(slots):
             windows.settle(slots, head[slots])
@@ -291,7 +300,7 @@ class _Look:
                 commits_read_to_ms=np.full(count, pace.read_to_ms, np.int64) if pace.commits else seen_ms,
                 remade_ms=self.sides.recreated_ms,
                 members=untold,
-                readable_from=untold,  # a quiet tail lifts the windows' newest offset
+                readable_from=self.gap_end,
                 others_moved_ms=untold,  # tasks copy their partitions side by side
                 moved_ms=untold,
                 known_before=untold,
@@ -318,7 +327,7 @@ class _Look:
         rings, source, count = self.windows.rings, self.sides.source, self.count
         seconds, kinds = np.full(count, NO_ANSWER_S), np.full(count, LagKind.NONE, np.uint8)
         there = np.flatnonzero(self.used)
-        seconds[there], kinds[there] = lag_s(source, self.at[there], rings.offset[there, -1], self.now_ms)
+        seconds[there], kinds[there] = lag_s(source, self.at[there], self._next_record()[there], self.now_ms)
         lag = rows.lag.copy()
         standing = (rows.since_ms >= 0) & (self.now_ms - rows.since_ms > 2 * self.cadence_ms + LOOK_MS)
         standing &= ~np.isin(rows.reason, (Reason.GROWING, Reason.REWOUND))  # theirs is another instant

@@ -86,12 +86,12 @@ def room_of(
     `produced` what that is worth.
     """
     sight, name = found.sight, flow.windows.name(slot)
-    start, known_to = int(flow.source.heads.start[sight.places[slot]]), int(sight.known_to[slot])
+    start = int(flow.source.heads.start[sight.places[slot]])
     if start < 0:
         return None
     return replication_headroom(
         start=start,
-        next_offset=known_to,
+        next_offset=int(sight.next_record[slot]),
         now_ms=found.now_ms,
         start_looks=flow.starts.of(name, start=start, now_ms=found.now_ms),
         mirror_per_s=mirror_per_s(flow.windows, slot, found.now_ms),

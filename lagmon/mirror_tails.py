@@ -36,7 +36,8 @@ def readable_from(
     between_ms = pace.configured_ms + min(pace.configured_ms, LOOK_MS)
     standing_ms = now_ms - flow.windows.committed_ms[used] - between_ms
     there = (offset >= heads.start[at]) & pace.tails
-    readers = Readers(at[there], offset[there], head[there], standing_ms[there])
+    far = np.full(np.count_nonzero(there), pace.committed_only)
+    readers = Readers(at[there], offset[there], head[there], standing_ms[there], far)
     source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers
     if pace.read_to_ms >= 0:  # until then its offsets are read one after the other
         source.mirrors_stand[flow.order.flow.name] = OldReaders(at, offset, to_end=not pace.tails)

@@ -182,7 +182,7 @@ def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
     if not slots:
         return {}
     at = [slot for _, slot in slots]
-    produced_ms, kinds = written(flow.source.heads, sight.places[at], sight.known_to[at])
+    produced_ms, kinds = written(flow.source.heads, sight.places[at], sight.next_record[at])
     soonest: dict[str, tuple[float, bool]] = {}
     for (topic, slot), written_ms, kind in zip(slots, produced_ms.tolist(), kinds.tolist(), strict=True):
         if written_ms < 0 and not sight.deleted[slot]:
@@ -209,6 +209,6 @@ def _partitions(flow: MirrorFlow, found: FlowSight) -> list[tuple[str, int, tupl
     for topic, partition, slot in flow.windows.slots():
         if slot < len(sight.used) and sight.used[slot]:
             start = int(flow.source.heads.start[sight.places[slot]])
-            room = max(0, int(sight.known_to[slot]) - start) if start >= 0 else -1
+            room = max(0, int(sight.next_record[slot]) - start) if start >= 0 else -1
             told.append((topic, partition, (int(sight.lag[slot]), float(sight.lag_s[slot]), room)))
     return told

@@ -286,10 +286,16 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     """Return why a partition's verdict was given."""
     sight = found.sight
     told = mirror_words.row(flow, found, slot)
-    if sight.tail[slot]:
+    tail = int(sight.tail[slot])
+    if tail == 1:
         told += (
-            f" The {count_text(int(sight.tail[slot]), 'record')} before that are passed when more is written:"
-            " markers of transactions, records that a filter leaves out, or such as were not copied."
+            " The record before that is passed when more is written: a marker of a transaction, one that a"
+            " filter leaves out, or one that was not copied."
+        )
+    elif tail:
+        told += (
+            f" The {count_text(tail, 'record')} before that are passed when more is written: markers of"
+            " transactions, records that a filter leaves out, or such as were not copied."
         )
     lost = found.uncounted.get(flow.windows.name(slot))
     if lost is not None and lost.copied_most and sight.rows.reason[slot] == Reason.DELETED_UNREAD:

@@ -26,9 +26,10 @@ def findings(flow: MirrorFlow, lost: Sequence[Overtaken], now_ms: int) -> list[M
 def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
     were, target = "it was" if one.most == 1 else "they were", flow.order.flow.target
     came = "none" if not one.copied_most else between_text(one.copied, one.copied_most)
+    behind = f" (the next record is at {one.mirrored_to + one.gap})" if one.gap else ""
     had = (
-        f"the mirror had written {one.mirrored_to} as its next offset, and {came} of what is behind that had"
-        f" come to {target}"
+        f"the mirror had written {one.mirrored_to} as its next offset{behind}, and {came} of what is behind"
+        f" that had come to {target}"
     )
     if flow.order.lag_from == EQUAL_OFFSETS:
         had = f"its copy on {target} ended at {one.mirrored_to}"

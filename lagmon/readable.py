@@ -13,6 +13,10 @@ Readers of one place stand where they stand, each perhaps in a gap of its own: `
 kept, those nearest to the end. A reader further back than all of them is not looked at, or its gap and
 theirs would take turns for ever; what it has to read is told by offsets alone.
 
+Who stands shortly before an end that moves has something to read, and so has who stands far before one. But
+not where it reads committed records only: thousands that were aborted may be next. Of those who say so
+(`far`) all are looked at; how long that takes is bounded, so that it is tried but every few minutes.
+
 A gap is good for as long as the log is the same: where its end falls or the topic is made anew, all is
 forgotten. It is used until the end moves, and a record is looked at anew after `AGAIN_MS`, since compaction
 may have taken it. Pure.
@@ -28,7 +32,7 @@ import numpy as np
 from lagmon.readable_gaps import MOST_GAPS, Gap, with_seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_OFFSETS = 1000  # between reader and end: what is further behind has something to read, or is read soon
 STANDS_MS = 20_000  # readers that move are left alone
+FAR_AGAIN_MS = 300_000  # after which a look that told nothing of who stands far before an end is tried again
 AGAIN_MS = 1_800_000
 MOST_PLACES = 500  # that are looked at together
 
@@ -61,17 +66,19 @@ class Readers:
     offsets: Longs
     heads: Longs  # up to where they can read, -1 not known
     standing_ms: Longs
+    far: Flags  # whether to be looked at however far behind, and while the end moves
 
 
 def joined(readers: Sequence[Readers]) -> Readers:
     """Return these as one."""
-    none = Readers(np.zeros(0, np.int32), *(np.zeros(0, np.int64) for _ in range(3)))
-    every = [none, *readers]
+    none = np.zeros(0, np.int64)
+    every = [Readers(np.zeros(0, np.int32), none, none, none, np.zeros(0, np.bool_)), *readers]
     return Readers(
         np.concatenate([one.places for one in every]),
         np.concatenate([one.offsets for one in every]),
         np.concatenate([one.heads for one in every]),
         np.concatenate([one.standing_ms for one in every]),
+        np.concatenate([one.far for one in every]),
     )
 
 
@@ -86,6 +93,7 @@ class Readable:
         self._end = np.full((MOST_GAPS, 0), -1, np.int64)
         self._record_ms = np.full((MOST_GAPS, 0), -1, np.int64)  # when one was seen at the end, -1 none was
         self._looked_ms = np.full(0, -1, np.int64)  # with or without an answer
+        self._tried: dict[int, tuple[int, int]] = {}  # far before ends: by place from where, and when
 
     def readable_from(self, places: Int32s, offsets: Longs) -> Longs:
         """Return for each reader where there may be something again, -1 where no gap is known around it."""
@@ -107,14 +115,18 @@ class Readable:
         places = readers.places
         first = np.maximum(readers.offsets, self.readable_from(places, readers.offsets))
         left = readers.heads - first
-        wanted = (left > 0) & (left <= MOST_OFFSETS) & (readers.offsets >= 0)
-        wanted &= settled[places] & (readers.standing_ms >= STANDS_MS)
-        rows = np.flatnonzero(wanted)
+        near = (left <= MOST_OFFSETS) & settled[places]
+        wanted = (left > 0) & (readers.offsets >= 0) & (readers.standing_ms >= STANDS_MS)
+        rows = np.flatnonzero(wanted & (near | readers.far))
         self._hold(int(places[rows].max(initial=-1)) + 1)
         rows = rows[~self._answered(places[rows], first[rows], now_ms)]
+        rows = rows[near[rows] | ~self._was_tried(places[rows], first[rows], now_ms)]
         order = rows[np.lexsort((-first[rows], places[rows], self._looked_ms[places[rows]]))]
         _, nearest = np.unique(places[order], return_index=True)
         chosen = order[np.sort(nearest)][:most]
+        self._tried |= {
+            place: (offset, now_ms) for place, offset in _pairs(places, first, chosen[~near[chosen]])
+        }
         return [
             Stretch(place, start, end)
             for place, start, end in zip(
@@ -160,10 +172,20 @@ class Readable:
 
     def forget(self, places: Int32s) -> None:
         """Know nothing of these places."""
+        for place in places.tolist() if self._tried else ():
+            self._tried.pop(place, None)
         at = places[places < len(self._looked_ms)]
         self._looked_ms[at] = -1
         for array in (self._first, self._end, self._record_ms):
             array[:, at] = -1
+
+    def _was_tried(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
+        """Tell of which readers a look from so far back did not answer a short while ago."""
+        self._tried = {
+            place: one for place, one in self._tried.items() if 0 <= now_ms - one[1] < FAR_AGAIN_MS
+        }
+        tried = [self._tried.get(place, (-1, -1))[0] == offset for place, offset in _pairs(places, first)]
+        return np.array(tried, np.bool_)
 
     def _answered(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
         """Tell of which readers no look would tell more: a record is next, or they are too far back."""
@@ -196,3 +218,9 @@ class Readable:
                 np.concatenate((array, np.full((MOST_GAPS, more), -1, np.int64)), axis=1)
                 for array in (self._first, self._end, self._record_ms)
             )
+
+
+def _pairs(
+    places: Int32s, offsets: Longs, rows: NDArray[np.intp] | slice = slice(None)
+) -> Iterator[tuple[int, int]]:
+    return zip(places[rows].tolist(), offsets[rows].tolist(), strict=True)

@@ -132,7 +132,8 @@ class Silences:
     def readers(self, now_ms: int) -> Readers:
         """Return those that may have something to read, as who looks at ends of logs takes them."""
         unread = self._unread()
-        return Readers(unread.place, unread.first, unread.head, now_ms - unread.since_ms)
+        far = np.zeros(len(unread.place), np.bool_)
+        return Readers(unread.place, unread.first, unread.head, now_ms - unread.since_ms, far)
 
     def see(self, topics: Mapping[str, int], *, now_ms: int, policy: Policy) -> Silent:
         """Return the places to be told of, by the number of their group and in order."""

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagmon.readable import AGAIN_MS, MOST_OFFSETS, STANDS_MS, Readable, Readers, Stretch
+from lagmon.readable import AGAIN_MS, FAR_AGAIN_MS, MOST_OFFSETS, STANDS_MS, Readable, Readers, Stretch
 from lagmon.readable_gaps import MOST_GAPS, Gap, Seen
 
 NOW = 1_790_000_000_000
 
 
-def readers(*rows, standing_ms=STANDS_MS):
+def readers(*rows, standing_ms=STANDS_MS, far=False):
     """Return readers of (place, offset, head) each."""
     places, offsets, heads = (np.array(column) for column in zip(*rows, strict=True))
-    return Readers(places.astype(np.int32), offsets, heads, np.full(len(rows), standing_ms, np.int64))
+    standing = np.full(len(rows), standing_ms, np.int64)
+    return Readers(places.astype(np.int32), offsets, heads, standing, np.full(len(rows), far))
 
 
 def due(readable, *rows, now_ms=NOW, settled=True, most=500, **others):
@@ -55,6 +56,20 @@ def test_what_moves_is_left_alone(others):
 def test_what_has_nothing_to_learn_is_left_alone(offset, head):
     assert due(Readable(), (3, offset, head)) == []
     assert due(Readable(), (3, 0, MOST_OFFSETS)) != []
+
+
+def test_who_says_so_is_looked_at_far_before_an_end_that_moves_and_without_an_answer_minutes_later_again():
+    readable, far = Readable(), {"far": True, "settled": False}
+    row = (3, 100, 90_000)
+    assert due(readable, row, standing_ms=STANDS_MS - 1, **far) == []
+    assert due(readable, row, **far) == [Stretch(3, 100, 90_000)]
+    readable.note_asked([3], NOW)
+    assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS - 1, **far) == []
+    assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS, **far) == [Stretch(3, 100, 90_000)]
+    assert due(readable, row, now_ms=NOW - 1, **far) == [Stretch(3, 100, 90_000)]  # a clock that was set back
+    note(readable, Seen(3, 100, 5_100, is_record=True), now_ms=NOW + FAR_AGAIN_MS)
+    assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS + AGAIN_MS, **far) == []
+    assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS + AGAIN_MS + 1, **far) == [Stretch(3, 5_100, 90_000)]
 
 
 def test_of_a_place_the_reader_nearest_to_the_end_comes_first():
@@ -174,7 +189,12 @@ def test_those_come_first_that_were_not_looked_at_for_longest():
 def test_no_readers_and_no_answers_are_no_trouble():
     readable = Readable()
     none = np.zeros(0, np.int64)
-    assert readable.due(Readers(none.astype(np.int32), none, none, none), np.zeros(0, bool), now_ms=NOW) == []
+    assert (
+        readable.due(
+            Readers(none.astype(np.int32), none, none, none, none.astype(bool)), np.zeros(0, bool), now_ms=NOW
+        )
+        == []
+    )
     readable.note_asked([], NOW)
     readable.note([])
     readable.forget(np.array([5], np.int32))
