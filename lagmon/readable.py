@@ -93,7 +93,7 @@ class Readable:
         self._end = np.full((MOST_GAPS, 0), -1, np.int64)
         self._record_ms = np.full((MOST_GAPS, 0), -1, np.int64)  # when one was seen at the end, -1 none was
         self._looked_ms = np.full(0, -1, np.int64)  # with or without an answer
-        self._tried: dict[int, tuple[int, int]] = {}  # far before ends: by place from where, and when
+        self._tried: dict[tuple[int, int], int] = {}  # when, far before ends: by place, and from where
 
     def readable_from(self, places: Int32s, offsets: Longs) -> Longs:
         """Return for each reader where there may be something again, -1 where no gap is known around it."""
@@ -124,9 +124,7 @@ class Readable:
         order = rows[np.lexsort((-first[rows], places[rows], self._looked_ms[places[rows]]))]
         _, nearest = np.unique(places[order], return_index=True)
         chosen = order[np.sort(nearest)][:most]
-        self._tried |= {
-            place: (offset, now_ms) for place, offset in _pairs(places, first, chosen[~near[chosen]])
-        }
+        self._tried |= dict.fromkeys(_pairs(places, first, chosen[~near[chosen]]), now_ms)
         return [
             Stretch(place, start, end)
             for place, start, end in zip(
@@ -172,8 +170,9 @@ class Readable:
 
     def forget(self, places: Int32s) -> None:
         """Know nothing of these places."""
-        for place in places.tolist() if self._tried else ():
-            self._tried.pop(place, None)
+        if self._tried:
+            gone = set(places.tolist())
+            self._tried = {one: at_ms for one, at_ms in self._tried.items() if one[0] not in gone}
         at = places[places < len(self._looked_ms)]
         self._looked_ms[at] = -1
         for array in (self._first, self._end, self._record_ms):
@@ -181,11 +180,8 @@ class Readable:
 
     def _was_tried(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
         """Tell of which readers a look from so far back did not answer a short while ago."""
-        self._tried = {
-            place: one for place, one in self._tried.items() if 0 <= now_ms - one[1] < FAR_AGAIN_MS
-        }
-        tried = [self._tried.get(place, (-1, -1))[0] == offset for place, offset in _pairs(places, first)]
-        return np.array(tried, np.bool_)
+        self._tried = {one: at_ms for one, at_ms in self._tried.items() if 0 <= now_ms - at_ms < FAR_AGAIN_MS}
+        return np.array([one in self._tried for one in _pairs(places, first)], np.bool_)
 
     def _answered(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
         """Tell of which readers no look would tell more: a record is next, or they are too far back."""
@@ -223,4 +219,5 @@ class Readable:
 def _pairs(
     places: Int32s, offsets: Longs, rows: NDArray[np.intp] | slice = slice(None)
 ) -> Iterator[tuple[int, int]]:
+    """Give place and offset of each of these rows."""
     return zip(places[rows].tolist(), offsets[rows].tolist(), strict=True)

@@ -67,6 +67,11 @@ def test_who_says_so_is_looked_at_far_before_an_end_that_moves_and_without_an_an
     assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS - 1, **far) == []
     assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS, **far) == [Stretch(3, 100, 90_000)]
     assert due(readable, row, now_ms=NOW - 1, **far) == [Stretch(3, 100, 90_000)]  # a clock that was set back
+    both, other = [row, (3, 200, 90_000)], [Stretch(3, 200, 90_000)]
+    assert due(readable, *both, now_ms=NOW - 1, **far) == other  # each once
+    assert due(readable, *both, now_ms=NOW - 1, **far) == []
+    readable.forget(np.array([3], np.int32))
+    assert due(readable, *both, now_ms=NOW - 1, **far) == other
     note(readable, Seen(3, 100, 5_100, is_record=True), now_ms=NOW + FAR_AGAIN_MS)
     assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS + AGAIN_MS, **far) == []
     assert due(readable, row, now_ms=NOW + FAR_AGAIN_MS + AGAIN_MS + 1, **far) == [Stretch(3, 5_100, 90_000)]
