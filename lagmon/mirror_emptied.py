@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 def still(sight: MirrorSight, stands: Standing) -> Slots:
     """Return the partitions that stand before what was deleted, their copies too or not looked at lately."""
-    before = sight.used & (sight.rows.reason == Reason.DELETED_UNREAD)
-    return np.flatnonzero(before & ((stands.offset & stands.copy) | stands.unseen))
+    return np.flatnonzero(sight.used & (sight.rows.reason == Reason.DELETED_UNREAD) & stands.still)
 
 
 def sentence(flow: MirrorFlow, sight: MirrorSight, slots: Slots) -> str:

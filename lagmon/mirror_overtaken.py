@@ -170,8 +170,10 @@ def follow(
             same = before is not None and (bounds.stood or before.mirrored_to == offset)
             first_at_ms = before.first_at_ms if before is not None and same else sight.now_ms
             counted = 0 if before is None else before.counted
-            one = Overtaken(*name, start, start, first_at_ms, sight.now_ms, offset, start - first, counted)
-            flow.open_overtaken[name] = before = replace(one, gap=first - offset)
+            before = Overtaken(
+                *name, start, start, first_at_ms, sight.now_ms, offset, start - first, counted, first - offset
+            )
+            flow.open_overtaken[name] = before
         known = _see_copy(flow, sight, slot, bounds, start, stands=bool(stands.copy[slot]))
         bounds.low = max(bounds.low, first)
         bounds.high = max(bounds.high, bounds.low)
@@ -193,7 +195,7 @@ def follow(
                 written=min(offset, bounds.low),
                 within=bounds.high - bounds.low,
             )
-    return ((stands.offset & stands.copy) | stands.unseen) & (sight.lag > 0)
+    return stands.still & (sight.lag > 0)
 
 
 def _begin(offset: int, start: int, before: Overtaken | None) -> Passing:

@@ -38,6 +38,12 @@ class Standing:
     copy: Flags  # its copy as well, or it has none
     unseen: Flags  # the offset as long as that, beside a copy that was not looked at lately
 
+    @property
+    def still(self) -> Flags:
+        """Return which offsets stand as long as that beside a copy that stands too, or is not looked at."""
+        found: Flags = (self.offset & self.copy) | self.unseen
+        return found
+
 
 def longest_ms(sight: MirrorSight) -> int:
     """Return for how long an offset may stand in a mirror that moves."""

@@ -77,9 +77,9 @@ def test_a_mirror_whose_progress_stops_at_no_tail_is_not_asked_about(lag_from):
     assert looked(one, record=False) == looked(one, record=False, committed=True) == 0
 
 
-def aborted(count, *, then=0, **flow):
+def aborted(count, *, then=0):
     """Return a flow of committed records alone that stands before so many aborted ones, and look at these."""
-    one = quiet(isolation_level="read_committed", **flow)
+    one = quiet(isolation_level="read_committed")
     stood = one.ends["orders", 0] - 1
     one.write(count - 1, copied=False)
     one.write(then, copied=False)

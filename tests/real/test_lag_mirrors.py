@@ -102,6 +102,13 @@ def looked_at(service):
     return [service.metric(name, kafka_cluster=alias, collector="positions") for alias in "AB"]
 
 
+def looked_twice(service):
+    """Wait until both clusters were looked at twice more."""
+    for _ in range(2):
+        at = looked_at(service)
+        eventually(lambda at=at: all(new > old for new, old in zip(looked_at(service), at, strict=True)), 60)
+
+
 def ends_of(client, topic, *, partitions=PARTITIONS):
     """Return by partition where the log ends, nothing of one that is not there yet."""
     consumer = Consumer({**client, "group.id": "nobody"})
@@ -143,9 +150,7 @@ def test_a_mirror_keeps_up_stands_is_overtaken_and_comes_back(watched, kafka_pai
     eventually(lambda: next_offsets(service, topic) == written, 60, what=f"come to {written}", every_s=0.5)
     everything, target_end = sum(written.values()), "replication_target_end_offset"
     eventually(lambda: metric(service, target_end, topic=topic) == everything, 60, every_s=0.5)
-    for _ in range(2):
-        at = looked_at(service)
-        eventually(lambda at=at: all(new > old for new, old in zip(looked_at(service), at, strict=True)), 60)
+    looked_twice(service)
     running.freeze()
     traffic.resume()
     told = said(service, "No partition moves", deadline_s=100)
