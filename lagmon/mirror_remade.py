@@ -149,11 +149,12 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         if passage is Passage.COPIED and seen is not None and not _exceeds(base, seen, maybe_old):
             is_read = seen.low > maybe_old or seen.low == int(followed.source.end[at[0]])
             passage = Passage.NOT_TOLD if is_read else None
+        is_new = _are_of_new_log(remade, base, commits, cadence_ms)
         if passage is None or (
             passage is Passage.PASSED_OVER
             and not (
                 _copy_is_read(remade, partition, seen, followed)
-                and _are_of_new_log(remade, base, commits, cadence_ms)
+                and (is_new or _rests(seen, followed, at, cadence_ms))
             )
         ):
             continue
@@ -161,7 +162,8 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         remade.decided[partition] = passage
         followed.windows.confirm(slot, remade.at_ms)
         if passage is Passage.PASSED_OVER and seen is not None:
-            remade.found.append(_finding(remade, partition, base, seen, followed))
+            sure = base.sure and is_new
+            remade.found.append(_finding(remade, partition, replace(base, sure=sure), seen, followed))
         if passage is Passage.NOT_TOLD and seen is not None:
             remade.found.append(_suspicion(remade, partition, seen, maybe_old, followed))
 
@@ -242,6 +244,24 @@ def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], 
     since = [one for one in commits if one[1] > gone_ms]
     moved = len({offset for offset, _ in since}) > 1
     return moved or any(at_ms > gone_ms + cadence_ms + WRITING_MS for _, at_ms in since)
+
+
+def _rests(seen: Sighted | None, followed: Followed, places: Places, cadence_ms: int) -> bool:
+    """Tell whether the mirror is at the new log's end, and this and the copy's have stood for a cadence.
+
+    Had it read any of the new log, another offset were there by now. So this one is of the new log, or it is
+    the last of the old one and the mirror will ask for what follows: what lies before it is passed over.
+    """
+    if seen is None or seen.low != int(followed.source.end[places[0]]):
+        return False
+    logs = (followed.source, places[0], seen.low), (followed.target, places[1], seen.target_end)
+    return all(end == _end_before(log, place, cadence_ms + WRITING_MS) for log, place, end in logs)
+
+
+def _end_before(log: Heads, place: int, before_ms: int) -> int:
+    """Return where a log ended so long before it was looked at last, -1 where that is not known."""
+    then_ms = log.sampled_ms[[place]] - before_ms
+    return int(log.end_at(np.array([place], np.int32), then_ms)[0])
 
 
 def _fall(commits: list[tuple[int, int]], known_ms: int) -> int | None:
