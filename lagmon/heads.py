@@ -238,6 +238,12 @@ class Heads:
             found[part] = ended(self._ends, self._times, places[part], at_ms[part] - self._origin_ms)
         return found
 
+    def look_until(self, place: int, at_ms: int) -> tuple[int, int]:
+        """Return the end and the instant of a place's newest look that is no later, of the last ten; else -1."""
+        ends, times = self._ends[AGED:, place], self._times[AGED:, place] + np.int64(self._origin_ms)
+        known = np.flatnonzero((ends >= 0) & (times <= at_ms))
+        return (int(ends[known[-1]]), int(times[known[-1]])) if len(known) else (-1, -1)
+
     def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
         """Return the oldest point that is kept of each place: its end and its time, -1 where none is."""
         ends, times = np.empty(len(places), np.int64), np.empty(len(places), np.int64)

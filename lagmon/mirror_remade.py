@@ -312,19 +312,21 @@ def sighted(
 ) -> Sighted | None:
     """Return the newest look at the target since the base, None where N is not known well enough at it.
 
-    `places` and `looked_ms`, when their ends were read last, are of the source and the target.
+    `places` and `looked_ms`, when their ends were read last, are of the source and the target. Where the
+    source leads, and nothing was written since, the target's look before that is the newest that tells.
     """
-    end, target_end = int(followed.source.end[places[0]]), int(followed.target.end[places[1]])
     commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
-    before = [offset for offset, at_ms in commits if at_ms <= looked_ms[1] and offset > base.next_offset]
+    target_end, at_ms = int(followed.target.end[places[1]]), looked_ms[1]
+    if looked_ms[0] < at_ms and not any(written_ms >= at_ms for _, written_ms in commits):
+        target_end, at_ms = followed.target.look_until(places[1], looked_ms[0])
+    before = [offset for offset, written_ms in commits if written_ms <= at_ms and offset > base.next_offset]
     if not before or min(target_end, base.target_end) < 0:
         return None
-    after = [offset for offset, at_ms in commits if at_ms >= looked_ms[1]]
-    high = min(after[0] if after else _FAR, end if looked_ms[0] >= looked_ms[1] else _FAR)
-    if high == _FAR:
-        return None
+    after = [offset for offset, written_ms in commits if written_ms >= at_ms]
+    end = int(followed.source.end[places[0]]) if looked_ms[0] >= at_ms else _FAR
     start = max(0, int(followed.source.start[places[0]]))
-    return Sighted(start, before[-1], max(high, before[-1]), target_end, looked_ms[1])
+    high = max(min(end, *after[:1], _FAR), before[-1])
+    return Sighted(start, before[-1], high, target_end, at_ms)
 
 
 def _suspicion(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet.vocabulary import Cause
-from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.mirrors import NOW, Mirrored, S
 
 LOOK_S, LIST_S = 10, 60
 TOPICS = ("orders", "other")
@@ -27,9 +27,10 @@ class Story:
     after: list[tuple[int, int]]  # of the new log
     on_again: int  # from the re-creation until the mirror runs again
     flush_s: int
-    looks_at: tuple[int, int]  # seconds within ten at which source and target are looked at
-    ids_at: int  # the same, for the ids
-    lists_at: int  # within sixty
+    looks_at: int  # the second within ten at which both sides are looked at
+    source_leads: bool  # as in one direction where two clusters mirror from each other
+    lists_at: int  # which look of six lists topics too
+    told_at: int  # the second within five at which it is asked what is told
 
 
 class Simulation:
@@ -43,9 +44,8 @@ class Simulation:
         self.read_to, self.copied, self.written = (dict.fromkeys(TOPICS, 0) for _ in range(3))
         self.runs, self.passed_over, self.begun, self.second = True, 0, False, 0
         self.found = []
-        self.list(self.one.now)
-        self.read_ids()
-        self.look(self.one.a, self.log), self.look(self.one.b, self.copied, "A.")
+        self.lists_again = False
+        self.look()
 
     def copy(self):
         for topic in self.read_to.keys() & self.log.keys():
@@ -63,49 +63,52 @@ class Simulation:
                 self.one.flow.windows.take(topic, 0, at - 1, self.one.now, live=True)
                 self.written[topic] = at
 
-    def look(self, lag, ends, prefix=""):
-        for topic, end in ends.items():
-            places = lag.places.of(prefix + topic)
-            if places:
-                place = np.array(places, np.int32)
-                lag.heads.note(place, np.array([end]), self.one.now)
-                lag.heads.note_stable(place, np.array([end]))
-                if not prefix:
-                    lag.heads.note_starts(place, np.array([0]))
+    def look(self, *, lists=True):
+        """Look at both sides, and at their ids; a topic that a list lacks is gone once a second one lacks it."""
+        one = self.one
+        for side in ("AB" if self.story.source_leads else "BA"):
+            if side == "B":
+                self.look_at(one.b, {f"A.{topic}": end for topic, end in self.copied.items()})
+                one.flow.note_ids("B", {f"A.{topic}": topic for topic in TOPICS}, one.now)
+                one.b.listed_ms = one.now
+            else:
+                if lists or self.lists_again:
+                    lacking = one.a.lacking(self.log) if not self.lists_again else set()
+                    one.a.note_topics(dict.fromkeys(self.log, 1), one.now, lacking=lacking)
+                    self.lists_again = bool(lacking)
+                self.look_at(one.a, self.log)
+                self.read_ids()
+            one.now += 100
 
     def read_ids(self):
         one = self.one
         there = {topic: self.ids[topic] for topic in one.a.topics if topic in self.log}
         one.flow.note_ids("A", there, one.now)
-        for topic, topic_id in there.items():
-            one.a.note_id(topic, topic_id, one.now)
-        copies = {f"A.{topic}": topic for topic in TOPICS}
-        one.flow.note_ids("B", copies, one.now)
+        if any([one.a.note_id(topic, topic_id, one.now) for topic, topic_id in there.items()]):
+            self.look_at(one.a, self.log)
 
-    def list(self, now):
-        self.one.a.note_topics(dict.fromkeys(self.log, 1), now)
-        self.one.b.note_topics({f"A.{topic}": 1 for topic in TOPICS}, now)
+    def look_at(self, lag, ends):
+        for topic, end in ends.items():
+            place = np.array(lag.places.of(topic), np.int32)
+            if len(place):
+                lag.heads.note(place, np.array([end]), self.one.now)
+                lag.heads.note_stable(place, np.array([end]))
+                lag.heads.note_starts(place, np.array([0]))
 
     def tick(self, rate):
         story, one = self.story, self.one
         self.second += 1
-        one.now += S
+        one.now = NOW + self.second * S
         for topic in self.log:
             self.log[topic] += 10 if topic == "other" else rate
         if self.runs:
             if self.second % story.flush_s == 0:
                 self.flush()
             self.copy()
-        if self.second % LIST_S == story.lists_at:
-            self.list(one.now)
-        if self.second % LOOK_S == story.looks_at[0]:
-            self.look(one.a, self.log)
-        if self.second % LOOK_S == story.looks_at[1]:
-            self.look(one.b, self.copied, "A.")
-        if self.second % LOOK_S == story.ids_at:
-            self.read_ids()
+        if self.second % LOOK_S == story.looks_at:
+            self.look(lists=self.second % LIST_S // LOOK_S == story.lists_at)
         one.flow.read_to_ms = one.now
-        if self.second % 5 == 0:
+        if self.second % 5 == story.told_at:
             self.check()
 
     def check(self):
@@ -155,9 +158,10 @@ def stories(draw):
         after=draw(SPELLS),
         on_again=draw(st.integers(0, 120)),
         flush_s=draw(st.sampled_from([5, 10, 60])),
-        looks_at=draw(st.tuples(st.integers(0, 9), st.integers(0, 9))),
-        ids_at=draw(st.integers(0, 9)),
-        lists_at=draw(st.integers(0, 59)),
+        looks_at=draw(st.integers(0, 9)),
+        source_leads=draw(st.booleans()),
+        lists_at=draw(st.integers(0, 5)),
+        told_at=draw(st.integers(0, 4)),
     )
 
 
