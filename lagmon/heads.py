@@ -239,7 +239,7 @@ class Heads:
         return found
 
     def look_until(self, place: int, at_ms: int) -> tuple[int, int]:
-        """Return the end and the instant of a place's newest look that is no later, of the last ten; else -1."""
+        """Return end and instant of a place's newest look of the last ten that is no later, -1 for none."""
         ends, times = self._ends[AGED:, place], self._times[AGED:, place] + np.int64(self._origin_ms)
         known = np.flatnonzero((ends >= 0) & (times <= at_ms))
         return (int(ends[known[-1]]), int(times[known[-1]])) if len(known) else (-1, -1)

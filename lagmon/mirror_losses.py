@@ -44,9 +44,8 @@ class MirrorLosses:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
         remote = flow.order.flow.remote_topic(topic)  # it is none of the flow's topics any more
         places = {number: (-1, place) for number, place in enumerate(flow.target.places.listed_of(remote))}
-        known_ms = flow.topics.ids_at_ms.get((topic, "source"), -1)
         self._gone.pop(topic, None)
-        found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=known_ms, to_ms=gone_ms)
+        found = mirror_remade.bases(topic, _followed(flow, topic), places, known_ms=gone_ms, is_gone=True)
         self._gone[topic] = gone_ms, found
         if len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]  # the one that went first

@@ -67,21 +67,20 @@ class Followed:
 
 
 def bases(
-    topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, to_ms: int = -1
+    topic: str, followed: Followed, places: Mapping[int, Places], *, known_ms: int, is_gone: bool = False
 ) -> dict[int, Base]:
     """Return by partition where the mirror was in a topic's log when that was known last, at `known_ms`.
 
-    At the beginning, where every offset that is known was written since then. What was written after `to_ms`
-    (-1 for no bound) is of no log that there was then.
+    At the beginning, where every offset that is known was written since then. Of one that was gone then, what
+    was written later is of another log.
     """
-    until_ms = to_ms if to_ms >= 0 else _FAR
     found = {}
     for partition in places:
         slot = followed.windows.slot(topic, partition)
-        commits = [] if slot is None else _commits(followed.windows, slot)
-        commits = [one for one in commits if one[1] <= until_ms]
+        commits = _commits(followed.windows, slot)
+        old = [one for one in commits if one[1] <= known_ms]
+        commits = old if is_gone else commits
         if commits:
-            old = [one for one in commits if one[1] <= known_ms]
             next_offset, at_ms = old[-1] if old else (0, known_ms)
             found[partition] = Base(next_offset, at_ms, -1, sure=len(old) == len(commits))
     # Of all at once: where an end was takes as long for one as for hundreds.
@@ -105,7 +104,7 @@ def begin(
     remade.open |= bases(topic, followed, places, known_ms=known_ms)
     for partition in places:
         slot = followed.windows.slot(topic, partition)
-        commits = [] if slot is None else _commits(followed.windows, slot)
+        commits = _commits(followed.windows, slot)
         fall = _fall(commits, known_ms)
         if slot is not None and fall is not None:
             remade.open.pop(partition, None)
@@ -136,19 +135,21 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
     for partition in list(remade.open):
         slot = followed.windows.slot(remade.topic, partition)
         at = places.get(partition, (-1, -1))
-        if slot is None or at[0] < 0:
+        if at[0] < 0:
             continue
         looked_ms = int(looks_ms[0][at[0]]), int(looks_ms[1][at[1]]) if at[1] >= 0 else -1
         base, commits = _advance(remade, (partition, slot), followed, at, looked_ms=looked_ms[0])
-        seen = sighted(followed, slot, at, looked_ms, base) if at[1] >= 0 else None
+        seen = None
+        if at[1] >= 0:
+            seen = sighted(followed, slot, at, looked_ms, base)
+            seen = seen or _sighted_at_end(followed, at, looked_ms[0], base)
         if any(offset < base.next_offset + followed.by_record for offset, _ in commits):
             passage: Passage | None = Passage.COPIED
         else:
             passage = judge_passage(base, seen) if seen is not None else None
         maybe_old = _maybe_of_old_log(remade, base, followed, slot)
-        if passage is Passage.COPIED and seen is not None and not _exceeds(base, seen, maybe_old):
-            is_read = seen.low > maybe_old or seen.low == int(followed.source.end[at[0]])
-            passage = Passage.NOT_TOLD if is_read else None
+        if passage is Passage.COPIED and seen is not None and maybe_old > seen.start:
+            passage = _doubted(base, seen, maybe_old, end=int(followed.source.end[at[0]]))
         is_new = _are_of_new_log(remade, base, commits, cadence_ms)
         if passage is None or (
             passage is Passage.PASSED_OVER
@@ -160,7 +161,8 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
             continue
         del remade.open[partition]
         remade.decided[partition] = passage
-        followed.windows.confirm(slot, remade.at_ms)
+        if slot is not None:
+            followed.windows.confirm(slot, remade.at_ms)
         if passage is Passage.PASSED_OVER and seen is not None:
             sure = base.sure and is_new
             remade.found.append(_finding(remade, partition, replace(base, sure=sure), seen, followed))
@@ -169,7 +171,7 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
 
 
 def _advance(
-    remade: Remade, which: tuple[int, int], followed: Followed, places: Places, *, looked_ms: int
+    remade: Remade, which: tuple[int, int | None], followed: Followed, places: Places, *, looked_ms: int
 ) -> tuple[Base, list[tuple[int, int]]]:
     """Return the base that is the newest by now, and what was written since; of a partition and its slot."""
     partition, slot = which
@@ -180,7 +182,7 @@ def _advance(
         next_offset, at_ms = old[-1]
         base = Base(next_offset, at_ms, _target_ends(followed.target, places[1:], [at_ms])[0], base.sure)
         commits = [one for one in commits if one[1] > base.at_ms]
-    if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
+    if slot is not None and 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
         followed.windows.confirm(slot, remade.at_ms)  # of the new log, whatever it passed over there
     if base.target_end < 0 <= places[1]:
         base = _with_new_copy(base, followed.target, places[1])
@@ -190,8 +192,10 @@ def _advance(
     return base, commits
 
 
-def _commits(windows: MirrorWindows, slot: int) -> list[tuple[int, int]]:
+def _commits(windows: MirrorWindows, slot: int | None) -> list[tuple[int, int]]:
     """Return offset and time of what the window holds, oldest first, a quiet tail not counted as read."""
+    if slot is None:
+        return []
     rings, filled = windows.rings, int(windows.rings.filled[slot])
     columns = slice(rings.length - filled, rings.length)
     rest, offset = int(windows.rest[slot]), int(windows.next_offset[slot])
@@ -208,7 +212,7 @@ def _of_old_log(
     return [one for one in commits if one[1] <= looked_ms and one[0] > end]
 
 
-def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int) -> int:
+def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int | None) -> int:
     """Return the largest offset that was written first of all and may be of the old log, -1 for none.
 
     Of a log of which no offset was known (the base is its start then) and that was made anew soon after.
@@ -220,9 +224,16 @@ def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int)
     return max((one for one in early if base.log_most <= 0 or one <= base.log_most), default=-1)
 
 
-def _exceeds(base: Base, seen: Sighted, maybe_old: int) -> bool:
-    """Tell whether the copy has grown by what was written of the old log and by all of the new one."""
-    return maybe_old <= seen.start or seen.target_end - base.target_end >= seen.low - seen.start + maybe_old
+def _doubted(base: Base, seen: Sighted, maybe_old: int, *, end: int) -> Passage | None:
+    """Judge what seems to be copied, of a log that ends at `end`: the mirror may have gone on at `maybe_old`.
+
+    It did not where the copy has grown by what was written of the old log and by all of the new one.
+    """
+    if seen.high - seen.low >= maybe_old - seen.start:
+        return None
+    if seen.target_end - base.target_end >= seen.low - seen.start + maybe_old:
+        return Passage.COPIED
+    return Passage.NOT_TOLD if seen.low > maybe_old or seen.low == end else None
 
 
 def _copy_is_read(remade: Remade, partition: int, seen: Sighted | None, followed: Followed) -> bool:
@@ -308,7 +319,7 @@ def _log_most(source: Heads, places: Sequence[int], known_ms: int, next_offsets:
 
 
 def sighted(
-    followed: Followed, slot: int, places: Places, looked_ms: tuple[int, int], base: Base
+    followed: Followed, slot: int | None, places: Places, looked_ms: tuple[int, int], base: Base
 ) -> Sighted | None:
     """Return the newest look at the target since the base, None where N is not known well enough at it.
 
@@ -322,11 +333,21 @@ def sighted(
     before = [offset for offset, written_ms in commits if written_ms <= at_ms and offset > base.next_offset]
     if not before or min(target_end, base.target_end) < 0:
         return None
-    after = [offset for offset, written_ms in commits if written_ms >= at_ms]
+    # What is copied while an offset is being written is not in it.
+    after = [offset for offset, written_ms in commits if written_ms >= at_ms + WRITING_MS]
     end = int(followed.source.end[places[0]]) if looked_ms[0] >= at_ms else _FAR
     start = max(0, int(followed.source.start[places[0]]))
     high = max(min(end, *after[:1], _FAR), before[-1])
     return Sighted(start, before[-1], high, target_end, at_ms)
+
+
+def _sighted_at_end(followed: Followed, places: Places, looked_ms: int, base: Base) -> Sighted | None:
+    """Return the same where the new log has come to end where the mirror was: it has nothing to write."""
+    start, end = max(0, int(followed.source.start[places[0]])), int(followed.source.end[places[0]])
+    target_end, at_ms = followed.target.look_until(places[1], looked_ms)
+    if not start < end == base.next_offset or min(target_end, base.target_end) < 0:
+        return None
+    return Sighted(start, end, end, target_end, at_ms)
 
 
 def _suspicion(
@@ -355,6 +376,10 @@ def _suspicion(
 def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed: Followed) -> MirrorFinding:
     passed = base.next_offset - seen.start
     least = "" if base.sure else "at least "
+    went = f"the mirror went on at {base.next_offset} in the new log"
+    moved = f"went from {base.next_offset} to {seen.low}"
+    if seen.low == base.next_offset:
+        went, moved = f"the mirror is where the new log ends, at {base.next_offset}", "stayed there"
     other = "Compaction" if followed.compacted else ""
     if not other and markers_may_tell(base, seen):
         other = "Markers of transactions"
@@ -370,10 +395,9 @@ def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed
         proved=not doubt,
         sentence=(
             f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
-            f"{instant_text(remade.at_ms)}), and the mirror went on at {base.next_offset} in the new log: "
+            f"{instant_text(remade.at_ms)}), and {went}: "
             f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
             f"{'was' if passed == 1 else 'were'} not copied. Its copy "
-            f"grew by {seen.target_end - base.target_end:,} while its offset went from {base.next_offset} "
-            f"to {seen.low}.{doubt}"
+            f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
         ),
     )

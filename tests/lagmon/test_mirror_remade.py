@@ -90,3 +90,68 @@ def test_all_that_is_known_is_searched_once_for_however_many_topics_that_were_ma
     assert sorted(flow.flow.losses.remade) == sorted(topics)
     assert {len(remade.open) for remade in flow.flow.losses.remade.values()} == {3}
     assert Counter(searched) == {"begin_anew": 2, "forget": 2, "end_at": 3 * len(topics)}
+
+
+def remade_at_rest(*, records):
+    """Stop a mirror at 200 of a topic at rest, let a list lack that and make it anew, let the mirror go on."""
+    flow = Mirrored({"orders": 1, "other": 1}, flush_s=60.0)
+    ids = {"orders": "old", "other": "x"}
+
+    def second():
+        flow.write(10, "other")
+        if flow.now // S % 60 == 0:
+            flow.commit("other")
+        if flow.now // S % 10 == 5:
+            flow.flow.note_ids("A", {topic: ids[topic] for topic in flow.a.topics}, flow.now)
+
+    flow.look()
+    flow.write(200)
+    flow.go(10, each=second)
+    flow.commit()
+    flow.go(110, each=second)
+    flow.a.note_topics({"other": 1}, flow.now)
+    flow.sight()
+    flow.a.note_topics({"orders": 1, "other": 1}, flow.now)
+    flow.ends["orders", 0], ids["orders"] = records, "new"
+    flow.go(30, each=second)
+    if records > 200:
+        flow.target_ends["A.orders", 0] += records - 200
+        flow.commit()
+    return flow, second
+
+
+@pytest.mark.parametrize(
+    ("records", "grew"),
+    [
+        (450, "grew by 250 while its offset went from 200 to 450."),
+        (200, "grew by 0 while its offset stayed there."),
+    ],
+)
+def test_a_topic_at_rest_that_a_list_lacked_is_unknown_until_the_loss_is_told(records, grew):
+    # The only offset since may be the last one of the old log, of which a list in between has left nothing.
+    flow, second = remade_at_rest(records=records)
+    seen = []
+    while not seen or (len(seen) < 30 and not flow.sight().findings):
+        seen.append(told(flow))
+        flow.go(10, each=second)
+    assert set(seen) == {(Verdict.UNKNOWN, Cause.TOPIC_RECREATED)}
+    (found,) = flow.sight().findings
+    assert (found.proved, found.records, found.first_offset, found.last_offset) == (True, 200, 0, 199)
+    assert "at least 200 records, 0 to 199, were not copied." in found.sentence
+    assert found.sentence.endswith(grew)
+
+
+def test_a_mirror_that_runs_as_a_new_log_grows_to_where_it_was_loses_nothing():
+    flow, second = remade_at_rest(records=0)
+    for _ in range(200):
+        flow.write(1)
+        flow.go(1, each=second)
+        if flow.now // S % 10 == 0:
+            flow.look()
+            assert not flow.sight().findings
+    flow.go(300, each=second)
+    assert not flow.sight().findings
+    flow.commit()
+    flow.go(100, each=second)
+    assert not flow.sight().findings
+    assert told(flow) == (Verdict.HEALTHY, None)
