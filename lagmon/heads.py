@@ -244,6 +244,12 @@ class Heads:
         known = np.flatnonzero((ends >= 0) & (times <= at_ms))
         return (int(ends[known[-1]]), int(times[known[-1]])) if len(known) else (-1, -1)
 
+    def bounds_at(self, place: int, at_ms: int) -> tuple[int, int]:
+        """Return a place's ends at the looks around an instant, -1 where there was none before, or after."""
+        ends, times = self._ends[:, place], self._times[:, place] + np.int64(self._origin_ms)
+        before, after = (ends[(ends >= 0) & there] for there in (times <= at_ms, times >= at_ms))
+        return (int(before[-1]) if len(before) else -1), (int(after[0]) if len(after) else -1)
+
     def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
         """Return the oldest point that is kept of each place: its end and its time, -1 where none is."""
         ends, times = np.empty(len(places), np.int64), np.empty(len(places), np.int64)

@@ -143,7 +143,11 @@ class MirrorLosses:
     def kept_undecided(self) -> list[Remade]:
         """Return the topics of which it may still show what the mirror made of them, with where it was."""
         remade = self.remade.values()
-        return [Remade(one.topic, one.at_ms, one.gone_ms, dict(one.open)) for one in remade if one.open]
+        return [
+            Remade(one.topic, one.at_ms, one.gone_ms, one.known_ms, dict(one.open))
+            for one in remade
+            if one.open
+        ]
 
     def take_up(
         self,

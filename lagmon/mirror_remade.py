@@ -19,17 +19,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import count_text
-from fleet.vocabulary import Cause
-from lagmon.mirror_findings import MirrorFinding
-from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage, markers_may_tell
-from lagmon.rules_sentences import instant_text
+from lagmon.mirror_passage import Base, Passage, Sighted, judge_passage
+from lagmon.mirror_remade_findings import finding, suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lagmon.heads import Heads
     from lagmon.mirror import MirrorWindows
+    from lagmon.mirror_findings import MirrorFinding
 
     Places = tuple[int, int]  # of a partition on the source and on the target, -1 where it has none
 
@@ -45,6 +43,7 @@ class Remade:
     topic: str
     at_ms: int  # when its new id was read
     gone_ms: int = -1  # when a list was read that lacked it, -1 where none did
+    known_ms: int = -1  # when it was surely not there yet: the old id was read, or a list lacked both
     open: dict[int, Base] = field(default_factory=dict)  # by partition
     decided: dict[int, Passage] = field(default_factory=dict)
     found: list[MirrorFinding] = field(default_factory=list)
@@ -100,7 +99,7 @@ def begin(
 
     A fall of N since then is decided at once, and what the windows hold from before it is forgotten.
     """
-    remade = Remade(topic, now_ms)
+    remade = Remade(topic, now_ms, known_ms=known_ms)
     remade.open |= bases(topic, followed, places, known_ms=known_ms)
     for partition in places:
         slot = followed.windows.slot(topic, partition)
@@ -119,7 +118,7 @@ def begin_from(remade: Remade, gone: Mapping[int, Base], followed: Followed, *, 
 
     All that the windows hold was written afterwards: where it was nowhere before, that is of the new log.
     """
-    remade.gone_ms = gone_ms
+    remade.gone_ms = remade.known_ms = gone_ms
     for partition in remade.open.keys() - gone.keys():
         slot = followed.windows.slot(remade.topic, partition)
         if slot is not None:
@@ -133,41 +132,63 @@ def follow(remade: Remade, followed: Followed, places: Mapping[int, Places], *, 
         return
     looks_ms = followed.source.sampled_ms, followed.target.sampled_ms
     for partition in list(remade.open):
-        slot = followed.windows.slot(remade.topic, partition)
         at = places.get(partition, (-1, -1))
         if at[0] < 0:
             continue
         looked_ms = int(looks_ms[0][at[0]]), int(looks_ms[1][at[1]]) if at[1] >= 0 else -1
-        base, commits = _advance(remade, (partition, slot), followed, at, looked_ms=looked_ms[0])
-        seen = None
-        if at[1] >= 0:
-            seen = sighted(followed, slot, at, looked_ms, base)
-            seen = seen or _sighted_at_end(followed, at, looked_ms[0], base)
-        if any(offset < base.next_offset + followed.by_record for offset, _ in commits):
-            passage: Passage | None = Passage.COPIED
-        else:
-            passage = judge_passage(base, seen) if seen is not None else None
-        maybe_old = _maybe_of_old_log(remade, base, followed, slot)
-        if passage is Passage.COPIED and seen is not None and maybe_old > seen.start:
-            passage = _doubted(base, seen, maybe_old, end=int(followed.source.end[at[0]]))
-        is_new = _are_of_new_log(remade, base, commits, cadence_ms)
-        if passage is None or (
-            passage is Passage.PASSED_OVER
-            and not (
-                _copy_is_read(remade, partition, seen, followed)
-                and (is_new or _rests(seen, followed, at, cadence_ms))
-            )
-        ):
+        passage, found = _decide(remade, partition, followed, at, looked_ms, cadence_ms=cadence_ms)
+        if passage is None:
             continue
         del remade.open[partition]
         remade.decided[partition] = passage
+        slot = followed.windows.slot(remade.topic, partition)
         if slot is not None:
             followed.windows.confirm(slot, remade.at_ms)
-        if passage is Passage.PASSED_OVER and seen is not None:
-            sure = base.sure and is_new
-            remade.found.append(_finding(remade, partition, replace(base, sure=sure), seen, followed))
-        if passage is Passage.NOT_TOLD and seen is not None:
-            remade.found.append(_suspicion(remade, partition, seen, maybe_old, followed))
+        if found is not None:
+            remade.found.append(found)
+
+
+def _decide(
+    remade: Remade,
+    partition: int,
+    followed: Followed,
+    places: Places,
+    looked_ms: tuple[int, int],
+    *,
+    cadence_ms: int,
+) -> tuple[Passage | None, MirrorFinding | None]:
+    """Tell what became of a partition's beginning, None while that is not known, and what that proves."""
+    slot = followed.windows.slot(remade.topic, partition)
+    base, commits = _advance(remade, (partition, slot), followed, places, looked_ms=looked_ms[0])
+    seen = _newest(followed, slot, places, looked_ms, base)
+    went_back = any(offset < base.next_offset + followed.by_record for offset, _ in commits)
+    passage = Passage.COPIED if went_back else None
+    if seen is None:
+        return passage, None
+    passage = passage or judge_passage(base, seen)
+    if passage is Passage.COPIED:
+        maybe_old = _maybe_of_old_log(remade, base, followed, slot)
+        if maybe_old > seen.start:
+            passage = _doubted(base, seen, maybe_old, end=int(followed.source.end[places[0]]))
+        if passage is Passage.NOT_TOLD:
+            return passage, suspicion(remade, partition, seen, maybe_old, followed)
+    if passage is not Passage.PASSED_OVER:
+        return passage, None
+    is_new = _are_of_new_log(remade, base, commits, cadence_ms)
+    is_read = _copy_is_read(remade, partition, seen, followed)
+    if not is_read or not (is_new or _rests(seen, followed, places, cadence_ms)):
+        return None, None
+    told = replace(base, sure=base.sure and is_new)
+    return passage, finding(remade, partition, told, seen, followed, place=places[1])
+
+
+def _newest(
+    followed: Followed, slot: int | None, places: Places, looked_ms: tuple[int, int], base: Base
+) -> Sighted | None:
+    if places[1] < 0:
+        return None
+    seen = sighted(followed, slot, places, looked_ms, base)
+    return seen or _sighted_at_end(followed, places, looked_ms[0], base)
 
 
 def _advance(
@@ -236,13 +257,11 @@ def _doubted(base: Base, seen: Sighted, maybe_old: int, *, end: int) -> Passage 
     return Passage.NOT_TOLD if seen.low > maybe_old or seen.low == end else None
 
 
-def _copy_is_read(remade: Remade, partition: int, seen: Sighted | None, followed: Followed) -> bool:
+def _copy_is_read(remade: Remade, partition: int, seen: Sighted, followed: Followed) -> bool:
     """Tell whether the copy's id was read since its growth told first that a beginning was passed over.
 
     A copy that was made anew meanwhile has grown by less.
     """
-    if seen is None:
-        return False
     seemed_ms, read_ms = remade.seemed_ms.setdefault(partition, seen.at_ms), followed.copy_read_ms
     return read_ms is None or read_ms >= seemed_ms or seen.at_ms - seemed_ms > followed.ids_within_ms
 
@@ -257,13 +276,13 @@ def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], 
     return moved or any(at_ms > gone_ms + cadence_ms + WRITING_MS for _, at_ms in since)
 
 
-def _rests(seen: Sighted | None, followed: Followed, places: Places, cadence_ms: int) -> bool:
+def _rests(seen: Sighted, followed: Followed, places: Places, cadence_ms: int) -> bool:
     """Tell whether the mirror is at the new log's end, and this and the copy's have stood for a cadence.
 
     Had it read any of the new log, another offset were there by now. So this one is of the new log, or it is
     the last of the old one and the mirror will ask for what follows: what lies before it is passed over.
     """
-    if seen is None or seen.low != int(followed.source.end[places[0]]):
+    if seen.low != int(followed.source.end[places[0]]):
         return False
     logs = (followed.source, places[0], seen.low), (followed.target, places[1], seen.target_end)
     return all(end == _end_before(log, place, cadence_ms + WRITING_MS) for log, place, end in logs)
@@ -348,56 +367,3 @@ def _sighted_at_end(followed: Followed, places: Places, looked_ms: int, base: Ba
     if not start < end == base.next_offset or min(target_end, base.target_end) < 0:
         return None
     return Sighted(start, end, end, target_end, at_ms)
-
-
-def _suspicion(
-    remade: Remade, partition: int, seen: Sighted, maybe_old: int, followed: Followed
-) -> MirrorFinding:
-    records = maybe_old - seen.start
-    return MirrorFinding(
-        code=Cause.TOPIC_RECREATED,
-        topic=remade.topic,
-        partition=partition,
-        at_ms=seen.at_ms,
-        records=records,
-        first_offset=seen.start,
-        last_offset=maybe_old - 1,
-        proved=False,
-        sentence=(
-            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
-            f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
-            f"was seen: if it is of the old log, {count_text(records, 'record')} of the new one, "
-            f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not copied. By how much "
-            "the copy grew fits both; a checksum of the topic tells."
-        ),
-    )
-
-
-def _finding(remade: Remade, partition: int, base: Base, seen: Sighted, followed: Followed) -> MirrorFinding:
-    passed = base.next_offset - seen.start
-    least = "" if base.sure else "at least "
-    went = f"the mirror went on at {base.next_offset} in the new log"
-    moved = f"went from {base.next_offset} to {seen.low}"
-    if seen.low == base.next_offset:
-        went, moved = f"the mirror is where the new log ends, at {base.next_offset}", "stayed there"
-    other = "Compaction" if followed.compacted else ""
-    if not other and markers_may_tell(base, seen):
-        other = "Markers of transactions"
-    doubt = f" {other} may have left such a gap too." if other else ""
-    return MirrorFinding(
-        code=Cause.TOPIC_RECREATED,
-        topic=remade.topic,
-        partition=partition,
-        at_ms=seen.at_ms,
-        records=passed,
-        first_offset=seen.start,
-        last_offset=base.next_offset - 1,
-        proved=not doubt,
-        sentence=(
-            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
-            f"{instant_text(remade.at_ms)}), and {went}: "
-            f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
-            f"{'was' if passed == 1 else 'were'} not copied. Its copy "
-            f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
-        ),
-    )

@@ -77,6 +77,7 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
                     (partition, base.next_offset, base.at_ms, base.target_end, int(base.sure), base.log_most)
                     for partition, base in remade.open.items()
                 ],
+                remade.known_ms,
             )
             for remade in copied.undecided
         ],
@@ -95,7 +96,7 @@ def read_losses(document: Mapping[str, Any]) -> KeptLosses:
             for topic, partition, offset in table(document, "sent_to", 3)
         },
         dict(_ends(row) for row in rows(document.get("ends"), most=MOST_ROWS)),
-        [_undecided(*row) for row in table({"undecided": []} | dict(document), "undecided", 4)],
+        [_undecided(row) for row in rows(document.get("undecided", []), most=MOST_ROWS)],
     )
 
 
@@ -136,10 +137,12 @@ def finding_of(row: object) -> MirrorFinding:
     )
 
 
-def _undecided(topic: object, at_ms: object, gone_ms: object, bases: object) -> Remade:
-    remade = Remade(text(topic, most=_MOST_TEXT), instant(at_ms), instant(gone_ms))
-    for row in rows(bases, most=MOST_ROWS):
-        partition, next_offset, base_ms, *told = rows(row, least=6, most=6)
+def _undecided(row: object) -> Remade:
+    topic, at_ms, gone_ms, bases, *known = rows(row, least=4, most=5)  # of an older process not since when
+    known_ms = instant(known[0]) if known else -1
+    remade = Remade(text(topic, most=_MOST_TEXT), instant(at_ms), instant(gone_ms), known_ms=known_ms)
+    for of_base in rows(bases, most=MOST_ROWS):
+        partition, next_offset, base_ms, *told = rows(of_base, least=6, most=6)
         end, sure, log_most = numbers(told, count=3, least=-1, most=MOST_LONG)
         remade.open[number(partition, least=0, most=MOST_ROWS)] = Base(
             number(next_offset, least=0, most=MOST_LONG),

@@ -15,7 +15,7 @@ from tests.lagmon.test_snapshot_flow import WHOLE, losses, read_again, restarted
 from tests.lagmon.test_snapshot_holding import taken_up
 
 PASSED_OVER = [("topic_recreated", "orders", number, 6000, 0, 5999) for number in (0, 1)]
-UNDECIDED = ["t", NOW, -1, [[0, 5, NOW, 7, 1, 9]]]
+UNDECIDED = ["t", NOW, -1, [[0, 5, NOW, 7, 1, 9]], NOW - 5]
 
 
 def made_anew(records):
@@ -130,6 +130,9 @@ def test_the_whole_of_it_can_be_read():
     (found,) = read_flow(seal(WHOLE | losses(undecided=[UNDECIDED]))).losses.undecided
     assert (found.topic, found.at_ms, found.gone_ms) == ("t", NOW, -1)
     assert found.open == {0: Base(next_offset=5, at_ms=NOW, target_end=7, sure=True, log_most=9)}
+    assert found.known_ms == NOW - 5
+    (of_older,) = read_flow(seal(WHOLE | losses(undecided=[UNDECIDED[:4]]))).losses.undecided
+    assert (of_older.known_ms, of_older.open) == (-1, found.open)
     assert read_flow(seal(WHOLE)).losses.undecided == []  # an older process kept none
 
 
@@ -139,6 +142,8 @@ def test_the_whole_of_it_can_be_read():
         (UNDECIDED[:3], "has no list"),
         ([5, *UNDECIDED[1:]], "has no text"),
         (["t", "then", *UNDECIDED[2:]], "has no number"),
+        ([*UNDECIDED[:4], "then"], "has no number"),
+        ([*UNDECIDED, 5], "has no list"),
         (["t", NOW, -1, [[0, 5, NOW, 7, 1]]], "has no list"),
         (["t", NOW, -1, [[0, -1, NOW, 7, 1, 9]]], "has no number"),
         (["t", NOW, -1, [[0, 5, NOW, -2, 1, 9]]], "has no number"),

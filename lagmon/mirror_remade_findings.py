@@ -1,0 +1,85 @@
+"""What is told of a source topic that was made anew and whose beginning the mirror passed over. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.quantity import count_text
+from fleet.vocabulary import Cause
+from lagmon.mirror_findings import MirrorFinding
+from lagmon.mirror_passage import markers_may_tell
+from lagmon.rules_sentences import instant_text
+
+if TYPE_CHECKING:
+    from lagmon.mirror_passage import Base, Sighted
+    from lagmon.mirror_remade import Followed, Remade
+
+
+def suspicion(
+    remade: Remade, partition: int, seen: Sighted, maybe_old: int, followed: Followed
+) -> MirrorFinding:
+    """Return what may have been passed over, where the first offset may be of either log."""
+    records = maybe_old - seen.start
+    return MirrorFinding(
+        code=Cause.TOPIC_RECREATED,
+        topic=remade.topic,
+        partition=partition,
+        at_ms=seen.at_ms,
+        records=records,
+        first_offset=seen.start,
+        last_offset=maybe_old - 1,
+        proved=False,
+        sentence=(
+            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
+            f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
+            f"was seen: if it is of the old log, {count_text(records, 'record')} of the new one, "
+            f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not copied. By how much "
+            "the copy grew fits both; a checksum of the topic tells."
+        ),
+    )
+
+
+def _doubt(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> str:
+    """Say what else may explain that the copy at this place has grown by less than all, "" for nothing."""
+    if followed.compacted:
+        return " Compaction may have left such a gap too."
+    if markers_may_tell(base, seen):
+        return " Markers of transactions may have left such a gap too."
+    before, _ = followed.target.bounds_at(place, max(base.at_ms, remade.known_ms))
+    _, after = followed.target.bounds_at(place, base.at_ms)
+    least, most = seen.target_end - after, seen.target_end - before
+    fits = least <= seen.high - seen.start and most >= seen.low - seen.start
+    if fits and 0 <= before <= base.target_end <= after:
+        grew = f"the copy was growing, by {after - before:,}, when offset {base.next_offset} was written"
+        return f" Or all was copied: {grew}."
+    return ""
+
+
+def finding(
+    remade: Remade, partition: int, base: Base, seen: Sighted, followed: Followed, *, place: int
+) -> MirrorFinding:
+    """Return what was passed over; `place` is the copy's."""
+    doubt = _doubt(remade, base, seen, followed, place)
+    passed = base.next_offset - seen.start
+    least = "" if base.sure else "at least "
+    went = f"the mirror went on at {base.next_offset} in the new log"
+    moved = f"went from {base.next_offset} to {seen.low}"
+    if seen.low == base.next_offset:
+        went, moved = f"the mirror is where the new log ends, at {base.next_offset}", "stayed there"
+    return MirrorFinding(
+        code=Cause.TOPIC_RECREATED,
+        topic=remade.topic,
+        partition=partition,
+        at_ms=seen.at_ms,
+        records=passed,
+        first_offset=seen.start,
+        last_offset=base.next_offset - 1,
+        proved=not doubt,
+        sentence=(
+            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
+            f"{instant_text(remade.at_ms)}), and {went}: "
+            f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
+            f"{'was' if passed == 1 else 'were'} not copied. Its copy "
+            f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
+        ),
+    )
