@@ -141,15 +141,18 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         sweeping=True,
         then=Verdict.LOSING,
     ),
-    _slow(
-        name="recreate-longer",
-        title="offsets-recreate-longer",
-        verdict=Verdict.LOSING,
-        cause=Cause.TOPIC_RECREATED,
-        accepted=_STANDS,
-        sweeping=True,
-        then=Verdict.LOSING,
-        own=True,
+    *(
+        _slow(
+            name=name,
+            title=f"offsets-{name}",
+            verdict=Verdict.LOSING,
+            cause=Cause.TOPIC_RECREATED,
+            accepted=_STANDS,
+            sweeping=True,
+            then=Verdict.LOSING,
+            own=True,
+        )
+        for name in ("recreate-longer", "recreate-away", "recreate-as-long")
     ),
     _slow(
         name="recreate-target-topic",

@@ -20,6 +20,7 @@ _FLUSH_S = 20.0
 _KNOWN_S = 130.0  # until its offsets are written, and its id read after that
 _TRANSACTIONS = 20
 _EACH = 10  # records of a transaction
+FILLED = 400
 _KEYS = 10
 _ROLLS_S = 1.5  # after which a log whose segments last a second begins another one
 _COMPACTED_S = 90.0
@@ -73,18 +74,22 @@ def _overtake(stage: Stage, topic: str, *, records: int) -> None:
     topics.delete_records(client, topic)
 
 
-def recreate_longer(stage: Stage, topic: str) -> None:
-    """Fill the topic, stop the mirror when it has copied that, make the topic anew and longer, start it.
+def recreate(records: int, *, away_s: float = 0.0) -> Callable[[Stage, str], None]:
+    """Fill the topic, stop the mirror when it has copied that, make the topic anew with records, start it.
 
-    Not at once: ids are read once a minute, and of a topic that is younger it is not known of which log an
-    offset was.
+    Not at once: of a topic that is younger than its first offset it is not known of which log that was. The
+    old one has `FILLED` records, and the new one comes so long after it went.
     """
-    source = stage.client("A")
-    _fill(stage, topic)
-    stage.end("mirror", signal.SIGTERM)
-    topics.recreate_topic(source, topic)
-    _write(source, topic, 900)
-    stage.start("mirror")
+
+    def begin(stage: Stage, topic: str) -> None:
+        source = stage.client("A")
+        _fill(stage, topic)
+        stage.end("mirror", signal.SIGTERM)
+        topics.recreate_topic(source, topic, away_s=away_s)
+        _write(source, topic, records)
+        stage.start("mirror")
+
+    return begin
 
 
 def compact_unread(stage: Stage, topic: str) -> None:
@@ -107,9 +112,9 @@ def compact_unread(stage: Stage, topic: str) -> None:
 
 def _fill(stage: Stage, topic: str) -> None:
     """Write records, and wait until they are copied and all that offsets tell of them is known."""
-    _write(stage.client("A"), topic, 400)
+    _write(stage.client("A"), topic, FILLED)
     wait_until(
-        lambda: topics.log_end(stage.client("B"), f"A.{topic}") >= 400,
+        lambda: topics.log_end(stage.client("B"), f"A.{topic}") >= FILLED,
         deadline_s=60,
         what=f"All of {topic} on the target",
     )

@@ -25,7 +25,19 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
     Fault(
         name="recreate-longer",
         sentence="While the mirror is stopped, a source topic is re-created with more records than it had.",
-        begin=acts_records.recreate_longer,
+        begin=acts_records.recreate(900),
+        end=acts.nothing,
+    ),
+    Fault(
+        name="recreate-away",
+        sentence="While the mirror is stopped, a source topic is deleted, and made longer 80 s later.",
+        begin=acts_records.recreate(900, away_s=80.0),
+        end=acts.nothing,
+    ),
+    Fault(
+        name="recreate-as-long",
+        sentence="While the mirror is stopped, a source topic is re-created with as many records as it had.",
+        begin=acts_records.recreate(acts_records.FILLED),
         end=acts.nothing,
     ),
     Fault(

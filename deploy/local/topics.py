@@ -7,6 +7,7 @@ Kafka client (KafkaException) pass through: their readers are developers.
 from __future__ import annotations
 
 import logging
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -68,13 +69,16 @@ def delete_topic(client: Mapping[str, str], topic: str) -> None:
     wait_until(lambda: _partitions(admin, topic) == 0, deadline_s=_TIMEOUT_S, what=f"Deletion of {topic}")
 
 
-def recreate_topic(client: Mapping[str, str], topic: str, *, partitions: int | None = None) -> None:
+def recreate_topic(
+    client: Mapping[str, str], topic: str, *, partitions: int | None = None, away_s: float = 0.0
+) -> None:
     """Delete a topic and create it again, empty, with as many partitions as before unless told otherwise.
 
     A mirror that misses its target topic may be the first to create it again: that is as good.
     """
     count = partitions or _partitions(admin_client(client), topic)
     delete_topic(client, topic)
+    time.sleep(away_s)
     try:
         create_topic(client, topic, partitions=count)
     except KafkaException as error:
