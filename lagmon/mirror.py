@@ -74,6 +74,16 @@ class MirrorWindows:
         assert found is not None
         return found
 
+    def commits(self, slot: int | None) -> list[tuple[int, int]]:
+        """Return the offsets in a slot's window and their times, oldest first, quiet tails not as read."""
+        if slot is None:
+            return []
+        rings, filled = self.rings, int(self.rings.filled[slot])
+        columns = slice(rings.length - filled, rings.length)
+        rest, offset = int(self.rest[slot]), int(self.next_offset[slot])
+        found = rings.offset[slot, columns].tolist(), rings.committed_ms[slot, columns].tolist()
+        return [(offset if one == rest else one, at_ms) for one, at_ms in zip(*found, strict=True)]
+
     def take(self, topic: str, partition: int, offset: int, at_ms: int, *, live: bool) -> None:
         """Take in that the record at this offset is mirrored; `live` where that is read as it came."""
         slot, offset = self.begin(topic, partition), min(offset, MOST_OFFSET)

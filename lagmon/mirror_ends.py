@@ -38,7 +38,7 @@ EVERY_MS = 4_000  # ends are read each ten seconds: no look is left out
 class Held:
     """What was known of a topic's partitions at a look, -1 for what was not.
 
-    `known` has three rows, with a column for each partition.
+    `known` has four rows, with a column for each partition.
     """
 
     at_ms: int
@@ -62,6 +62,12 @@ class Held:
         offsets: Longs = self.known[2]
         return offsets
 
+    @property
+    def offsets_ms(self) -> Longs:
+        """Up to when the mirror's offsets were read as they told that."""
+        instants: Longs = self.known[3]
+        return instants
+
 
 class TargetEnds:
     """Keeps the last looks at each topic."""
@@ -77,7 +83,9 @@ class TargetEnds:
         self._noted_ms = sight.now_ms
         target, remote = flow.target, flow.topics.remote
         sampled_ms = target.heads.sampled_ms
-        known = np.stack((target.heads.start, target.heads.end, _next_offsets(flow, sight)))
+        offsets = _next_offsets(flow, sight)
+        read_ms = np.where(offsets < 0, -1, flow.read_to_ms)
+        known = np.stack((target.heads.start, target.heads.end, offsets, read_ms))
         for topic, name in remote.items():
             places = target.places.listed_of(name)
             if not places or name not in target.topics:
@@ -120,8 +128,9 @@ def _next_offsets(flow: MirrorFlow, sight: MirrorSight) -> Longs:
 def _keep_next_offsets(now: Held, before: Held) -> None:
     """Take for where the mirror is, where that is not known, where it was at the look before."""
     both = slice(min(len(now.ends), len(before.ends)))
-    offsets = now.next_offsets[both]
-    offsets[:] = np.where(offsets < 0, before.next_offsets[both], offsets)
+    unknown = now.next_offsets[both] < 0
+    for row in (2, 3):
+        now.known[row, both][unknown] = before.known[row, both][unknown]
 
 
 def lost_copies(topic: str, remote: str, target: str, held: Held, *, now_ms: int) -> list[MirrorFinding]:

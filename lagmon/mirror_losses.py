@@ -39,6 +39,7 @@ class MirrorLosses:
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)  # made anew before offsets were read
     _copies: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
     _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 before the copies went
+    _was_at_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # and when; of earlier processes not
 
     def note_gone(self, flow: MirrorFlow, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
@@ -90,6 +91,7 @@ class MirrorLosses:
             slot = flow.windows.slot(topic, partition)
             if offset >= 0:
                 self._sent_to[topic, partition] = offset
+                self._was_at_ms[topic, partition] = int(held.offsets_ms[partition])
             elif slot is not None:
                 self._sent_to[topic, partition] = int(flow.windows.next_offset[slot])
 
@@ -111,6 +113,7 @@ class MirrorLosses:
             )
         told = {(one.topic, one.partition) for found in self._copies.values() for one in found}
         self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in told}
+        self._was_at_ms = {name: at_ms for name, at_ms in self._was_at_ms.items() if name in told}
 
     def forget_offsets(self, flow: MirrorFlow) -> None:
         """Take away offsets of old logs where the new ones are known to be empty: they say nothing.
@@ -187,7 +190,20 @@ class MirrorLosses:
         slot = flow.windows.slot(*name)
         if slot is None:
             return name in self._sent_to and one.topic in flow.source.topics
-        return int(flow.windows.next_offset[slot]) < self._sent_to.get(name, 0)
+        if int(flow.windows.next_offset[slot]) < self._sent_to.get(name, 0):
+            return True
+        was_at_ms = self._was_at_ms.get(name, -1)
+        return was_at_ms >= 0 and _began_anew(flow, name, slot, was_at_ms)
+
+
+def _began_anew(flow: MirrorFlow, name: tuple[str, int], slot: int, since_ms: int) -> bool:
+    """Tell whether the mirror's offset went to its log's start, or was taken away, and it moved on since."""
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        return False  # there each copy that is made anew begins at one
+    topic, partition = name
+    places = flow.source.places.listed_of(topic)
+    start = max(0, int(flow.source.heads.start[places[partition]])) if partition < len(places) else 0
+    return any(offset <= start and at_ms >= since_ms for offset, at_ms in flow.windows.commits(slot))
 
 
 def _source_is_read(flow: MirrorFlow, one: MirrorFinding, now_ms: int) -> bool:

@@ -76,7 +76,7 @@ def bases(
     found = {}
     for partition in places:
         slot = followed.windows.slot(topic, partition)
-        commits = _commits(followed.windows, slot)
+        commits = followed.windows.commits(slot)
         old = [one for one in commits if one[1] <= known_ms]
         commits = old if is_gone else commits
         if commits:
@@ -103,7 +103,7 @@ def begin(
     remade.open |= bases(topic, followed, places, known_ms=known_ms)
     for partition in places:
         slot = followed.windows.slot(topic, partition)
-        commits = _commits(followed.windows, slot)
+        commits = followed.windows.commits(slot)
         fall = _fall(commits, known_ms)
         if slot is not None and fall is not None:
             remade.open.pop(partition, None)
@@ -197,7 +197,7 @@ def _advance(
     """Return the base that is the newest by now, and what was written since; of a partition and its slot."""
     partition, slot = which
     base = remade.open[partition]
-    commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
+    commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
     old = _of_old_log(remade, commits, int(followed.source.end[places[0]]), looked_ms)
     if old:
         next_offset, at_ms = old[-1]
@@ -211,17 +211,6 @@ def _advance(
         base = replace(base, target_end=0)  # of another log: the new copy was empty, or not there yet
     remade.open[partition] = base
     return base, commits
-
-
-def _commits(windows: MirrorWindows, slot: int | None) -> list[tuple[int, int]]:
-    """Return offset and time of what the window holds, oldest first, a quiet tail not counted as read."""
-    if slot is None:
-        return []
-    rings, filled = windows.rings, int(windows.rings.filled[slot])
-    columns = slice(rings.length - filled, rings.length)
-    rest, offset = int(windows.rest[slot]), int(windows.next_offset[slot])
-    found = rings.offset[slot, columns].tolist(), rings.committed_ms[slot, columns].tolist()
-    return [(offset if one == rest else one, at_ms) for one, at_ms in zip(*found, strict=True)]
 
 
 def _of_old_log(
@@ -240,7 +229,7 @@ def _maybe_of_old_log(remade: Remade, base: Base, followed: Followed, slot: int 
     """
     if base.sure or base.next_offset > 0:
         return -1
-    early = [offset for offset, at_ms in _commits(followed.windows, slot) if at_ms <= remade.at_ms]
+    early = [offset for offset, at_ms in followed.windows.commits(slot) if at_ms <= remade.at_ms]
     # What was empty when it was looked at last tells nothing of how fast it was filled.
     return max((one for one in early if base.log_most <= 0 or one <= base.log_most), default=-1)
 
@@ -345,7 +334,7 @@ def sighted(
     `places` and `looked_ms`, when their ends were read last, are of the source and the target. Where the
     source leads, and nothing was written since, the target's look before that is the newest that tells.
     """
-    commits = [one for one in _commits(followed.windows, slot) if one[1] > base.at_ms]
+    commits = [one for one in followed.windows.commits(slot) if one[1] > base.at_ms]
     target_end, at_ms = int(followed.target.end[places[1]]), looked_ms[1]
     if looked_ms[0] < at_ms and not any(written_ms >= at_ms for _, written_ms in commits):
         target_end, at_ms = followed.target.look_until(places[1], looked_ms[0])

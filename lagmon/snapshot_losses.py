@@ -62,7 +62,7 @@ def losses_document(copied: CopiedLosses, known_ms: Mapping[str, int]) -> dict[s
     for topic, looks in copied.looks.items():
         sure = [held for held in tuple(looks) if held.at_ms <= known_ms.get(topic, -1)]
         if sure:
-            ends.append((topic, sure[-1].at_ms, *sure[-1].known.tolist()))
+            ends.append((topic, sure[-1].at_ms, *sure[-1].known[:3].tolist()))
     return {
         "copies": [row_of(one) for one in copied.copies[-MOST_FINDINGS:]],
         "passed_over": [row_of(one) for one in copied.passed_over[-MOST_FINDINGS:]],
@@ -157,7 +157,7 @@ def _undecided(row: object) -> Remade:
 def _ends(row: object) -> tuple[str, Held]:
     topic, at_ms, *told = rows(row, least=4, most=5)  # of an older process not where the mirror was
     count = len(rows(told[0], most=MOST_ROWS))
-    known = np.full((3, count), -1, np.int64)
+    known = np.full((4, count), -1, np.int64)
     for place, one in enumerate(told):
         known[place] = numbers(one, count=count, least=-1, most=MOST_LONG)
     return text(topic, most=_MOST_TEXT), Held(instant(at_ms), known)

@@ -384,8 +384,8 @@ def test_the_whole_of_it_can_be_read():
     assert found.rests == {("t", 0): (5, 9)}
     assert [one.records for one in (*found.losses.copies, *found.losses.passed_over)] == [5, None]
     assert found.losses.sent_to == {("t", 0): 7}
-    assert found.losses.ends["t"].known.tolist() == [[0, -1], [5, 6], [7, 8]]
-    assert found.losses.ends["old"].known.tolist() == [[0], [5], [-1]]  # an older process kept no more
+    assert found.losses.ends["t"].known.tolist() == [[0, -1], [5, 6], [7, 8], [-1, -1]]
+    assert found.losses.ends["old"].known.tolist() == [[0], [5], [-1], [-1]]  # an older process kept no more
 
 
 @pytest.mark.parametrize(
