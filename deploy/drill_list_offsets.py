@@ -151,6 +151,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
             sweeping=True,
             then=Verdict.LOSING,
             own=True,
+            watch_s=400.0,
         )
         for name in ("recreate-longer", "recreate-away", "recreate-as-long")
     ),
