@@ -9,7 +9,7 @@ N and the target's end are read at different instants. So of a look at the targe
 between the newest offset written before that look and what was written or could be read after it; where both
 explanations would fit, the next look decides. A worker may write where it was in the old log when the new
 one is there already, at the next of its usual times: an offset is taken for one of the new log only after
-that time, or once another one follows it.
+that time, once another one follows it, or where the new log ends there and rests, so that none can follow.
 """
 
 from __future__ import annotations
