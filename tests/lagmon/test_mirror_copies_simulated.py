@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fleet.vocabulary import Cause
-from tests.lagmon.simulated import Simulated
+from tests.lagmon.simulated_flow import Simulated
 from tests.lagmon.test_mirror_remade_simulated import SPELLS
 
 
