@@ -20,23 +20,14 @@ def suspicion(
 ) -> MirrorFinding:
     """Return what may have been passed over, where the first offset may be of either log."""
     records = maybe_old - seen.start
-    return MirrorFinding(
-        code=Cause.TOPIC_RECREATED,
-        topic=remade.topic,
-        partition=partition,
-        at_ms=seen.at_ms,
-        records=records,
-        first_offset=seen.start,
-        last_offset=maybe_old - 1,
-        proved=False,
-        sentence=(
-            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
-            f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
-            f"was seen: if it is of the old log, {count_text(records, 'record')} of the new one, "
-            f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not copied. By how much "
-            "the copy grew fits both; a checksum of the topic tells."
-        ),
+    sentence = (
+        f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
+        f"{instant_text(remade.at_ms)}). The mirror's first offset, {maybe_old}, was written before that "
+        f"was seen: if it is of the old log, {count_text(records, 'record')} of the new one, "
+        f"{seen.start} to {maybe_old - 1}, {'was' if records == 1 else 'were'} not copied. By how much "
+        "the copy grew fits both; a checksum of the topic tells."
     )
+    return _passed(remade, partition, seen, maybe_old, proved=False, sentence=sentence)
 
 
 def _doubt(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> str:
@@ -66,20 +57,28 @@ def finding(
     moved = f"went from {base.next_offset} to {seen.low}"
     if seen.low == base.next_offset:
         went, moved = f"the mirror is where the new log ends, at {base.next_offset}", "stayed there"
+    sentence = (
+        f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
+        f"{instant_text(remade.at_ms)}), and {went}: "
+        f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
+        f"{'was' if passed == 1 else 'were'} not copied. Its copy "
+        f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
+    )
+    return _passed(remade, partition, seen, base.next_offset, proved=not doubt, sentence=sentence)
+
+
+def _passed(
+    remade: Remade, partition: int, seen: Sighted, until: int, *, proved: bool, sentence: str
+) -> MirrorFinding:
+    """Return what is told of the new log's records up to, and not including, `until`."""
     return MirrorFinding(
         code=Cause.TOPIC_RECREATED,
         topic=remade.topic,
         partition=partition,
         at_ms=seen.at_ms,
-        records=passed,
+        records=until - seen.start,
         first_offset=seen.start,
-        last_offset=base.next_offset - 1,
-        proved=not doubt,
-        sentence=(
-            f"{remade.topic}-{partition} on {followed.source_name} was made anew (seen at "
-            f"{instant_text(remade.at_ms)}), and {went}: "
-            f"{least}{count_text(passed, 'record')}, {seen.start} to {base.next_offset - 1}, "
-            f"{'was' if passed == 1 else 'were'} not copied. Its copy "
-            f"grew by {seen.target_end - base.target_end:,} while its offset {moved}.{doubt}"
-        ),
+        last_offset=until - 1,
+        proved=proved,
+        sentence=sentence,
     )
