@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench import exposition, lagmon_admin, lagmon_canary, lagmon_evaluation, lagmon_service
+from bench import exposition, lagmon_admin, lagmon_canary, lagmon_evaluation, lagmon_service, plain_offsets
 from bench.found import Found
 from bench.lagmon_commits import PARTITIONS, RECORDS, offset_of, topic_name, write_commits
 from bench.lagmon_ingest import Ingest
@@ -166,7 +166,9 @@ def _ingest(folder: Path, parts: tuple[str, ...], scale: Scale, found: Found, wi
     runs = []
     for _ in range(scale.runs if "backlog" in parts else 0):
         with Ingest(folder / "ingest", wide.client) as ingest:
-            runs.append(_read(ingest, scale))
+            ours = _read(ingest, scale)
+        # In turn with it, so that what the machine has to give that minute is known beside.
+        runs.append(ours | plain_offsets.measure(wide.client["bootstrap.servers"]))
     with ExitStack() as held:
         ingest = held.enter_context(Ingest(folder / "ingest", wide.client))
         _read(ingest, scale)

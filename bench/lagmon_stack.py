@@ -132,7 +132,7 @@ def fill(
             "enable.idempotence": True,  # or what a client tries again may be there twice
             "linger.ms": 200,
             "queue.buffering.max.messages": 1_000_000,
-            "message.timeout.ms": 120_000,
+            "message.timeout.ms": round(deadline_s * 1000),  # given up earlier, one may be there all the same
         }
     )
     refused: list[tuple[str, int]] = []

@@ -181,11 +181,7 @@ class Answers:
                 url=unquote(path),
                 now_ms=int(self._clock.wall_s() * 1000),
             )
-        text = isinstance(found, str)
-        body = found.encode() if isinstance(found, str) else _json(found)
-        return Answer(
-            {"status": status, "content_type": "text/plain" if text else "application/json"}, [body]
-        )
+        return Answer({"status": status}, [_json(found)])
 
     def _unread(self, watch: ClusterWatch) -> str:
         """Return why nothing can be told of a cluster's groups yet, "" where it can; its lock is held."""

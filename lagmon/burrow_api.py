@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
     from lagmon.cluster import ClusterLag
 
-Answer = tuple[int, dict[str, Any] | str]
-"""HTTP status, and what to send: a document as JSON, a text as it is."""
-
-HEALTHY = "GOOD"
+Answer = tuple[int, dict[str, Any]]
+"""HTTP status, and the document to send as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +48,6 @@ def answer(path: str, clusters: Mapping[str, BurrowCluster], *, host: str, url: 
     """
     request = {"url": url, "host": host}
     match [unquote(part) for part in path.rstrip("/").split("/")]:
-        case ["", "burrow", "admin"]:
-            return HTTPStatus.OK, HEALTHY
         case ["", "v3", "kafka"]:
             return _found("cluster list returned", "clusters", sorted(clusters), request)
         case ["", "v3", "kafka", cluster, "consumer", group, ("status" | "lag") as what]:
@@ -68,7 +64,7 @@ def answer(path: str, clusters: Mapping[str, BurrowCluster], *, host: str, url: 
 def is_served(path: str) -> bool:
     """Tell whether there is anything at this path for GET, whatever clusters, groups and topics there are."""
     match [unquote(part) for part in path.rstrip("/").split("/")]:
-        case ["", "burrow", "admin"] | ["", "v3", "kafka"] | ["", "v3", "kafka", _]:
+        case ["", "v3", "kafka"] | ["", "v3", "kafka", _]:
             return True
         case ["", "v3", "kafka", _, "topic" | "consumer"] | ["", "v3", "kafka", _, "topic" | "consumer", _]:
             return True

@@ -100,7 +100,7 @@ class MirrorTelling:
         self._by_flow = _Rows([series.REPLICATION_STATUS])
         self._by_topic = _Rows(_BY_TOPIC, max_series=max_series)
         self._by_partition = _Rows(_BY_PARTITION, max_series=max_series)
-        self._remade = _Rows([series.TOPIC_RECREATED_TOTAL])
+        self._remade = _Rows([series.TOPIC_RECREATED_TOTAL], max_series=max_series)
 
     @property
     def families(self) -> list[Family]:
@@ -130,8 +130,9 @@ class MirrorTelling:
                 self._wrong(name, error)
                 continue
             topics |= {(*labels, topic): values for topic, values in of_topics.items()}
-            for (topic, side), count in flow.topics.recreated_total.items():
-                remade[*labels, topic, side] = (count,)
+            # At 0 from the first id on, so that an increase is seen.
+            for key, count in (dict.fromkeys(flow.topics.ids, 0) | flow.topics.recreated_total).items():
+                remade[*labels, *key] = (count,)
             for topic, number, values in of_partitions:
                 partitions[*labels, topic, str(number)] = values
         told = self._by_flow.values(status, [np.int64])

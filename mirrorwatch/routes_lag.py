@@ -30,7 +30,11 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
             head, body = await lagging.ask("burrow", path=request.rel_url.raw_path, host=request.host)
         except UnavailableError as error:
             return without_answer(request, sentence_of(error), web.HTTPServiceUnavailable)
-        return web.Response(body=body, status=head["status"], content_type=head["content_type"])
+        return web.Response(body=body, status=head["status"], content_type="application/json")
+
+    async def show_health(_request: web.Request) -> web.Response:
+        # Burrow's says no more than that its server answers, and who restarts it by this relies on that.
+        return web.Response(text="GOOD")
 
     async def refuse(request: web.Request) -> web.Response:
         if burrow_api.is_served(request.rel_url.raw_path):
@@ -47,7 +51,7 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
     return [
         web.get("/v3", show_burrow),
         web.get(f"/v3/{{path:{ANY}}}", show_burrow),
-        web.get("/burrow/admin", show_burrow),
+        web.get("/burrow/admin", show_health),
         *(web.route(method, f"/v3{{path:(/{ANY})?}}", refuse) for method in OTHER_METHODS),
         web.get("/api/v1/groups", show_groups),
         web.get(f"/api/v1/groups/{{cluster}}/{{group:{ANY}}}", show_group),

@@ -108,10 +108,6 @@ def test_every_path_of_burrow_has_a_golden_document():
     assert len(GOLDEN) == 27
 
 
-def test_the_health_check_is_no_json(clusters):
-    assert ask(clusters, "/burrow/admin") == (200, "GOOD")
-
-
 @pytest.mark.parametrize(
     "path",
     [
