@@ -1,4 +1,4 @@
-"""The offsets topic read to its end by a plain client that does nothing with it: what this machine can do at most.
+"""The offsets topic read to its end by a plain client that does nothing with it: the most that is to be had.
 
     python -m bench.plain_offsets BOOTSTRAP
 
@@ -60,7 +60,7 @@ def main() -> None:
             failed = message.error()
             if failed is None:
                 records += 1
-            elif failed.code() == KafkaError._PARTITION_EOF:
+            elif failed.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its public name
                 ended.add(message.partition())
             else:
                 sys.exit(f"{_TOPIC} can't be read: {failed.str()}")

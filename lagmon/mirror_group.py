@@ -5,13 +5,11 @@ for each topic for instance. A partition that several of them commit to is told 
 members where there is one, and by another only once that has committed for HOLD_MS after the last commit of
 the first. What is seen of two groups never makes one window, so that no step back comes of it.
 
-Times are brought to our clock: of commits that were read as they came, the least that any was old when it was
-read is taken for the difference to the broker's clock.
+Times are brought to our clock; they are those of the broker that takes a group's commits.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,7 @@ import numpy as np
 
 from lagmon.mirror_group_words import close_to, none_ever, none_matches, none_of_topics, shared
 from lagmon.mirror_orders import COMMITS_TOPIC
+from lagmon.writer_clocks import WriterClocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 HOLD_MS = 120_000  # two of the longest usual gaps between commits
 TOGETHER_MS = 600_000  # groups whose newest commits lie so near are both at work
 CLOSE_EVERY_MS = 60_000  # between two searches for names that are close
-_SKEWS = 64
 _FIRST = 64
 
 
@@ -57,7 +55,7 @@ class GroupProgress:
         self._follows: dict[str, bool] = {}  # by name of a group
         self._seen = np.full((3, _FIRST), -1, np.int64)  # by slot: its turn and newest commit
         self._usual: list[tuple[int, int, int]] = []  # of the windows: slot, next offset and when
-        self._skews: deque[int] = deque(maxlen=_SKEWS)
+        self._clocks = WriterClocks()  # of the brokers that take the groups' commits
         self._searched_ms = -CLOSE_EVERY_MS
         self._close: tuple[str, ...] = ()
 
@@ -152,7 +150,7 @@ class GroupProgress:
             self._take_usual()
             self._flow.windows.forget(*key)
             held = None
-        self._feed(key, slot, held, now_ms)
+        self._feed(key, slot, group, held, now_ms)
         self._held[key] = _Held(group, slot, *newest.tolist())
 
     def _take_usual(self) -> None:
@@ -169,7 +167,7 @@ class GroupProgress:
             return active
         return int(lag.rings.committed_ms[slot, -1]) > held.committed_ms + HOLD_MS
 
-    def _feed(self, key: tuple[str, int], slot: int, held: _Held | None, now_ms: int) -> None:
+    def _feed(self, key: tuple[str, int], slot: int, group: str, held: _Held | None, now_ms: int) -> None:
         """Take in those commits of a slot that are newer than what was taken in."""
         rings, filled = self._lag.rings, int(self._lag.rings.filled[slot])
         live = int(rings.live[slot])
@@ -177,8 +175,8 @@ class GroupProgress:
             array[slot, rings.length - filled :].tolist() for array in (rings.offset, rings.committed_ms)
         )
         if live:
-            self._skews.append(int(self._lag.intake.seen_ms[slot]) - times[-1])
-        skew_ms = min(self._skews, default=0)
+            self._clocks.note(group, times[-1], int(self._lag.intake.seen_ms[slot]))
+        skew_ms = self._clocks.difference_ms(group)
         first = _first_new(offsets, times, held)
         if first == filled - 1 and live and held is not None:
             at_ms = min(times[-1] + skew_ms, now_ms)

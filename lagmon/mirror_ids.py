@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FIRST_S = 1.0  # until the cluster's topics are known
 CHUNK = 200  # topics in one request
 SETTINGS_OF = 50  # topics in a round: 1,000 of them take 200 s
+REFUSED_MS = 600_000  # until the settings of a topic that were refused are asked for again: brokers log it
 
 
 class MirrorIds:
@@ -54,7 +55,7 @@ class MirrorIds:
         self._clock = clock
         self._tell = tell
         self._settings_read = 0  # how far, in the list of topics
-        self._may_read_settings = True
+        self._refused_ms: dict[str, int] = {}  # by topic: when its settings were refused last
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Ask again and again until told to stop; raises our own error where the cluster is away."""
@@ -64,7 +65,7 @@ class MirrorIds:
             while not stopping.is_set():
                 names = self._wanted()
                 await self._ask(admin, [*names, *self._of_workers()])
-                if names and self._may_read_settings:
+                if names:
                     await self._ask_settings(admin, names)
                 await self._clock.wait(stopping, timeout_s=ids_every_s(len(names)) if names else FIRST_S)
         finally:
@@ -123,18 +124,24 @@ class MirrorIds:
         return stack
 
     async def _ask_settings(self, admin: ClusterAdmin, names: list[str]) -> None:
-        """Read the settings of the next topics in turn; refused once, they are not asked for again."""
+        """Read the settings of the next topics in turn; that some are refused is told once."""
         first, found = self._settings_read % len(names), {}
+        now_ms = int(self._clock.wall_s() * 1000)
+        self._refused_ms = {name: at_ms for name, at_ms in self._refused_ms.items() if name in names}
         for name in names[first : first + SETTINGS_OF]:
+            if name in self._refused_ms and now_ms - self._refused_ms[name] < REFUSED_MS:
+                continue
             try:
                 found[name] = await admin.describe_topic_config(name)
+                self._refused_ms.pop(name, None)
             except RefusedError as error:
-                self._may_read_settings = False
-                self._tell(
-                    f"{error}: how soon retention overtakes a mirror is not told, nor whether a target stamps"
-                    f" records anew; grant DescribeConfigs on the topics of {self.alias}"
-                )
-                return
+                if not self._refused_ms:
+                    self._tell(
+                        f"{error}: of such topics it is not told how soon retention overtakes a mirror, nor"
+                        f" whether a target stamps records anew; grant DescribeConfigs on the topics of"
+                        f" {self.alias}"
+                    )
+                self._refused_ms[name] = now_ms
             except MirrorwatchError:
                 continue  # the topic is gone, or the next round has better luck
         await asyncio.to_thread(self._note_settings, found)

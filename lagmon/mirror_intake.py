@@ -7,7 +7,6 @@ a connector that was there before, under another name, may be read last, althoug
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from fleet.errors import MalformedError
 from fleet.wire_connect import decode_source_offset
 from fleet.wire_records import NotMirrored, SourceOffset, Tombstone
 from lagmon.malformed import MalformedNotice, sample_of
+from lagmon.writer_clocks import WriterClocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lagmon.mirror import MirrorWindows
     from lagmon.mirror_orders import MirrorOrder
 
-_SKEWS = 64
+    _Record = SourceOffset | Tombstone[SourceOffsetKey]
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class OffsetsIntake:
     flows: Sequence[tuple[MirrorOrder, MirrorWindows]]
     taken: OffsetsTaken = field(default_factory=OffsetsTaken)
     notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka Connect"))
-    _skews: deque[int] = field(default_factory=lambda: deque(maxlen=_SKEWS))
+    _clocks: WriterClocks = field(default_factory=WriterClocks)
     _written_by: dict[tuple[int, str, int], str] = field(default_factory=dict)  # until offsets are read live
 
     def take(
@@ -58,29 +58,38 @@ class OffsetsIntake:
     ) -> None:
         """Take in records in the order in which they were read, with their own timestamps (-1: none).
 
-        A worker's clock may be wrong. Of what is read as it comes, the least that any record of late was
-        old when it was read is taken for the difference of the clocks.
+        A worker's clock may be wrong, and each offset may be written by another worker.
         """
-        if live and max(times_ms, default=-1) >= 0:
-            self._skews.append(read_ms - max(times_ms))
         if live:
             self._written_by.clear()
-        skew_ms = min(self._skews, default=0)
-        for key, value, told_ms in zip(keys, values, times_ms, strict=True):
-            at_ms = min(told_ms + skew_ms, read_ms) if told_ms >= 0 else read_ms
-            self._take(key, value, at_ms, live=live)
+        found = [
+            (record, told_ms)
+            for key, value, told_ms in zip(keys, values, times_ms, strict=True)
+            if (record := self._decoded(key, value)) is not None
+        ]
+        if live:
+            newest = {record.key: told_ms for record, told_ms in found if told_ms >= 0}
+            for about, told_ms in newest.items():
+                self._clocks.note(about, told_ms, read_ms)
+        for record, told_ms in found:
+            at_ms = told_ms + self._clocks.difference_ms(record.key) if told_ms >= 0 else read_ms
+            self._take(record, max(0, min(at_ms, read_ms)), live=live)
 
-    def _take(self, key: bytes | None, value: bytes | None, at_ms: int, *, live: bool) -> None:
+    def _decoded(self, key: bytes | None, value: bytes | None) -> _Record | None:
+        """Return what is of a flow; anything else is counted."""
         try:
             record = decode_source_offset(key, value)
         except MalformedError as error:
             self.taken.malformed += 1
             if not self.taken.sample:
                 self.taken.sample = sample_of(str(error), key)  # a value may be another connector's
-            return
-        if isinstance(record, NotMirrored):
+            return None
+        if isinstance(record, NotMirrored) or not any(_is_of(order, record.key) for order, _ in self.flows):
             self.taken.others += 1
-            return
+            return None
+        return record
+
+    def _take(self, record: _Record, at_ms: int, *, live: bool) -> None:
         about = record.key
         windows = [
             windows
@@ -94,9 +103,13 @@ class OffsetsIntake:
             case SourceOffset():
                 self.taken.offsets += 1
                 for one in windows:
-                    one.take(about.topic, about.partition, record.offset, at_ms, live=live)
+                    slot = one.slot(about.topic, about.partition) if live else None
+                    # What comes later was written later, whatever it tells.
+                    since_ms = at_ms if slot is None else max(at_ms, int(one.committed_ms[slot]))
+                    one.take(about.topic, about.partition, record.offset, since_ms, live=live)
             case Tombstone():
                 self.taken.resets += 1
+                self._clocks.forget(about)
                 for one in windows:
                     if live:
                         one.reset(about.topic, about.partition, at_ms)

@@ -13,6 +13,7 @@ from fleet.errors import MalformedError
 from fleet.wire_status import decode_status
 from lagmon.malformed import MalformedNotice, sample_of
 from lagmon.topic_identity import TopicIdentity
+from lagmon.writer_clocks import WriterClocks
 from runtime import logs
 from runtime.kafka.bulk import Bulk
 
@@ -35,8 +36,7 @@ class MirrorStatus:
     What a trace says passes through `clean`, which takes secrets out. A topic that is not there or may not be
     read takes nothing away from a flow but an explanation.
 
-    A worker's clock may be wrong. What is read as it comes is of when it is read, and the least that any such
-    record was old by its own time is taken for the difference of the clocks.
+    A worker's clock may be wrong, so what is read as it comes is of when it is read.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class MirrorStatus:
         self._clock = clock
         self._clean = clean
         self._backlog: set[int] = set()  # partitions that were not read to their end yet
-        self._skew_ms: int | None = None  # our clock less the worker's, None while nothing tells
+        self._clocks = WriterClocks()
         self._malformed, self._sample = 0, ""
         self._notice = MalformedNotice("Kafka Connect")
         self._log = logs.get("ingest")
@@ -128,7 +128,6 @@ class MirrorStatus:
             bulk.close()
 
     def _take(self, key: bytes | None, value: bytes | None, told_ms: int) -> None:
-        at_ms = self._when(told_ms)
         try:
             found = decode_status(key, value, clean=self._clean)
         except MalformedError as error:
@@ -137,18 +136,18 @@ class MirrorStatus:
             self._sample = self._sample or sample_of(str(error), key)
             return
         if found is not None:
+            at_ms = self._when(key, told_ms)
             for flow in self._flows:
                 flow.states.take(found, at_ms)
 
-    def _when(self, told_ms: int) -> int:
+    def _when(self, key: bytes | None, told_ms: int) -> int:
         """Return by our clock when a record was written that tells this time, -1 for none."""
         now_ms = int(self._clock.wall_s() * 1000)
         if told_ms < 0:
             return now_ms
         if self._backlog:
-            return min(told_ms + (self._skew_ms or 0), now_ms)
-        skew_ms = now_ms - told_ms
-        self._skew_ms = skew_ms if self._skew_ms is None else min(skew_ms, self._skew_ms)
+            return min(told_ms + self._clocks.difference_ms(key), now_ms)
+        self._clocks.note(key, told_ms, now_ms)
         return now_ms
 
     def _tell_malformed(self) -> None:

@@ -6,7 +6,6 @@ A record names a topic and no flow; it is taken for every flow that mirrors a to
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from fleet.topic_name import is_topic_name
 from fleet.wire import decode_offset_sync
 from fleet.wire_records import Tombstone
 from lagmon.sync_queue import WaitingSync
+from lagmon.writer_clocks import WriterClocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_PARTITIONS = 200_000  # of one flow
 _SAMPLE_BYTES = 200
-_SKEWS = 64
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ class SyncIntake:
     mirrored: Callable[[str], bool]
     note: Callable[[WaitingSync], None]
     taken: SyncsTaken = field(default_factory=SyncsTaken)
-    _skews: deque[int] = field(default_factory=lambda: deque(maxlen=_SKEWS))
+    _clocks: WriterClocks = field(default_factory=WriterClocks)
     _places: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
     _mirrored: dict[str, bool] = field(default_factory=dict)
 
@@ -63,40 +62,43 @@ class SyncIntake:
     ) -> None:
         """Take in records in the order in which they were read, with their own timestamps (-1: none).
 
-        The mirror's clock may be wrong. Of what is read as it comes, the least that any record of late was
-        old when it was read is taken for the difference of the clocks.
+        The mirror's clock may be wrong, and each partition may be copied by another worker.
         """
-        if live and max(times_ms, default=-1) >= 0:
-            self._skews.append(read_ms - max(times_ms))
-        skew_ms = min(self._skews, default=0)
-        for key, value, number, told_ms in zip(keys, values, offsets, times_ms, strict=True):
-            at_ms = max(0, min(told_ms + skew_ms, read_ms)) if told_ms >= 0 else read_ms
-            self._take(key, value, number, at_ms)
+        found = [
+            (*taken, number, told_ms)
+            for key, value, number, told_ms in zip(keys, values, offsets, times_ms, strict=True)
+            if (taken := self._taken(key, value)) is not None
+        ]
+        if live:
+            newest = {place: told_ms for place, _, _, told_ms in found if told_ms >= 0}
+            for place, told_ms in newest.items():
+                self._clocks.note(place, told_ms, read_ms)
+        for place, record, number, told_ms in found:
+            at_ms = told_ms + self._clocks.difference_ms(place) if told_ms >= 0 else read_ms
+            at_ms = max(0, min(at_ms, read_ms))
+            sync = WaitingSync(number, *place, record.upstream_offset, record.downstream_offset, at_ms)
+            self.queue.add(sync)
+            self.note(sync)
 
-    def _take(self, key: bytes | None, value: bytes | None, number: int, at_ms: int) -> None:
+    def _taken(self, key: bytes | None, value: bytes | None) -> tuple[tuple[str, int], OffsetSync] | None:
+        """Count a record as what it is; return a sync, with its topic and partition."""
         try:
             record = _decoded(key, value)
         except MalformedError as error:
             self.taken.malformed += 1
             if not self.taken.sample:
                 self.taken.sample = f"{error} (key {(key or b'')[:_SAMPLE_BYTES].hex()})"
-            return
+            return None
         if not self._is_mirrored(record.key.topic):
             self.taken.others += 1
         elif isinstance(record, Tombstone):
             self.taken.resets += 1
-        else:
-            self._take_sync(record, number, at_ms)
-
-    def _take_sync(self, record: OffsetSync, number: int, at_ms: int) -> None:
-        place = self._place(record.key.topic, record.key.partition)
-        if place is None:
+        elif (place := self._place(record.key.topic, record.key.partition)) is None:
             self.taken.beyond += 1
-            return
-        self.taken.syncs += 1
-        sync = WaitingSync(number, *place, record.upstream_offset, record.downstream_offset, at_ms)
-        self.queue.add(sync)
-        self.note(sync)
+        else:
+            self.taken.syncs += 1
+            return place, record
+        return None
 
     def _is_mirrored(self, topic: str) -> bool:
         known = self._mirrored.get(topic)

@@ -24,7 +24,7 @@ def asked(monkeypatch):
     flow = Mirrored({f"t{number:03}": 1 for number in range(SETTINGS_OF + 10)})
     flow.look()
     flow.sight()
-    cluster = SimpleNamespace(ids="one", settings={"retention.ms": "7"}, read=[], rounds=1)
+    cluster = SimpleNamespace(ids="one", settings={"retention.ms": "7"}, read=[], rounds=1, refuses=set())
 
     class Admin:
         def __init__(self, *_positional, **_named):
@@ -41,9 +41,10 @@ def asked(monkeypatch):
 
         async def describe_topic_config(self, name):
             cluster.read.append(name)
-            if isinstance(cluster.settings, Exception):
-                raise cluster.settings
-            return cluster.settings
+            found = RefusedError("cluster A: no") if name in cluster.refuses else cluster.settings
+            if isinstance(found, Exception):
+                raise found
+            return found
 
     class Ending(FakeClock):
         async def wait(self, event, *, timeout_s):
@@ -55,13 +56,14 @@ def asked(monkeypatch):
 
     monkeypatch.setattr(mirror_ids, "ClusterAdmin", Admin)
     told = []
-    asks = MirrorIds("A", None, [flow.flow], lag=flow.a, locks=[], clock=Ending(), tell=told.append)
+    clock = Ending()
+    asks = MirrorIds("A", None, [flow.flow], lag=flow.a, locks=[], clock=clock, tell=told.append)
 
     async def run(rounds=1):
         cluster.rounds = rounds
         await asyncio.wait_for(asks.run(asyncio.Event()), 10)
 
-    return SimpleNamespace(flow=flow, cluster=cluster, told=told, run=run)
+    return SimpleNamespace(flow=flow, cluster=cluster, clock=clock, told=told, run=run)
 
 
 async def test_ids_come_each_round_and_settings_of_some_topics_in_turn(asked):
@@ -103,12 +105,29 @@ async def test_the_first_ids_of_brokers_that_knew_of_none_are_no_other_topics(as
     assert asked.flow.flow.topics.recreated_total == {}
 
 
-async def test_settings_that_are_refused_are_told_once_and_not_asked_for_again(asked):
+async def test_settings_that_are_refused_are_told_once_and_asked_for_again_after_ten_minutes(asked):
     asked.cluster.settings = RefusedError("cluster A: no")
     await asked.run(3)
-    assert len(asked.cluster.read) == 1
+    assert len(asked.cluster.read) == SETTINGS_OF + 10  # each once
     (sentence,) = asked.told
     assert "grant DescribeConfigs on the topics of A" in sentence
+    asked.cluster.settings = {"retention.ms": "7"}
+    asked.clock.advance(599)
+    await asked.run(2)
+    assert len(asked.cluster.read) == SETTINGS_OF + 10
+    assert asked.flow.flow.retention_ms == {}
+    asked.clock.advance(1)
+    await asked.run(2)
+    assert len(asked.flow.flow.retention_ms) == SETTINGS_OF + 10
+    assert len(asked.told) == 1
+
+
+async def test_the_settings_of_one_topic_that_are_refused_keep_no_other_from_being_read(asked):
+    asked.cluster.refuses = {"t000", "t055"}
+    await asked.run(4)
+    assert set(asked.flow.flow.retention_ms.values()) == {7}
+    assert len(asked.flow.flow.retention_ms) == SETTINGS_OF + 8
+    assert len(asked.told) == 1
 
 
 async def test_a_topic_that_is_gone_keeps_no_other_from_being_read(asked):

@@ -79,6 +79,32 @@ def test_times_of_a_worker_whose_clock_is_wrong_are_brought_to_ours(wrong_ms):
     assert windows.committed_ms[windows.slot("orders", 0)] == pytest.approx(NOW + 19 * 60 * S, abs=400)
 
 
+@pytest.mark.parametrize("ahead_ms", [-3600 * S, -120 * S, 120 * S, 3600 * S])
+def test_two_workers_with_clocks_of_their_own_are_each_brought_to_ours(ahead_ms):
+    one, (windows,) = intake()
+    for number in range(20):
+        written_ms = NOW + number * 60 * S
+        told = {"right": written_ms, "wrong": written_ms + ahead_ms}
+        for topic, told_ms in told.items():
+            take(one, (key(topic), value(number)), read_ms=written_ms + 300, times=[told_ms])
+        for topic in told:
+            assert windows.committed_ms[windows.slot(topic, 0)] == pytest.approx(written_ms, abs=300)
+
+
+@pytest.mark.parametrize("absurd_ms", [0, NOW - 3600 * S, NOW + 3600 * S, 4_102_444_800_000, (1 << 63) - 1])
+def test_a_record_with_an_absurd_time_is_of_between_the_one_before_and_when_it_was_read(absurd_ms):
+    one, (windows,) = intake()
+    for number in range(10):
+        written_ms = NOW + number * 60 * S
+        told_ms = absurd_ms if number == 5 else written_ms
+        take(one, (key(), value(number)), read_ms=written_ms + 20, times=[told_ms])
+        at_ms = int(windows.committed_ms[windows.slot("orders", 0)])
+        if number == 5:
+            assert written_ms - 60 * S <= at_ms <= written_ms + 20
+        else:
+            assert at_ms == pytest.approx(written_ms, abs=20)
+
+
 def test_a_time_of_the_past_is_taken_as_it_stands_and_never_lies_ahead():
     one, (windows,) = intake()
     take(one, (key(), value(1)), (key("late"), value(1)), live=False, times=[NOW - 86_400_000, NOW + 60 * S])

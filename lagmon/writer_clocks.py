@@ -1,0 +1,59 @@
+"""The clocks of those who write records, against ours: told by records that are read as they come. Pure.
+
+A record is read a moment after it was written, or later where reading is held up. By how much its own time is
+behind our clock then is that moment and the difference of the clocks. What one writer wrote yesterday another
+may write today, with another clock, and any record may tell an absurd time. So of each thing that is written
+again and again, by one writer at a time, the last three are asked: the middle one tells whose clock it is.
+The least of what was seen lately close to it, of whatever was written, is taken for the difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+_ASKED = 3
+_CLOSE_MS = 10_000  # by so much reading may be held up; clocks that differ by less are taken for one
+_LATELY_MS = 3_600_000
+_MOST_CLOSE = 256  # absurd times are all over the place
+
+
+@dataclass(slots=True)
+class WriterClocks:
+    """What is known of the clocks of all who write to one place."""
+
+    _behind_ms: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)  # of each, the last
+    _least_ms: dict[int, tuple[int, int]] = field(default_factory=dict)  # by whole _CLOSE_MS; and when seen
+    _read_ms: int = 0
+
+    def note(self, what: Hashable, told_ms: int, read_ms: int) -> None:
+        """Take note of the newest record about `what` of what was just read, as it came."""
+        behind_ms, self._read_ms = read_ms - told_ms, read_ms
+        self._behind_ms[what] = (*self._behind_ms.get(what, ())[1 - _ASKED :], behind_ms)
+        close = behind_ms // _CLOSE_MS
+        least_ms, seen_ms = self._least_ms.get(close, (behind_ms, read_ms))
+        if behind_ms <= least_ms or read_ms - seen_ms > _LATELY_MS:
+            if close not in self._least_ms and len(self._least_ms) >= _MOST_CLOSE:
+                self._least_ms.clear()
+            self._least_ms[close] = behind_ms, read_ms
+
+    def difference_ms(self, what: Hashable) -> int:
+        """Return by how much our clock is ahead of that of the writer of `what`, 0 where nothing tells."""
+        seen_ms = sorted(self._behind_ms.get(what, ()))
+        if not seen_ms:
+            return 0
+        usual_ms = seen_ms[(len(seen_ms) - 1) // 2]
+        close = usual_ms // _CLOSE_MS
+        others_ms = (
+            least_ms
+            for least_ms, at_ms in (self._least_ms.get(one, (usual_ms, 0)) for one in (close - 1, close))
+            if self._read_ms - at_ms <= _LATELY_MS
+        )
+        return min(one for one in (*seen_ms, *others_ms) if usual_ms - _CLOSE_MS <= one <= usual_ms)
+
+    def forget(self, what: Hashable) -> None:
+        """Forget what was seen of it: nobody writes it any more."""
+        self._behind_ms.pop(what, None)
