@@ -60,7 +60,7 @@ def main() -> None:
             failed = message.error()
             if failed is None:
                 records += 1
-            elif failed.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its public name
+            elif failed.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
                 ended.add(message.partition())
             else:
                 sys.exit(f"{_TOPIC} can't be read: {failed.str()}")

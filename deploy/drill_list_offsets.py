@@ -63,6 +63,12 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         cause=Cause.TARGET_DOWN,
         back_s=600,
     ),
+    _slow(
+        name="refuse-offsets",
+        title="offsets-refuse-offsets",
+        verdict=Verdict.UNKNOWN,
+        cause=Cause.OFFSETS_NOT_COMMITTING,
+    ),
     # --- it stands
     _slow(
         name="freeze-mirror", title="offsets-freeze-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN

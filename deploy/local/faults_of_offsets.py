@@ -41,6 +41,12 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
         end=acts.nothing,
     ),
     Fault(
+        name="refuse-offsets",
+        sentence="The mirror copies on, and the topic of its own offsets takes no record any more.",
+        begin=acts_topics.alter_offsets({"max.message.bytes": "50"}),
+        end=acts_topics.alter_offsets({"max.message.bytes": None}),
+    ),
+    Fault(
         name="drop-new-topic",
         sentence="The mirror silently drops every record of a topic, from its first one on.",
         begin=acts_topics.in_turn(acts.switch("drop"), acts_records.write(200)),
