@@ -14,9 +14,9 @@ Every series that `/metrics` exposes. This page is generated from the catalogue 
 
 All names begin with `{PREFIX}`. Time is in seconds. Counters exist at 0 from the start, one for each value
 of a closed label (those of a topic, once it is known). A histogram `x` is told as `x_bucket`, `x_sum` and
-`x_count`. What is marked *opt-in* is exposed only where the configuration asks for it. While the lag monitor's
-own process begins or does not answer, a scrape lacks all series of *Consumer groups* and *Replication, from offsets*:
-there `last_over_time(...[2m])` bridges a reload.
+`x_count`. What is marked *opt-in* is exposed only where the configuration asks for it. While the process of
+the lag monitor begins or does not answer, a scrape lacks the series of *Consumer groups* and of *Replication,
+from offsets*: `last_over_time(...[2m])` bridges a reload.
 """
 
 

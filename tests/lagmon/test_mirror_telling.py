@@ -48,6 +48,23 @@ def samples(one, *, per_partition=True):
     }
 
 
+def test_topics_made_anew_are_counted_from_0_once_an_id_is_known(flow):
+    def told():
+        found = {}
+        for (name, labels), value in samples(flow).items():
+            if name == "topic_recreated_total":
+                of = dict(labels)
+                found[of["topic"], of["side"]] = value
+        return found
+
+    assert told() == {}
+    flow.flow.topics.note_id("orders", "source", "one", flow.now)
+    flow.flow.topics.note_id("orders", "target", "two", flow.now)
+    assert told() == {("orders", "source"): 0, ("orders", "target"): 0}
+    flow.flow.topics.note_id("orders", "source", "three", flow.now)
+    assert told() == {("orders", "source"): 1, ("orders", "target"): 0}
+
+
 def test_series_of_a_flow_tell_what_its_partitions_are(flow):
     flow.starts = {("orders", 0): 6010}
     flow.flow.note_retention("orders", {"retention.ms": "100000"})
