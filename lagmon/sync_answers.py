@@ -61,5 +61,6 @@ class SyncAnswers:
                 "malformed": taken.malformed,
                 "beyond": taken.beyond,
                 "sample": taken.sample,
+                "gone": queue.gone,
             }
         return Answer(head, [json.dumps(handed.syncs).encode()])

@@ -17,10 +17,13 @@ from lagmon.sync_queue import WaitingSync
 from lagmon.writer_clocks import WriterClocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fleet.wire_records import OffsetSync, OffsetSyncKey
     from lagmon.sync_queue import SyncQueue
+
+    _Record = tuple[bytes | None, bytes | None, int, int]  # key, value, offset and time
+    _Found = tuple[tuple[str, int], OffsetSync, int, int]  # topic and partition, its offset and time
 
 MOST_PARTITIONS = 200_000  # of one flow
 _SAMPLE_BYTES = 200
@@ -64,41 +67,54 @@ class SyncIntake:
 
         The mirror's clock may be wrong, and each partition may be copied by another worker.
         """
-        found = [
-            (*taken, number, told_ms)
-            for key, value, number, told_ms in zip(keys, values, offsets, times_ms, strict=True)
-            if (taken := self._taken(key, value)) is not None
-        ]
+        found = list(self._records(zip(keys, values, offsets, times_ms, strict=True), self.taken))
         if live:
             newest = {place: told_ms for place, _, _, told_ms in found if told_ms >= 0}
             for place, told_ms in newest.items():
                 self._clocks.note(place, told_ms, read_ms)
-        for place, record, number, told_ms in found:
-            at_ms = told_ms + self._clocks.difference_ms(place) if told_ms >= 0 else read_ms
-            at_ms = max(0, min(at_ms, read_ms))
-            sync = WaitingSync(number, *place, record.upstream_offset, record.downstream_offset, at_ms)
+        for sync in self._by_our_clock(found, read_ms):
             self.queue.add(sync)
             self.note(sync)
 
-    def _taken(self, key: bytes | None, value: bytes | None) -> tuple[tuple[str, int], OffsetSync] | None:
-        """Count a record as what it is; return a sync, with its topic and partition."""
-        try:
-            record = _decoded(key, value)
-        except MalformedError as error:
-            self.taken.malformed += 1
-            if not self.taken.sample:
-                self.taken.sample = f"{error} (key {(key or b'')[:_SAMPLE_BYTES].hex()})"
-            return None
-        if not self._is_mirrored(record.key.topic):
-            self.taken.others += 1
-        elif isinstance(record, Tombstone):
-            self.taken.resets += 1
-        elif (place := self._place(record.key.topic, record.key.partition)) is None:
-            self.taken.beyond += 1
-        else:
-            self.taken.syncs += 1
-            return place, record
-        return None
+    def take_again(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        offsets: Sequence[int],
+        times_ms: Sequence[int],
+        *,
+        read_ms: int,
+        position: int,
+    ) -> None:
+        """Take in for the store alone what was left to the topic; it is counted and noted already."""
+        found = self._records(zip(keys, values, offsets, times_ms, strict=True), SyncsTaken())
+        self.queue.regain(self._by_our_clock(found, read_ms), position)
+
+    def _by_our_clock(self, found: Iterable[_Found], read_ms: int) -> Iterator[WaitingSync]:
+        for place, record, number, told_ms in found:
+            at_ms = told_ms + self._clocks.difference_ms(place) if told_ms >= 0 else read_ms
+            at_ms = max(0, min(at_ms, read_ms))
+            yield WaitingSync(number, *place, record.upstream_offset, record.downstream_offset, at_ms)
+
+    def _records(self, records: Iterable[_Record], taken: SyncsTaken) -> Iterator[_Found]:
+        """Give the syncs among these records, each record counted in `taken`."""
+        for key, value, number, told_ms in records:
+            try:
+                record = _decoded(key, value)
+            except MalformedError as error:
+                taken.malformed += 1
+                if not taken.sample:
+                    taken.sample = f"{error} (key {(key or b'')[:_SAMPLE_BYTES].hex()})"
+                continue
+            if not self._is_mirrored(record.key.topic):
+                taken.others += 1
+            elif isinstance(record, Tombstone):
+                taken.resets += 1
+            elif (place := self._place(record.key.topic, record.key.partition)) is None:
+                taken.beyond += 1
+            else:
+                taken.syncs += 1
+                yield place, record, number, told_ms
 
     def _is_mirrored(self, topic: str) -> bool:
         known = self._mirrored.get(topic)

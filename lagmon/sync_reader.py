@@ -3,6 +3,9 @@
 MirrorMaker writes them to partition 0 alone. The id of the topic is looked at now and then: a consumer of a
 topic that was made anew reads nothing, and the numbers of its records begin again.
 
+A mirror is judged by what is read, whether the store takes it or not. What the queue has no room for is read
+once more when it has, by a second client beside the first.
+
 A thread that does not end in time is given up, and another reads by then. So each has a `_Reading` of its
 own, and one that was told to end changes nothing any more, whenever it notices.
 """
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from lagmon.sync_queue import WaitingSync
     from lagmon.watching import ClusterWatch
     from runtime.clock import WaitingClock
+    from runtime.kafka.bulk import Batch
     from runtime.kafka.client_settings import ClientSettings
 
 WAIT_S = 0.5
@@ -165,26 +169,37 @@ class SyncReader:
     # --- on the thread
 
     def _read(self, reading: _Reading) -> None:
-        bulk = Bulk(
+        bulk, again = self._bulk(), None
+        bulk.open((PARTITION,))
+        try:
+            while not reading.ending.is_set():
+                since = self.queue.read_again_from
+                self._take(bulk, reading, wait_s=WAIT_S if since is None else 0.0)
+                self._advance(reading)
+                if since is not None:
+                    if again is None:
+                        again = self._bulk()
+                        again.open((PARTITION,), since=since)
+                    self._take_again(again, reading)
+                elif again is not None and self.queue.whole:
+                    again.close()
+                    again = None
+        finally:
+            bulk.close()
+            if again is not None:
+                again.close()
+
+    def _bulk(self) -> Bulk:
+        return Bulk(
             self._settings,
             cluster=self.cluster,
             topic=self.topic,
             name=f"{self.cluster}-syncs",
             timed=True,
         )
-        bulk.open((PARTITION,))
-        try:
-            while not reading.ending.is_set():
-                if self.queue.full:
-                    reading.ending.wait(WAIT_S)
-                else:
-                    self._take(bulk, reading)
-                    self._advance(reading)
-        finally:
-            bulk.close()
 
-    def _take(self, bulk: Bulk, reading: _Reading) -> None:
-        batch = bulk.take(wait_s=WAIT_S)
+    def _take(self, bulk: Bulk, reading: _Reading, *, wait_s: float) -> None:
+        batch = bulk.take(wait_s=wait_s)
         with self.turn:
             if reading.ending.is_set():
                 return
@@ -204,8 +219,21 @@ class SyncReader:
                 self.tell(ended(str(fault)))
                 if isinstance(fault, RefusedError):
                     self.refused = f"{fault}."
-        for _, offset in (*bulk.positions().items(), *batch.ends.items()):
-            reading.position = max(offset, reading.position)
+        reading.position = max(_position(bulk, batch), reading.position)
+
+    def _take_again(self, bulk: Bulk, reading: _Reading) -> None:
+        """Take in what was left to the topic. What is wrong with it, the other reading tells."""
+        batch = bulk.take(wait_s=WAIT_S)
+        with self.turn:
+            if not reading.ending.is_set():
+                self.intake.take_again(
+                    batch.keys,
+                    batch.values,
+                    batch.offsets,
+                    batch.times_ms,
+                    read_ms=int(self._clock.wall_s() * 1000),
+                    position=_position(bulk, batch),
+                )
 
     def _note(self, sync: WaitingSync) -> None:
         if sync.number <= self._noted:
@@ -260,6 +288,11 @@ class SyncReader:
                     source_end=end,
                     source_at_ms=at_ms,
                 )
+
+
+def _position(bulk: Bulk, batch: Batch) -> int:
+    """Return the offset behind all that was read, 0 where that is nothing yet."""
+    return max((*bulk.positions().values(), *batch.ends.values()), default=0)
 
 
 def _any(_topic: str) -> bool:

@@ -68,6 +68,7 @@ class SyncKeeper:
         self._ids_asked_ns: int | None = None
         self._looked_ns: int | None = None
         self._seen_malformed: set[str] = set()
+        self._seen_gone: Counter[str] = Counter()
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
 
     async def keep(self) -> None:
@@ -173,6 +174,13 @@ class SyncKeeper:
                 malformed=head["malformed"],
                 sample=head["sample"],
             )
+        if head["gone"] > self._seen_gone[flow]:
+            self._reporter.event(
+                "offset syncs are not kept: the store did not take them while their topic had them",
+                flow=flow,
+                syncs=head["gone"] - self._seen_gone[flow],
+            )
+        self._seen_gone[flow] = head["gone"]  # less where the lag monitor was started again
         told = [head["refused"]] if head["refused"] else []
         if head["beyond"]:
             told.append(f"{head['beyond']} are of more partitions than are followed, and are not kept.")

@@ -68,8 +68,11 @@ class Bulk:
         self._consumer: Any = None
         self._places: list[Any] = []
 
-    def open(self, partitions: Iterable[int]) -> None:
-        """Begin to read these from their starts; raises our own error where the settings are refused."""
+    def open(self, partitions: Iterable[int], *, since: int = OFFSET_BEGINNING) -> None:
+        """Begin to read these from their starts, or from an offset on.
+
+        Raises our own error where the settings are refused.
+        """
         config = {
             **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
             "isolation.level": "read_committed",
@@ -82,7 +85,7 @@ class Bulk:
         }
         try:
             self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
-            self._places = [TopicPartition(self._topic, one, OFFSET_BEGINNING) for one in partitions]
+            self._places = [TopicPartition(self._topic, one, since) for one in partitions]
             self._consumer.assign(self._places)
         except KafkaException as error:
             raise explain(error.args[0], cluster=self._cluster, doing=self._doing) from error

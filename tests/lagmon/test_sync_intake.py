@@ -1,4 +1,4 @@
-"""Offset syncs as they are read: each counted once, handed over once, and nothing dropped for want of room."""
+"""Offset syncs as they are read: each counted once, and handed over once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fleet.wire import encode_offset_sync
 from fleet.wire_records import OffsetSync, OffsetSyncKey, Tombstone
 from lagmon import sync_intake
 from lagmon.sync_intake import SyncIntake
-from lagmon.sync_queue import MOST_HANDED, MOST_WAITING, SyncQueue, WaitingSync
+from lagmon.sync_queue import MOST_HANDED, SyncQueue, WaitingSync
 from tests.lagmon.syncs import HOUR, NOW, S
 
 KEY = OffsetSyncKey("orders", 3)
@@ -163,15 +163,6 @@ def test_a_crowd_of_one_partition_is_thinned_and_keeps_its_ends():
     assert handed.next_number == MOST_HANDED
     assert {syncs[0], syncs[500], *syncs[-256:]} <= set(handed.syncs)
     assert handed.syncs == sorted(handed.syncs)
-
-
-def test_a_full_queue_asks_for_no_more_until_it_is_emptied():
-    queue, _ = waiting(MOST_WAITING - 1)
-    assert not queue.full
-    queue.add(WaitingSync(MOST_WAITING, "orders", 0, 1, 1, NOW))
-    assert queue.full
-    queue.hand(1, now_ms=NOW)
-    assert not queue.full
 
 
 def test_another_topic_begins_anew():

@@ -69,10 +69,11 @@ class Reading:
         self._records = None
         self._at = 0
 
-    def open(self, partitions):
+    def open(self, partitions, *, since=0):
         assert list(partitions) == [0]
         self._cluster.opened += 1
         self._records = self._cluster.records
+        self._at = since
 
     def take(self, *, wait_s):
         threading.Event().wait(wait_s / 4)
@@ -207,26 +208,37 @@ async def test_a_thread_that_was_given_up_changes_nothing_when_it_comes_back(mon
         assert len(scene.readings) == 2
 
 
-async def test_a_full_queue_is_read_no_further_and_loses_nothing(monkeypatch):
+@pytest.mark.parametrize("lag_from", ["connect-offsets", "offset-syncs"])
+async def test_a_store_that_takes_nothing_keeps_no_mirror_from_being_judged(monkeypatch, lag_from):
     monkeypatch.setattr(sync_queue, "MOST_WAITING", 6)
-    async with Scene(monkeypatch) as scene:
+    async with Scene(monkeypatch, lag_from=lag_from) as scene:
         scene.cluster.make("one")
         for number in range(30):
             scene.cluster.write(number, number)
+        noted = scene.flow.syncs
+        await eventually_async(lambda: noted.newest("orders", 0) and noted.newest("orders", 0).last == 30, 10)
+        if lag_from == "offset-syncs":
+            scene.look(scene.a, TOPIC, 30)
+            scene.look(scene.b, "A.orders", 30)
+            await eventually_async(lambda: scene.flow.read_to_ms > 0, 10)
+        await scene.goes_on("taken")
+        assert (len(scene.reader.queue), scene.cluster.opened) == (6, 1)
+
         found, since = [], 0
-        while len(found) < 24:
-            await eventually_async(lambda: scene.reader.queue.full, 10)
-            taken = scene.cluster.taken
-            await scene.goes_on("asked")  # time passes, and nothing is taken
-            assert scene.cluster.taken - taken <= 1
-            handed = scene.reader.queue.hand(since, now_ms=0)
-            assert len(handed.syncs) <= 8  # a batch of three may go over
+        while len(found) < 30:  # the store is back
+            with scene.reader.turn:
+                handed = scene.reader.queue.hand(since, now_ms=0)
+                assert len(scene.reader.queue) <= 8  # a batch of three may go over
             found += [one.number for one in handed.syncs]
             since = handed.next_number
-            scene.reader.queue.hand(since, now_ms=0)
-        await eventually_async(lambda: len(scene.reader.queue) == 30 - since, 10)
-        found += [one.number for one in scene.reader.queue.hand(since, now_ms=0).syncs]
+            await asyncio.sleep(0.01)
         assert found == list(range(30))
+        await eventually_async(scene.readings[-1].closed.is_set, 10)
+        assert (scene.cluster.opened, scene.readings[0].closed.is_set()) == (2, False)
+        scene.cluster.write(30, 30)
+        await eventually_async(lambda: scene.reader.queue.hand(30, now_ms=0).next_number == 31, 10)
+        assert (scene.reader.intake.taken.syncs, scene.reader.queue.gone) == (31, 0)
+        assert noted.newest("orders", 0).last == 31
 
 
 async def test_a_missing_right_is_told_until_it_is_granted(monkeypatch):

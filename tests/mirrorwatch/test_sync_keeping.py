@@ -271,6 +271,20 @@ async def test_what_is_wrong_with_the_topic_is_told(scene):
     assert not scene.problems
 
 
+async def test_what_the_store_did_not_take_in_time_is_told_once_with_its_number(scene):
+    keeper = scene.keeper()
+    told = []
+    for gone in (0, 7, 7, 0, 0, 2):  # the lag monitor is started again after the third
+        scene.topic.queue.gone = gone
+        await keeper.go_round()
+        told.append([facts["syncs"] for _, facts in scene.events])
+    assert told == [[], [7], [7], [7], [7], [7, 2]]
+    assert {sentence for sentence, _ in scene.events} == {
+        "offset syncs are not kept: the store did not take them while their topic had them"
+    }
+    assert not scene.problems
+
+
 async def test_a_busy_partition_is_thinned_as_it_grows(scene):
     keeper = scene.keeper()
     counts = []
