@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,8 +67,9 @@ def flow_document(
         ],
         "missing": [
             {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}
-            for one in found.missing[:LISTED]
+            for one in nsmallest(LISTED, found.missing, key=lambda one: (one.since_ms, one.topic, one.code))
         ],
+        "missing_total": len(found.missing),
         "findings": [one.document() for one in listed(found.findings, most=LISTED)],
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from fleet.quantity import duration_text
@@ -11,11 +11,21 @@ from mirrorwatch import words
 from mirrorwatch.group_page import behind_text, lag_text, page_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _PICTURED, _PICTURED_WELL = 6, 2
+_SHOWN = 50  # of what was found
 # What seconds of headroom are worth that are not taken from our own looks.
 _WORTH = {"by retention.ms and the record's own time": "about ", "by retention.ms, at most": "at most "}
+
+
+class _Kind(NamedTuple):
+    """What was found of one kind, a time and a sentence each; how many more the document leaves out."""
+
+    one: str
+    many: str
+    found: list[tuple[int, str]]
+    unlisted: int = 0
 
 
 def flow_address(flow: str, offset: int = 0, search: str = "") -> str:
@@ -35,7 +45,7 @@ def mirror_names(document: Mapping[str, Any], *, search: str = "") -> dict[str, 
         "lag": lag_text(document["lag_records"]),
         "behind": behind_text(document),
         "read": _read(document),
-        "found": [*_overtaken(document), *_told(document)],
+        **_found(document),
         "pictured": [_pictured(row) for row in (bad[:_PICTURED] or document["rows"][:_PICTURED_WELL])],
         "rows": [_row(row) for row in document["rows"]],
         "ahead": any(_is_ahead(row) for row in document["rows"]),
@@ -59,6 +69,36 @@ def _read(document: Mapping[str, Any]) -> str:
     return f"written every {duration_text(document['cadence_s'])}, read {duration_text(age_s)} ago"
 
 
+def _found(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was found, and how many more of each kind there are; none of them hides another."""
+    lacks = "that is not mirrored whole", "that are not mirrored whole"
+    kinds = [
+        _Kind("loss to retention", "losses to retention", _overtaken(document)),
+        _Kind("finding", "findings", _findings(document)),
+        _Kind("topic made anew", "topics made anew", _recreated(document)),
+        _Kind(*lacks, _missing(document), document["missing_total"] - len(document["missing"])),
+    ]
+    shares = _shares([len(kind.found) for kind in kinds], _SHOWN)
+    more = []
+    for kind, share in zip(kinds, shares, strict=True):
+        count = len(kind.found) - share + kind.unlisted
+        if count:
+            more.append(f"{count:,} {kind.one if count == 1 else kind.many}")
+    shown = [one for kind, share in zip(kinds, shares, strict=True) for one in kind.found[:share]]
+    return {"found": shown, "more_found": ", ".join(more)}
+
+
+def _shares(counts: Sequence[int], most: int) -> list[int]:
+    """Return how many of each kind are shown where there is room for so many in all: they get it in turn."""
+    shares = [0] * len(counts)
+    while most and shares != list(counts):
+        for kind, count in enumerate(counts):
+            if most and shares[kind] < count:
+                shares[kind] += 1
+                most -= 1
+    return shares
+
+
 def _overtaken(document: Mapping[str, Any]) -> list[tuple[int, str]]:
     """Return a time and a sentence for each loss to retention, the newest first."""
     return [(one["at_ms"], _loss(document, one)) for one in reversed(document["overtaken"])]
@@ -75,15 +115,22 @@ def _loss(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     )
 
 
-def _told(document: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Return the findings that the losses to retention are not among, topics made anew, what is missing."""
-    findings = [
+def _findings(document: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return the findings that the losses to retention are not among."""
+    return [
         (one["at_ms"], one["sentence"])
         for one in document["findings"]
         if one["code"] != Cause.OVERTAKEN or not one["proved"]
     ]
-    remade = [(one["at_ms"], _remade(one)) for one in reversed(document["recreated"])]
-    return findings + remade + [(one["since_ms"], one["sentence"]) for one in document["missing"]]
+
+
+def _recreated(document: Mapping[str, Any]) -> list[tuple[int, str]]:
+    return [(one["at_ms"], _remade(one)) for one in reversed(document["recreated"])]
+
+
+def _missing(document: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return what has waited for longest to be mirrored."""
+    return [(one["since_ms"], one["sentence"]) for one in document["missing"]]
 
 
 def _remade(one: Mapping[str, Any]) -> str:

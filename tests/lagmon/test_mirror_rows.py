@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from lagmon.mirror_rows import flow_document, row_document
+from lagmon.mirror_rows import LISTED, flow_document, row_document
+from lagmon.mirror_topics import Missing
 from lagmon.mirror_verdict import judge_flow
 from tests.lagmon.mirrors import Mirrored
 
@@ -50,3 +53,15 @@ def test_a_flows_lag_in_seconds_is_worth_what_that_of_its_slowest_partition_is(f
 
 def test_of_a_flow_whose_lag_is_not_known_the_seconds_are_worth_nothing():
     assert told(Mirrored()) == (None, "none")
+
+
+def test_of_what_is_not_mirrored_the_oldest_is_listed_by_name_with_how_much_there_is(flow):
+    missing = tuple(
+        Missing("not_mirrored", f"t{number:03}", "It waits.", 1000 - number // 2, 2000, due=True)
+        for number in range(LISTED + 20)
+    )
+    found = replace(flow.sight(), missing=missing)
+    document = flow_document(flow.flow, found, judge_flow(flow.flow, found), since_ms=flow.now)
+    assert document["missing_total"] == LISTED + 20
+    topics = [one["topic"] for one in document["missing"]]
+    assert (len(topics), topics[:4], topics[-1]) == (LISTED, ["t118", "t119", "t116", "t117"], "t021")

@@ -179,6 +179,46 @@ async def test_what_retention_may_have_taken_is_told_as_no_more_than_that(client
     assert "deleted none or up to 50 of wide-0 before they were copied" in text
 
 
+async def test_what_is_not_mirrored_is_shown_beside_a_hundred_findings_with_how_much_more_there_is(flow):
+    _, body = await Monitor(flow).ask("flow", flow="A->B")
+    document = json.loads(body)
+    assert (document["missing"], document["missing_total"]) == ([], 0)
+    assert (mirror_names(document, search="")["found"], mirror_names(document, search="")["more_found"]) == (
+        [],
+        "",
+    )
+    finding = {"code": "filtered", "proved": True, "at_ms": 1, "sentence": "It is left out."}
+    remade = {"topic": "orders", "side": "source", "at_ms": 2, "before": "x", "now": "y"}
+    lacks = [{"since_ms": number, "sentence": f"t{number} waits."} for number in range(100)]
+    document |= {
+        "findings": [finding] * 100,
+        "recreated": [remade],
+        "missing": lacks,
+        "missing_total": 20_000,
+    }
+    names = mirror_names(document, search="")
+    sentences = [sentence for _, sentence in names["found"]]
+    assert len(sentences) == 50
+    assert sentences[:25] == ["It is left out."] * 25
+    assert sentences[26:] == [f"t{number} waits." for number in range(24)]
+    assert names["more_found"] == "75 findings, 19,976 that are not mirrored whole"
+    document |= {"findings": [], "recreated": [], "missing": lacks[:51], "missing_total": 51}
+    assert mirror_names(document, search="")["more_found"] == "1 that is not mirrored whole"
+
+
+async def test_what_waits_to_be_mirrored_stands_on_the_page(client, flow):
+    for number in range(1, 60):
+        flow.write(10, "wide", number, copied=False)
+    for number in range(60):
+        flow.a.note_topics({**flow.a.topics, f"new{number:02}": 1})
+    flow.go(20)
+    document = await (await client.get("/api/v1/flows/A:B/offsets")).json()
+    text = (await drawn(client, "/flows/A-%3EB/offsets")).text
+    more = document["missing_total"] - 50
+    assert [one["sentence"] in text for one in document["missing"]] == [True] * 50 + [False] * more
+    assert f"and {more} that are not mirrored whole: the JSON has up to 100 of each" in text
+
+
 async def test_a_topic_that_was_made_anew_is_told_with_what_was_lost(client, flow):
     flow.flow.note_ids("B", {"A.orders": "before"}, flow.now)
     flow.go(20)
