@@ -48,6 +48,8 @@ class MirrorOrder:
     worker ("" where nothing tells its name), for group the commits of the source, for offset-syncs their
     topic; equal-offsets are no records, so there the topic is "" and the cluster the target. `connector` is
     for connect-offsets, "" where any will do; `group` is for group: names or patterns, as a PatternList.
+    `told_status_topic` is where an operator says that the worker tells the states of its tasks, "" where none
+    does. It is not the flow's, which has what the worker's own settings say.
     """
 
     flow: Flow
@@ -56,6 +58,7 @@ class MirrorOrder:
     connector: str = ""
     lag_from: str = CONNECT_OFFSETS
     group: str = ""
+    told_status_topic: str = ""
     _groups: PatternList = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +93,7 @@ class MirrorOrder:
         read = self.flow.status_storage_topic is not None  # of its settings: those of a dedicated MirrorMaker
         dedicated = not self.connector and (read or self.offsets_topic == _dedicated(self.flow))
         default = f"mm2-status.{self.flow.source}.internal" if dedicated else ""
-        return self.flow.status_storage_topic or default
+        return self.told_status_topic or self.flow.status_storage_topic or default
 
     def follows(self, group: str) -> bool:
         """Tell whether the commits of a group, by its name, tell how far the mirror is."""
@@ -104,11 +107,13 @@ def order_of(
     topic: str | None = None,
     lag_from: str = CONNECT_OFFSETS,
     group: str | None = None,
+    status_topic: str | None = None,
 ) -> MirrorOrder:
     """Return the order for a flow; `cluster` and `topic` are where an operator says its offsets are.
 
-    Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. A
-    worker of Connect may hold the offsets of several connectors, so there the name counts.
+    Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. So is
+    `status_topic`, which is on the same cluster. A worker of Connect may hold the offsets of several
+    connectors, so there the name counts.
     """
     if lag_from in (GROUP, EQUAL_OFFSETS):
         flow = replace(flow, heartbeats_replicated=False)  # which only MirrorMaker 2 copies past its filter
@@ -125,6 +130,7 @@ def order_of(
         cluster or flow.offset_storage_cluster or flow.target,
         topic or flow.offset_storage_topic or ("" if flow.on_connect else _dedicated(flow)),
         flow.connector if flow.on_connect else "",
+        told_status_topic=status_topic or "",
     )
 
 
@@ -148,6 +154,7 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "connector": order.connector,
         "lag_from": order.lag_from,
         "group": order.group,
+        "status_topic": order.told_status_topic,
     }
 
 
@@ -168,4 +175,5 @@ def read_mirror(told: Mapping[str, Any]) -> MirrorOrder:
         told["connector"],
         told["lag_from"],
         told["group"],
+        told["status_topic"],
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fleet.errors import Problem
+    from fleet.flow import Flow
     from fleet.topology import Topology
 
 _CONNECT = "connect-offsets"
@@ -19,6 +20,10 @@ _SYNCS = "offset-syncs"
 _UNKNOWN = (
     "in which topic the Connect worker keeps its offsets is not known, since it does not tell: write its"
     " offset.storage.topic, for example offsets: {topic: connect-offsets}"
+)
+_NAMELESS = (
+    "tells of tasks under their connector's name, and nothing names it, so those of MirrorSourceConnector are"
+    " taken: where it is called otherwise, have connect tell of it, or write name into its JSON"
 )
 _UNWRITTEN = (
     "is offset-syncs, and the mirror writes none, since emit.offset-syncs.enabled is false there: how far it"
@@ -56,7 +61,10 @@ def sources_of_lag(
     *,
     where: Callable[[tuple[str, ...], str], Problem],
 ) -> tuple[dict[str, LagSource], list[Problem]]:
-    """Return where each flow's progress is read, by its name, and a warning where nothing says so."""
+    """Return where each flow's progress is read, by its name, and warnings where nothing says so.
+
+    So it is of the states of tasks, where their topic is named and their connector is not.
+    """
     found: dict[str, LagSource] = {}
     warnings = []
     for flow in topology.flows:
@@ -67,11 +75,19 @@ def sources_of_lag(
         if lag_from != _CONNECT:
             found[flow.name] = LagSource(lag_from, section.group)
             continue
-        topic = flow.offset_storage_topic
-        found[flow.name] = LagSource(_CONNECT, None, flow.offset_storage_cluster or flow.target, topic)
+        topic, home = flow.offset_storage_topic, flow.offset_storage_cluster or flow.target
+        status_topic = section.offsets.status_topic if section.offsets is not None else None
+        found[flow.name] = LagSource(_CONNECT, None, home, topic, status_topic)
         if flow.on_connect and topic is None:
             warnings.append(where(("flows", flow.name, "offsets"), _UNKNOWN))
+        if status_topic is not None and not _is_named(flow):
+            warnings.append(where(("flows", flow.name, "offsets", "status_topic"), _NAMELESS))
     return found, warnings
+
+
+def _is_named(flow: Flow) -> bool:
+    """Tell whether the name of the flow's source connector is known: of a dedicated mirror by its file."""
+    return bool(flow.connector) if flow.on_connect else flow.status_storage_topic is not None
 
 
 def flows_kept_at(sources: Mapping[str, LagSource], kafka_cluster: str) -> tuple[str, ...]:

@@ -106,6 +106,7 @@ def mirror_orders(config: Configuration) -> list[MirrorOrder]:
                     topic=source.topic,
                     lag_from=source.lag_from,
                     group=source.group,
+                    status_topic=source.status_topic,
                 )
             )
     return found

@@ -33,6 +33,7 @@ class ConnectWorker(Process):
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.offsets_topic = f"{name}-offsets"
+        self.status_topic = f"{name}-status"
         settings = {
             **home.java_properties(),
             "group.id": name,
@@ -44,7 +45,7 @@ class ConnectWorker(Process):
             "scheduled.rebalance.max.delay.ms": "0",
             "offset.storage.topic": self.offsets_topic,
             "config.storage.topic": f"{name}-configs",
-            "status.storage.topic": f"{name}-status",
+            "status.storage.topic": self.status_topic,
             **{f"{kind}.storage.replication.factor": "1" for kind in ("offset", "config", "status")},
         }
         properties = folder / f"{name}.properties"

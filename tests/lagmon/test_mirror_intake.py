@@ -163,6 +163,7 @@ ORDERS = [
         ),
         cluster="us",
         topic="connect-offsets",
+        status_topic="connect-status",
     ),
 ]
 
@@ -196,6 +197,10 @@ def test_a_connector_whose_name_is_not_known_may_have_any():
         ({"on_connect": True, "connector": ""}, {"topic": "connect-offsets"}, ""),
         ({"on_connect": True, "connector": ""}, {}, ""),
         ({"on_connect": True, "connector": "mine", "status_storage_topic": "states"}, {}, "states"),
+        # as an operator says, whatever else is known
+        ({"on_connect": True, "connector": "mine"}, {"topic": "t", "status_topic": "told"}, "told"),
+        ({}, {"topic": "connect-offsets", "status_topic": "told"}, "told"),
+        ({"status_storage_topic": "states"}, {"topic": "t", "status_topic": "told"}, "told"),
         ({}, {"lag_from": "offset-syncs"}, ""),
     ],
 )

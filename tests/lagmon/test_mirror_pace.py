@@ -211,6 +211,7 @@ def test_where_settings_do_not_say_it_a_worker_is_as_quick_as_it_is_seen_to_be(f
         ({"status_storage_topic": "", "exactly_once": True}, {}, False),
         ({"on_connect": True, "offset_storage_topic": "connect-offsets"}, {}, False),
         ({}, {"topic": "connect-offsets"}, False),  # whose worker's settings stand in no file of ours
+        ({}, {"topic": "mm2-offsets.A.internal", "status_topic": "mm2-status.A.internal"}, False),
         ({}, {"lag_from": "offset-syncs"}, False),
         ({}, {"lag_from": "equal-offsets"}, False),
         ({}, {"lag_from": "group", "group": "mm1"}, False),

@@ -61,6 +61,29 @@ def test_without_the_lag_monitor_nothing_is_asked_for(tmp_path):
     assert wished_lag_rights(read_configuration(path, environ={})) == ()
 
 
+@pytest.mark.parametrize(
+    ("flow", "cluster", "topic"),
+    [
+        ("", "B", "mm2-status.A.internal"),
+        (", offsets: {topic: connect-offsets}", None, None),
+        (", offsets: {topic: connect-offsets, status_topic: connect-status}", "B", "connect-status"),
+        (
+            ", offsets: {topic: connect-offsets, kafka_cluster: A, status_topic: connect-status}",
+            "A",
+            "connect-status",
+        ),
+    ],
+)
+def test_why_a_task_failed_is_read_where_the_worker_tells_it_and_done_without(tmp_path, flow, cluster, topic):
+    path = tmp_path / "mirrorwatch.yml"
+    path.write_text(BASE.format(commits="topic", flow=flow), encoding="utf-8")
+    config = read_configuration(path, environ={})
+    found = [one for one in wished_lag_rights(config) if one.purpose == "why a task of A->B failed"]
+    expected = [] if topic is None else [(cluster, "topic", topic, ("Read",))]
+    assert [(one.cluster, one.resource, one.name, one.operations) for one in found] == expected
+    assert not any(one.name == topic for one in lag_rights(config))
+
+
 def test_a_right_on_groups_is_granted_on_groups(tmp_path):
     path = tmp_path / "mirrorwatch.yml"
     path.write_text(BASE.format(commits="admin", flow=""), encoding="utf-8")

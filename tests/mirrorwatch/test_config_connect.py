@@ -71,7 +71,8 @@ def chosen(*names, more=""):
 
 async def test_a_real_workers_mirror(tmp_path):
     asked = []
-    text = chosen(*WHOLE, more="flows: {A->B: {offsets: {topic: connect-offsets}}}")
+    offsets = "{topic: connect-offsets, status_topic: connect-status}"
+    text = chosen(*WHOLE, more=f"flows: {{A->B: {{offsets: {offsets}}}}}")
     config = await read(tmp_path, connect(asked=asked), text)
     (flow,) = config.topology.flows
     assert (flow.name, flow.connector, flow.mirror_version) == ("A->B", "mirror-source", "4.3.0")
@@ -82,7 +83,10 @@ async def test_a_real_workers_mirror(tmp_path):
         "shop-.*",
         True,
     )
-    assert config.lag_sources == {"A->B": LagSource("connect-offsets", None, "B", "connect-offsets")}
+    assert config.lag_sources == {
+        "A->B": LagSource("connect-offsets", None, "B", "connect-offsets", "connect-status")
+    }
+    assert [warning for warning in config.warnings if "offsets" in warning.key] == []
     assert [(each.name, each.state, len(each.tasks)) for each in config.connectors] == [
         ("mirror-source", "RUNNING", 2),
         ("mirror-checkpoint", "RUNNING", 0),

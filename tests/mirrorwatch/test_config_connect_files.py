@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import ConfigurationError
+from lagmon.cluster import ClusterLag
+from lagmon.mirror_flow import MirrorFlow
+from lagmon.mirror_orders import read_mirror
 from mirrorwatch.config_connect_files import MirrorForm, form_of
 from mirrorwatch.config_connect_url import rest_address
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.configuration import LagSource
-from mirrorwatch.lag_orders import mirror_orders
+from mirrorwatch.lag_orders import lag_orders, mirror_orders
 
 RECORDED = json.loads((Path(__file__).parent / "golden_connect" / "connect-4.3.0.json").read_text("utf-8"))
 CONNECTOR = RECORDED["GET /connectors/mirror-source"]["body"]
@@ -90,6 +93,62 @@ def test_a_bare_configuration_tells_no_name_and_the_connectors_own_offsets_are_t
     (order,) = mirror_orders(config)
     assert (order.connector, order.offsets_topic, order.status_topic) == ("", "connect-offsets", "")
     assert "MirrorSourceConnector.name" in [warning.key for warning in config.worth_reading]
+
+
+STATES = (
+    "flows: {A->B: {offsets: {topic: connect-offsets, kafka_cluster: A, status_topic: ' connect-status '}}}\n"
+)
+
+
+def of_states(config):
+    """Return the order of the only flow, and the warnings about its topic of states."""
+    (order,) = mirror_orders(config)
+    assert (order.offsets_cluster, order.status_topic) == ("A", "connect-status")
+    key = "flows.A->B.offsets.status_topic"
+    return order, [one.sentence for one in config.worth_reading if one.key == key]
+
+
+def names_of_states(config):
+    """Return of each flow, as the lag monitor's process is told of it, topic and connector of its states."""
+    clusters = (ClusterLag(wanted=lambda *_: True) for _ in range(2))
+    flows = [MirrorFlow(read_mirror(told), *clusters) for told in lag_orders(config).told["mirrors"]]
+    return [(flow.order.status_topic, flow.states.connector) for flow in flows]
+
+
+def test_the_states_of_a_connector_are_read_where_its_worker_is_said_to_write_them(tmp_path):
+    config = read(tmp_path, "mm2: connector.json\n" + STATES, "connector.json", CONNECTOR)
+    order, warned = of_states(config)
+    assert warned == []
+    assert names_of_states(config) == [("connect-status", "mirror-source")]
+    without = read(tmp_path, "mm2: connector.json\n", "connector.json", CONNECTOR)
+    assert names_of_states(without) == [("", "mirror-source")]
+    assert not lag_orders(config).same(order.name, lag_orders(without))
+
+
+@pytest.mark.parametrize("told", ["a connector without its name", "a flow by hand"])
+def test_without_a_connectors_name_mirrormakers_own_is_taken_and_that_is_warned_of(tmp_path, told):
+    bare = {key: value for key, value in json.loads(CONNECTOR)["config"].items() if key != "name"}
+    clusters = "clusters: {A: {bootstrap.servers: 'a:9092'}, B: {bootstrap.servers: 'b:9092'}}\n"
+    mirror = clusters if told == "a flow by hand" else "mm2: connector.json\n"
+    config = read(tmp_path, mirror + STATES, "connector.json", json.dumps(bare))
+    (sentence,) = of_states(config)[1]
+    assert sentence == (
+        "tells of tasks under their connector's name, and nothing names it, so those of MirrorSourceConnector"
+        " are taken: where it is called otherwise, have connect tell of it, or write name into its JSON"
+    )
+    assert names_of_states(config) == [("connect-status", "MirrorSourceConnector")]
+
+
+def test_a_dedicated_mirror_and_one_by_strimzi_may_be_told_where_their_states_are(tmp_path):
+    mirror = (
+        "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\nA->B.enabled = true\n"
+    )
+    config = read(tmp_path, "mm2: mm2.properties\n" + STATES, "mm2.properties", mirror)
+    assert of_states(config)[1] == []
+    assert names_of_states(config) == [("connect-status", "MirrorSourceConnector")]
+    config = read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD + STATES, "mirror.yaml", STRIMZI)
+    assert of_states(config)[1] == []
+    assert names_of_states(config) == [("connect-status", "A->B.MirrorSourceConnector")]
 
 
 @pytest.mark.parametrize(

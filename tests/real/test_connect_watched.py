@@ -1,4 +1,4 @@
-"""A mirror on a real Kafka Connect worker: how its tasks are is asked while it runs, and shows in the verdict."""
+"""A mirror on a real Kafka Connect worker: how its tasks are is asked, or read, and shows in the verdict."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from tests.real.orders import change
 from tests.real.service_process import ServiceProcess
 
 DEADLINE_S = 90
-NAME = "mirror-source"
+NAME, OTHER = "mirror-source", "other-source"
+TOO_SMALL = {"producer.override.max.request.size": "10"}  # its task cannot write: every record is larger
 
 
 @pytest.fixture
-def worker(no_mirror, kafka_pair, tmp_path):
-    made = ConnectWorker(kafka_pair.b, tmp_path / "connect")
+def worker(no_mirror, kafka_pair, topic_name, tmp_path):
+    # With topics of its own: what is in those of another test's worker would run here again.
+    made = ConnectWorker(kafka_pair.b, tmp_path / "connect", name=topic_name("connect"))
     made.start()
     try:
         made.wait_ready()
@@ -48,18 +50,9 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
     with made as service:
 
         def flow():
-            producer.produce(topic, b"x")
-            producer.flush(10)
-            with contextlib.suppress(ValueError):
-                return json.loads(service.get("/api/v1/flows/A->B/offsets")[1])
-            return {}
+            return after_a_record(service, producer, topic)
 
-        def keeps_up():
-            # How often its worker writes offsets has to be seen: it is taken for a minute until then.
-            told = flow()
-            return told.get("verdict") == "healthy" and told["cadence_s"] < 10
-
-        eventually(keeps_up, DEADLINE_S, what="healthy, and a cadence", every_s=0.5)
+        eventually(lambda: keeps_up(flow()), DEADLINE_S, what="healthy, and a cadence", every_s=0.5)
 
         worker.ask("PUT", f"/connectors/{NAME}/pause")
         paused = "is PAUSED: it carries nothing until it is resumed."
@@ -73,14 +66,7 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
         eventually(lambda: where not in service.problems(), 60, what="that it goes on", every_s=0.5)
         eventually(lambda: flow().get("verdict") == "healthy", DEADLINE_S, what="healthy again", every_s=0.5)
 
-        # A task that cannot write: the target refuses records as large as this one.
-        worker.mirror(
-            kafka_pair.a,
-            kafka_pair.b,
-            name=NAME,
-            topics=topic,
-            settings={"producer.override.max.request.size": "10"},
-        )
+        worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=topic, settings=TOO_SMALL)
         found = eventually(
             lambda: (told := flow()).get("cause") == "task_failed" and told, 120, what="failed", every_s=0.5
         )
@@ -102,8 +88,68 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
         service.end()
 
 
-def states(worker):
+@pytest.mark.long
+def test_a_failed_task_is_told_from_the_topic_of_states_where_nothing_else_tells_it(
+    worker, kafka_pair, topic_name, tmp_path
+):
+    client, topic, others = kafka_pair.a.client_properties(), topic_name("orders"), topic_name("others")
+    for name in (topic, others):
+        create_topic(client, name)
+    producer = Producer(client)
+    worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=topic)
+    worker.mirror(kafka_pair.a, kafka_pair.b, name=OTHER, topics=others, settings=TOO_SMALL)
+    eventually(lambda: states(worker) == ["RUNNING"], DEADLINE_S, what="a task that runs", every_s=0.5)
+    connector = tmp_path / "connector.json"
+    connector.write_text(json.dumps(worker.ask("GET", f"/connectors/{NAME}")), encoding="utf-8")
+    made = ServiceProcess(
+        tmp_path / "service",
+        topic=topic_name("canary"),
+        mm2=connector,
+        canary={"mode": "off"},
+        lag={"commits": "topic"},
+        flows={"A->B": {"offsets": {"topic": worker.offsets_topic, "status_topic": worker.status_topic}}},
+    )
+    with made as service:
+
+        def flow():
+            return after_a_record(service, producer, topic)
+
+        # The other connector of the worker has failed, and that is none of this flow's business.
+        producer.produce(others, b"x")
+        producer.flush(10)
+        eventually(lambda: states(worker, OTHER) == ["FAILED"], DEADLINE_S, what="the other", every_s=0.5)
+        eventually(lambda: keeps_up(flow()), DEADLINE_S, what="healthy, and a cadence", every_s=0.5)
+
+        worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=topic, settings=TOO_SMALL)
+        found = eventually(
+            lambda: (told := flow()).get("cause") == "task_failed" and told, 120, what="failed", every_s=0.5
+        )
+        assert f"Task 0 of {NAME} is FAILED since" in found["sentence"]
+        assert "as its worker tells: " in found["sentence"]
+        assert OTHER not in found["sentence"]
+        assert [where for where in service.problems() if where.startswith("Kafka Connect")] == []
+
+        worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=topic)
+        eventually(lambda: flow().get("verdict") == "healthy", DEADLINE_S, what="healthy again", every_s=0.5)
+        service.end()
+
+
+def after_a_record(service, producer, topic):
+    """Return what is told of the flow by its offsets, with one more record to copy each time."""
+    producer.produce(topic, b"x")
+    producer.flush(10)
+    with contextlib.suppress(ValueError):
+        return json.loads(service.get("/api/v1/flows/A->B/offsets")[1])
+    return {}
+
+
+def keeps_up(told):
+    # How often its worker writes offsets has to be seen: it is taken for a minute until then.
+    return told.get("verdict") == "healthy" and told["cadence_s"] < 10
+
+
+def states(worker, name=NAME):
     with contextlib.suppress(OSError):
-        tasks = worker.ask("GET", f"/connectors/{NAME}/status")["tasks"]
+        tasks = worker.ask("GET", f"/connectors/{name}/status")["tasks"]
         return [one["state"] for one in tasks]
     return []
