@@ -77,6 +77,8 @@ class GroupAnswer:
     lag_s: float | None
     lag_s_kind: str  # what that is worth: `exact`, `bound`, `estimate` or `none`
     sentence: str
+    topic: str = ""  # which partition that is about: its worst, where the service names one
+    partition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ def _notes(by_cluster: dict[str, Any]) -> tuple[Note, ...]:
 
 
 def _group(item: dict[str, Any]) -> GroupAnswer:
+    worst = _dict(item, "worst")
     return GroupAnswer(
         kafka_cluster=_text(item, "kafka_cluster"),
         group=_name(item, "group"),
@@ -155,6 +158,8 @@ def _group(item: dict[str, Any]) -> GroupAnswer:
         lag_s=_number(item, "lag_s"),
         lag_s_kind=_text(item, "lag_s_kind"),
         sentence=_text(item, "sentence"),
+        topic=_name(worst, "topic"),
+        partition=_whole(worst, "partition"),
     )
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from fleet.judgement_words import sentences
 from mirrorwatch.group_page import LOOKS, headline, lag_text
 from mirrorwatch.status_answer import Note
-from mirrorwatch.words import NOTHING, age_text, latency_text, moment_text, worth_text
+from mirrorwatch.words import NOTHING, age_text, counted, latency_text, moment_text, worth_text
 
 if TYPE_CHECKING:
     from mirrorwatch.status_answer import (
@@ -35,7 +35,8 @@ _STYLES = {
     "healthy": "green",
 }
 _UNBOUNDED = 240
-_LONGEST_GROUP = 60  # letters of its name
+_LONGEST_NAME = 60  # letters of a group's or a topic's
+_MOST_TOPICS = 3  # of groups that are alike
 _NUMBERS = re.compile(r"\d[\d,.:\-]*(?: (?:ms|s|min|h|d|UTC)\b)?(?: (?=\d))?")  # and durations and instants
 _NARROW = 100  # columns of a terminal; below that a table of nine columns breaks every cell
 
@@ -92,18 +93,37 @@ def show_groups(groups: GroupsAnswer, console: Console) -> None:
         _say(console, Text(f"These are the {len(bad)} worst of {groups.count:,} groups{every}"))
     for group, alike in _told_once(bad):
         where = Text.assemble(_name(group), f" on {group.kafka_cluster} is ", _status(group))
-        more = f" (So {'is' if alike == 1 else 'are'} {alike} more of them.)" if alike else ""
-        _say(console, Text.assemble(where, f": {group.sentence}{more}"))
+        _say(console, Text.assemble(where, f": {_place(group)}{group.sentence}{_so_are(alike)}"))
     for note in (*groups.notes, *groups.away):
         _say(console, Text.assemble((note.where, "bold"), f": {note.sentence}"))
 
 
-def _told_once(groups: list[GroupAnswer]) -> list[tuple[GroupAnswer, int]]:
-    """Return the groups whose sentences differ in more than numbers, each with how many others are alike."""
+def _told_once(groups: list[GroupAnswer]) -> list[tuple[GroupAnswer, list[GroupAnswer]]]:
+    """Return the groups whose sentences differ in more than numbers, each with the others that are alike."""
     alike: dict[tuple[str, str], list[GroupAnswer]] = {}
     for group in groups:
         alike.setdefault((group.status, _NUMBERS.sub("#", group.sentence)), []).append(group)
-    return [(some[0], len(some) - 1) for some in alike.values()]
+    return [(some[0], some[1:]) for some in alike.values()]
+
+
+def _place(group: GroupAnswer) -> str:
+    """Return which partition a group's sentence is about, as the page puts it in front."""
+    if not group.topic or group.partition is None:
+        return ""
+    return f"{_shortened(group.topic)} {group.partition}: "
+
+
+def _so_are(alike: list[GroupAnswer]) -> str:
+    """Return how many other groups are so, and on which topics: some of them, and how many more there are."""
+    if not alike:
+        return ""
+    topics = list(dict.fromkeys(_shortened(group.topic) for group in alike if group.topic))
+    named = ", ".join(topics[:_MOST_TOPICS])
+    others = len(topics) - _MOST_TOPICS
+    if others > 0:
+        named += f" and {counted(others, 'more topic')}"
+    where = f", on {named}" if named else ""
+    return f" (So {'is' if len(alike) == 1 else 'are'} {len(alike)} more of them{where}.)"
 
 
 def _untold(flow: FlowAnswer) -> str:
@@ -114,8 +134,11 @@ def _untold(flow: FlowAnswer) -> str:
 
 
 def _name(group: GroupAnswer) -> Text:
-    long = len(group.group) > _LONGEST_GROUP
-    return Text(f"{group.group[: _LONGEST_GROUP - 1]}…" if long else group.group, style="bold")
+    return Text(_shortened(group.group), style="bold")
+
+
+def _shortened(name: str) -> str:
+    return f"{name[: _LONGEST_NAME - 1]}…" if len(name) > _LONGEST_NAME else name
 
 
 def _status(group: GroupAnswer) -> Text:

@@ -54,8 +54,8 @@ async def test_groups_stand_below_the_flows_worst_first(monitored):
     assert code == 0  # that of the flows
     assert "4 groups: 1 STOP, 1 REWIND, 1 WARN\n" in text
     assert " ".join(text.split("behind")[1].split()[1:6]) == "billing A STOP 30,270 10"
-    assert "billing on A is STOP: 30,270 records to read at offset 1014730" in text
-    assert "x" * 59 + "… on A is REWIND: The group went back" in text
+    assert "billing on A is STOP: orders 0: 30,270 records to read at offset 1014730" in text
+    assert "x" * 59 + "… on A is REWIND: orders 0: The group went back" in text
     assert "x" * 60 not in text
     assert "well" not in text
     assert "\x1b" not in text
@@ -95,8 +95,49 @@ async def test_ten_of_many_are_shown(monitored):
     assert text.count(" WARN ") == 8  # rows of the table
     # One sentence of the worst, though the numbers differ, and where the others are.
     assert text.count(" is WARN: ") == 1
-    assert "(So are 7 more of them.)" in text
+    assert "(So are 7 more of them, on orders.)" in text
     assert re.search(r"These are the 10 worst of 34 groups; http://127.0.0.1:\d+/groups has all\.", text)
+
+
+def shown(groups, width=240):
+    """Give what is printed of groups, each a name and what more its document has."""
+    said = {"kafka_cluster": "A", "status": "STOP", "sentence": "12 records to read, none for 5 min."}
+    document = {
+        "groups": [{"group": name} | said | place for name, place in groups],
+        "count": len(groups),
+        "by_status": {"STOP": len(groups)},
+    }
+    console = Console(file=io.StringIO(), width=width)
+    show_groups(groups_of(document), console)
+    return console.file.getvalue()
+
+
+def about(*topics, partition=3):
+    worst = ({"topic": topic, "partition": partition} for topic in topics)
+    return [(f"g{number}", {"worst": one}) for number, one in enumerate(worst)]
+
+
+@pytest.mark.parametrize(
+    ("topics", "folded"),
+    [
+        (["orders"], ""),
+        (["orders", "bills"], " (So is 1 more of them, on bills.)"),
+        (["orders", "orders", "orders"], " (So are 2 more of them, on orders.)"),
+        (["orders", "a", "b", "a", "c"], " (So are 4 more of them, on a, b, c.)"),
+        (["orders", *"abcd"], " (So are 4 more of them, on a, b, c and 1 more topic.)"),
+        (["orders", *"abcde"], " (So are 5 more of them, on a, b, c and 2 more topics.)"),
+        (["orders", "x" * 100], f" (So is 1 more of them, on {'x' * 59}….)"),
+    ],
+)
+def test_a_sentence_is_told_with_its_partition_and_those_that_are_alike_with_their_topics(topics, folded):
+    said = f"g0 on A is STOP: orders 3: 12 records to read, none for 5 min.{folded}\n"
+    assert shown(about(*topics)).endswith(f"\n{said}")
+
+
+def test_a_service_that_names_no_partition_is_shown_without():
+    for place in ({}, {"worst": None}, {"worst": {"topic": "orders"}}):
+        text = shown([("g0", place), ("g1", {})])
+        assert "g0 on A is STOP: 12 records to read, none for 5 min. (So is 1 more of them.)" in text
 
 
 async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monitored):
@@ -191,6 +232,9 @@ JSON = st.recursive(
                     "lag_s",
                     "lag_s_kind",
                     "lag_records",
+                    "worst",
+                    "topic",
+                    "partition",
                     "A",
                 )
             ),
