@@ -1,4 +1,9 @@
-"""Read `__consumer_offsets` of one cluster: all that is there, then what comes. On a thread of its own."""
+"""Read `__consumer_offsets` of one cluster: all that is there, then what comes. On a thread of its own.
+
+Where the topic is another one by then, has other partitions or has lost its end, whoever looks at the cluster
+is told to have all read anew: what an earlier reading took in is forgotten then, as after a start. A client
+that finds less than it has read begins at the log's start by itself, and what it hands over then is old.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lagmon.topic_identity import TopicIdentity
 from runtime import logs
 from runtime.kafka.bulk import Bulk
 from runtime.memory import give_back
@@ -56,6 +62,10 @@ class CommitsReader:
         self._first_ends: dict[int, int] = {}  # read so far, all that was there as it began is known
         self._behind = True  # whether what was there as it began is still being read, as far as it can be
         self._position: dict[int, int] = {}  # of each partition, the next offset
+        self._handed_over: dict[int, int] = {}  # the same by the records that came alone
+        self._at_look: dict[int, int] = {}  # the same when the ends had been looked at last
+        self._identity = TopicIdentity(lag, cluster, TOPIC)
+        self._lost = ""  # how what was read is no longer in the topic
         # The ends that were seen there, and when (epoch ms), oldest first.
         self._awaited: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self.progress = Progress()
@@ -77,10 +87,12 @@ class CommitsReader:
         )
         with self._lock:
             self._lag.begin_commits(max(starts, default=0) + 1)
+            self._identity.begin(len(starts))
         self._bulk.open(starts)
         try:
-            while not self._ending.is_set():
+            while not self._ending.is_set() and not self._lost:
                 self._take()
+            self._ending.wait()  # what comes now is for the one that begins anew
         finally:
             self._bulk.close()
 
@@ -89,34 +101,52 @@ class CommitsReader:
         self._ending.set()
 
     def has_to_begin_anew(self) -> bool:
-        """Tell whether commits that were read are to be read again, as topics are back that took them along.
+        """Tell whether all commits are to be read again.
 
-        Not before all that was there is read, where it can be: or topics that come back one by one would
-        never let it be.
+        At once where the topic is another one or has lost some: what is there is not what was read. Where
+        topics are back that took commits along, not before all that was there is read, where it can be: or
+        topics that come back one by one would never let it be.
         """
+        with self._lock:
+            self._lost = self._identity.changed() or self._lost
+            if self._lost:  # at once: nobody is to be judged by what is no more
+                self._lag.begin_commits(len(self._starts))
+                self.progress = Progress()
+        if self._lost:
+            self._log.warning(self._lost, kafka_cluster=self._cluster)
+            return True
         if not self._lag.positions_lost or self._behind:
             return False
         self._log.info("topics are shown again: all commits are read anew", kafka_cluster=self._cluster)
         return True
 
-    def expect(self, ends: Mapping[int, int], at_ms: int) -> None:
+    def expect(self, ends: Mapping[int, int], at_ms: int) -> bool:
         """Take note of where the partitions ended at an instant: read so far, all until then is known.
 
         That is the high watermark: what was committed behind an open transaction cannot be read before that
-        is decided, and is no less in force.
+        is decided, and is no less in force. Return whether one ends before what was read: then nothing is.
         """
+        # By the look before: while this one went on, the reading may have gone past the end that it found.
+        for partition, end in ends.items():
+            self._note_lost(partition, self._at_look.get(partition, 0), end)
+        self._at_look = dict(self._position)
+        if self._lost:
+            return True
         with self._lock:
             for partition, end in ends.items():
                 awaited = self._awaited[partition]
                 if len(awaited) == MOST_AWAITED:
                     awaited.pop()
                 awaited.append((end, at_ms))
+        return False
 
     def _take(self) -> None:
         behind = self._behind
         batch = self._bulk.take(wait_s=BACKLOG_WAIT_S if behind else WAIT_S)
         read_ms = self._now_ms()
         self._move(batch.ends)
+        if self._lost:
+            return
         if batch.keys:
             live = not behind and self._is_level()  # with the records of this batch, too
             with self._lock:
@@ -161,9 +191,21 @@ class CommitsReader:
 
     def _move(self, ends: Mapping[int, int]) -> None:
         """Take note of where the partitions are read to."""
-        for partition, offset in (*self._bulk.positions().items(), *ends.items()):
+        handed_over = self._bulk.positions()
+        for partition, offset in handed_over.items():
+            self._note_lost(partition, self._handed_over.get(partition, 0), offset)
+        self._handed_over |= handed_over
+        for partition, offset in (*handed_over.items(), *ends.items()):
             self._position[partition] = max(offset, self._position.get(partition, 0))
         self.progress.read_records = sum(self._position[one] - start for one, start in self._starts.items())
+
+    def _note_lost(self, partition: int, read_to: int, now_at: int) -> None:
+        """Take note that a partition was read to an offset and is before that now, if it is."""
+        if now_at < read_to and not self._lost:
+            self._lost = (
+                f"cluster {self._cluster}: topic {TOPIC} goes back from {read_to} to {now_at} in partition"
+                f" {partition}: it has lost its end or was made anew, and is read again from its start"
+            )
 
     def _note_read(self) -> None:
         """Tell up to when all is known of each partition, what was handed over being taken in."""

@@ -48,11 +48,11 @@ class PositionLooks:
         self._lacking: set[str] = set()  # topics that the last list was the first in a row to lack
         self._unanswered = False  # whether a partition did not answer at the last look
 
-    def look(self, positions: Positions, expect: Callable[[Mapping[int, int], int], None] | None) -> None:
+    def look(self, positions: Positions, expect: Callable[[Mapping[int, int], int], bool] | None) -> None:
         """Read the ends of all partitions; now and then, what topics there are and where logs begin.
 
-        `expect` is told of the ends of TOPIC's partitions, and when those were looked at. Raises our own
-        error where the cluster is away or refuses.
+        `expect` is told of the ends of TOPIC's partitions, and when those were looked at; it tells whether
+        TOPIC may be another one by these. Raises our own error where the cluster is away or refuses.
         """
         began_at = self._clock.wall_s()
         rarely, back = self._count % TOPICS_EVERY == 0, False
@@ -86,10 +86,9 @@ class PositionLooks:
             self._lag.note_looked(places, ends, stables, at_ms, read_ms=int(self._clock.wall_s() * 1000))
             fell = heads.fallen_below_start > fallen  # of a topic made anew start and id are soon known too
         self._count += 1  # what fails from here on is asked again in its turn, and holds up nothing else
-        if expect is not None:
-            expect(_of_commits(asked, ends.tolist()), at_ms)
+        lost = expect is not None and expect(_of_commits(asked, ends.tolist()), at_ms)
         # Ids first: what they tell of a topic made anew, its starts are to be known after.
-        self._look_at_ids(positions, everywhere=rarely or back or fell)
+        self._look_at_ids(positions, everywhere=rarely or back or fell or lost)
         self._look_at_starts(positions, places, asked, everywhere=rarely or fell)
         self.looked_at = self._clock.wall_s()
         self.took_s = self.looked_at - began_at
@@ -148,10 +147,10 @@ class PositionLooks:
                 self._lag.heads.note_starts(places, starts, read_ms=int(self._clock.wall_s() * 1000))
 
     def _look_at_ids(self, positions: Positions, *, everywhere: bool) -> None:
-        """Read the ids of topics that groups read: of all, or of those of which none is known yet."""
+        """Read the ids of TOPIC and of those that groups read: of all, or where none is known yet."""
         membership = self._lag.membership
         with self._lock:
-            watched = [one for one in self._lag.watched_topics() if one in self.listed]
+            watched = [one for one in sorted({*self._lag.watched_topics(), TOPIC}) if one in self.listed]
             wanted = [one for one in watched if everywhere or one not in self._lag.ids]
             given = self._given.due(membership, self.listed, without=set(watched)) if everywhere else []
         asked_ms = int(self._clock.wall_s() * 1000)

@@ -23,7 +23,7 @@ class TopicIdentity:
         self._where = f"cluster {cluster}: topic {topic}"
         self._topic = topic
         self._id: str | None = None  # None: not read yet
-        self._partitions = 0
+        self._partitions = 0  # until it begins
 
     def begin(self, partitions: int) -> None:
         """Take it for the topic that is there now, with so many partitions."""
@@ -31,13 +31,20 @@ class TopicIdentity:
 
     def check(self) -> None:
         """Raise UnavailableError where it is not the one that it was: it is to be opened anew."""
+        said = self.changed()
+        if said:
+            raise UnavailableError(said)
+
+    def changed(self) -> str:
+        """Return how it is not the one that it was, and that it is opened anew; "" where it is the same."""
         now = self._host.ids.get(self._topic)
         self._id = self._id or now
         if now not in (None, self._id):
-            raise UnavailableError(f"{self._where} was made anew: it is read again from its start")
+            return f"{self._where} was made anew: it is read again from its start"
         count = self._host.topics.get(self._topic, self._partitions)
-        if count != self._partitions:
-            raise UnavailableError(
-                f"{self._where} has {count} partitions now, and not {self._partitions}: it is read again from"
-                " its start"
-            )
+        if not self._partitions or count in {0, self._partitions}:  # of one that is listed 0 is not known
+            return ""
+        return (
+            f"{self._where} has {count} partitions now, and not {self._partitions}: it is read again from"
+            " its start"
+        )

@@ -269,6 +269,7 @@ class ClusterWatch:
         self.reader = CommitsReader(
             self._settings, self.lag, self.lock, cluster=self.alias, clock=self._clock
         )
+        self._nothing_there = None
         self.reader.expect({number: end for number, end in enumerate(ends) if end >= 0}, at_ms)
         from_ = {number: max(0, start) for number, start in enumerate(starts)}
         to = {

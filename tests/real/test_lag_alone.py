@@ -1,4 +1,7 @@
-"""Clusters without a flow: the groups there are watched, nothing is written, and one that is away is told."""
+"""Clusters without a flow: the groups there are watched, nothing is written, and one that is away is told.
+
+A broker of its own is there to have its topic of commits made anew as well.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,12 @@ from deploy.local.broker import Broker, start_together
 from deploy.local.groups import set_offsets
 from deploy.local.process import ROOT
 from deploy.local.service import Service
-from deploy.local.topics import admin_client, create_topic
+from deploy.local.topics import add_partitions, admin_client, create_topic, delete_topic
 from tests.eventually import eventually
 
 DEADLINE_S = 90
-TOPIC, GROUP = "orders", "billing"
+ANEW_S = 180  # topics are listed once a minute, and a machine may be busy
+TOPIC, GROUP, COMMITS = "orders", "billing", "__consumer_offsets"
 
 
 @pytest.fixture
@@ -82,7 +86,7 @@ def test_groups_of_a_cluster_without_a_flow_are_watched_and_nothing_is_written_t
     assert (status, found["status"]["totallag"]) == (200, 6)
     assert status_of(service)[0] == 0
     topics = set(admin_client(broker.client_properties()).list_topics(timeout=30).topics)
-    assert topics == {TOPIC, "__consumer_offsets"}
+    assert topics == {TOPIC, COMMITS}
 
 
 def test_a_cluster_that_goes_is_told_and_after_a_start_without_it_nothing_is_made_up(lone, tmp_path):
@@ -109,3 +113,27 @@ def test_a_cluster_that_goes_is_told_and_after_a_start_without_it_nothing_is_mad
     broker.restart()
     eventually(lambda: get(service, path)[0] == 200, DEADLINE_S, what="200 under /v3")
     assert lag_of(service) == 6
+
+
+@pytest.mark.long
+def test_a_topic_of_commits_that_grows_and_then_is_made_anew_is_read_anew(lone):
+    broker, service = lone
+    client, warned = broker.client_properties(), f"cluster L: topic {COMMITS} "
+    eventually(lambda: lag_of(service) == 6, DEADLINE_S, what="6 records to read")
+
+    def said():
+        return [one["sentence"] for one in service.lines() if one.get("sentence", "").startswith(warned)]
+
+    add_partitions(client, COMMITS, total=2)
+    eventually(lambda: len(said()) == 1, ANEW_S, what="a warning", every_s=1)
+    eventually(lambda: lag_of(service) == 6, DEADLINE_S, what="6 records to read, as before")
+    delete_topic(client, COMMITS)
+    set_offsets(client, "shipping", {(TOPIC, 0): 3})  # the broker makes it anew for that
+
+    def groups():
+        status, found = get(service, "/api/v1/groups")
+        return status == 200 and [(one["group"], one["lag_records"]) for one in found["groups"]]
+
+    eventually(lambda: groups() == [("shipping", 7)], ANEW_S, what="the one group that is left", every_s=1)
+    assert "has 2 partitions now, and not 1" in said()[0]
+    assert "read again from its start" in said()[-1]
