@@ -52,7 +52,7 @@ def main() -> None:
     began, used_s = time.monotonic(), time.process_time()
     partitions = consumer.list_topics(_TOPIC, timeout=_ASK_S).topics[_TOPIC].partitions
     consumer.assign([TopicPartition(_TOPIC, number, OFFSET_BEGINNING) for number in partitions])
-    records, ended = 0, set()
+    records, ended = 0, set[int | None]()
     while len(ended) < len(partitions):
         if time.monotonic() - began > _READ_S:
             sys.exit(f"{len(partitions) - len(ended)} partitions of {_TOPIC} were not read to their end.")
