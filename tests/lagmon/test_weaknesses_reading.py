@@ -1,51 +1,44 @@
 """What Burrow and kminion get wrong before any rule is asked: in reading commits and ends. Ours does not.
 
-`burrow_reads` is Burrow's way with one record, worked out from github.com/linkedin/Burrow,
-core/internal/consumer/kafka_client.go and seen on Kafka 4.3.0.
+Burrow's ways are those of `burrow_reading` and of our own `burrow_ring` and `burrow_rules`.
 """
 
 from __future__ import annotations
 
-import struct
 import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value, encode_group_key
+from fleet.flow import Flow
+from fleet.wire_commits import (
+    GroupDescribed,
+    Member,
+    encode_commit_key,
+    encode_commit_value,
+    encode_group_key,
+    encode_group_metadata,
+)
 from lagmon import commits
 from lagmon.burrow_ring import store
-from lagmon.burrow_rules import Commit
+from lagmon.burrow_rules import BurrowPolicy, Commit, burrow_group, burrow_partition
 from lagmon.cluster import ClusterLag
 from lagmon.commits import CommitsReader
+from lagmon.mirror import MirrorWindows
+from lagmon.mirror_intake import OffsetsIntake
+from lagmon.mirror_orders import order_of
 from lagmon.rings import LENGTH
-from lagmon.words import Reason
+from lagmon.watching import ClusterWatch
+from lagmon.words import Reason, Status
 from runtime.kafka import bulk
 from runtime.kafka.bulk import Batch, Bulk
 from runtime.kafka.client_settings import ClientSettings
+from tests.lagmon.burrow_reading import burrow_reads, burrow_takes
 
 NOW = 1_790_000_000_000
 KEY = encode_commit_key("g", "t", 0)
 S = 1000
-
-
-def burrow_reads(key, value):
-    """Return offset and time, or why nothing of the record reaches Burrow's rings."""
-    if int.from_bytes(key[:2], "big") > 1:
-        return None if key[1] == 2 else "warned of: key version"
-    if not value:
-        return "dropped: tombstone"
-    version, offset = struct.unpack_from(">hq", value)
-    if version not in {0, 1, 3, 4}:
-        return "warned of: value version"
-    at = 14 if version >= 3 else 10
-    # A compact string's length is a varint of one more; one byte of it is read.
-    length = value[at] - 1 if version == 4 else struct.unpack_from(">h", value, at)[0]
-    at += 1 if version == 4 else 2
-    if at + length + 8 > len(value):
-        return "warned of: too short"
-    return offset, struct.unpack_from(">q", value, at + length)[0]
 
 
 def cluster(partitions=1, *, stable=None):
@@ -100,9 +93,37 @@ def test_an_offset_that_was_deleted_is_gone():
 @pytest.mark.parametrize("version", [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15])
 def test_keys_of_newer_groups_are_known_and_nothing_to_warn_of(version):
     key = encode_group_key(version, "g", "m" if version in {5, 7, 8} else "")
-    assert burrow_reads(key, None) == (None if version == 2 else "warned of: key version")
+    assert burrow_reads(key, None) == ("dropped: tombstone" if version == 2 else "warned of: key version")
     taken_in = taken(cluster(), (key, None)).intake.taken
     assert (taken_in.malformed, taken_in.sample, taken_in.records) == (0, "", 1)
+
+
+def described(group, protocol_type):
+    """Return the record in which a group with a member describes itself."""
+    member = Member("m", None, "client", "/10.0.0.1", (), ())
+    told = GroupDescribed(group, protocol_type, 1, None, None, None, (member,))
+    return encode_group_key(2, group), encode_group_metadata(told, version=3)
+
+
+def test_groups_of_connect_and_share_groups_are_counted_though_they_commit_nothing():
+    workers, sharers = described("workers", "connect"), (encode_group_key(11, "sharers"), b"\x00\x00")
+    assert burrow_reads(*described("billing", "consumer")) == "owners"
+    assert burrow_reads(*workers) == "passed over: protocol type"
+    assert burrow_reads(*sharers) == "warned of: key version"
+    # So it has no group of these names, as it has none of a name that nobody has.
+    assert burrow_group([], None, NOW, BurrowPolicy()).status is Status.NOTFOUND
+    watch = ClusterWatch("A", None, taken(cluster(), workers, sharers), clock=None, random=lambda: 0.5)
+    assert watch.other_groups == {"connect": 1, "share": 1}
+
+
+def test_how_far_a_source_connector_is_is_read_where_its_worker_keeps_it():
+    key = b'["mirror-source",{"cluster":"A","partition":0,"topic":"t"}]'
+    # Burrow can be told of another topic to read (offsets-topic), and knows no other kind of record.
+    assert burrow_reads(key, b'{"offset":41}') == "warned of: key version"
+    flow, windows = Flow("A", "B", on_connect=True, connector="mirror-source"), MirrorWindows()
+    intake = OffsetsIntake([(order_of(flow, topic="connect-offsets"), windows)])
+    intake.take([key], [b'{"offset":41}'], [NOW], read_ms=NOW, live=True)
+    assert windows.next_offset[windows.slot("t", 0)] == 42
 
 
 def test_a_group_that_reads_some_partitions_of_a_topic_is_shown_with_these():
@@ -122,6 +143,85 @@ def test_not_one_of_many_commits_at_once_is_lost():
         taken(lag, *[(KEY, value) for value in values[first : first + 10_000]])
     assert lag.intake.taken.commits == count
     assert lag.rings.offset[0].tolist() == list(range(count - LENGTH, count))
+
+
+class Records:
+    """A reader of a partition that hands over these batches, and then nothing more."""
+
+    def __init__(self, *batches, positions):
+        self._left = list(batches)
+        self._positions = positions
+        self.when_read = lambda: None
+
+    def open(self, partitions):
+        assert list(partitions) == [0]
+
+    def take(self, *, wait_s):
+        assert wait_s >= 0
+        if not self._left:
+            self.when_read()
+            return Batch([], [])
+        return self._left.pop(0)
+
+    def positions(self):
+        return self._positions
+
+    def close(self):
+        pass
+
+
+def read_to_the_end(monkeypatch, lag, records, *, lock, clock):
+    """Have a reader of commits take in all that these records hold, to offset 10."""
+    monkeypatch.setattr(commits, "Bulk", lambda *_, **__: records)
+    reader = CommitsReader(None, lag, lock, cluster="A", clock=clock)
+    records.when_read = reader.stop
+    reader.expect({0: 10}, NOW)
+    reader.run({0: 0}, {0: 10})
+    return reader
+
+
+class Busy:
+    """A lock that somebody else holds for so long whenever it is asked for, and the clock that shows it."""
+
+    def __init__(self, holds_ms):
+        self.holds_ms, self.now_ms = holds_ms, NOW
+
+    def __enter__(self):
+        self.now_ms += self.holds_ms
+
+    def __exit__(self, *_):
+        pass
+
+    def wall_s(self):
+        return self.now_ms / S
+
+
+def test_no_commit_is_lost_while_what_takes_it_in_is_busy(monkeypatch):
+    """Burrow's maintainers tell of it, too: github.com/linkedin/Burrow/pull/352."""
+    # Ten commits, 10 s apart, the last one of the log's end. As that is read all stands for 3 s, and two
+    # commits of other groups have just been read before it.
+    made = [Commit(10 * number, NOW - (210 - 10 * number) * S, None, number) for number in range(1, 11)]
+
+    def burrow(stands_ms):
+        kept = burrow_takes([(0, "another's"), (0, "another's"), (0, made[-1])], stands_ms=stands_ms)
+        ring = (None,) * 10
+        for commit in (*made[:-1], *kept[2:]):
+            ring = store(ring, commit, 100)
+        return burrow_partition(ring, [100] * 10, NOW, BurrowPolicy())
+
+    assert burrow(0).status is Status.OK
+    verdict = burrow(3 * S)  # and nothing says that a commit is missing
+    assert (verdict.status, verdict.current_lag) == (Status.STOP, 10)
+
+    values = [encode_commit_value(one.offset, one.committed_ms) for one in made]
+    records = Records(Batch([KEY] * 9, values[:9]), Batch([KEY], values[9:], ends={0: 10}), positions={0: 10})
+    lag, busy = cluster(), Busy(3 * S)
+    read_to_the_end(monkeypatch, lag, records, lock=busy, clock=busy)
+    assert busy.now_ms >= NOW + 2 * 3 * S
+    assert lag.intake.taken.commits == 10
+    sight = lag.see(NOW)
+    assert Reason(int(sight.rows.reason[0])) is Reason.CAUGHT_UP
+    assert sight.rows.lag[0] == 0
 
 
 def test_history_that_is_read_anew_has_no_lag_against_the_end_of_today():
@@ -158,45 +258,13 @@ def test_offsets_of_open_and_aborted_transactions_are_not_even_handed_over(monke
     assert made._consumer.config["isolation.level"] == "read_committed"
 
 
-class Records:
-    """Nine commits in a partition whose tenth record is a transaction's marker, which no client hands over."""
-
-    def __init__(self, *_args, **_others):
-        self.handed_over = False
-
-    def open(self, partitions):
-        assert list(partitions) == [0]
-
-    def take(self, *, wait_s):
-        assert wait_s >= 0
-        if self.handed_over:
-            return Batch([], [], ends={0: 10})
-        self.handed_over = True
-        return Batch([KEY] * 9, [encode_commit_value(number, NOW) for number in range(9)])
-
-    def positions(self):
-        return {0: 9}
-
-    def close(self):
-        pass
-
-
 def test_a_marker_as_the_last_record_does_not_keep_it_from_being_ready(monkeypatch):
     """Kminion waits for a record at the end, 9 here, and stays not ready until somebody commits."""
-    monkeypatch.setattr(commits, "Bulk", Records)
-    lag = cluster()
-    reader = None
-    moments = iter(range(100))
-
-    def wall_s():
-        if next(moments) > 20:
-            reader.stop()
-        return NOW / S
-
-    lock = threading.Lock()
-    reader = CommitsReader(None, lag, lock, cluster="A", clock=SimpleNamespace(wall_s=wall_s))
-    reader.expect({0: 10}, NOW)
-    reader.run({0: 0}, {0: 10})
+    # Nine commits in a partition whose tenth record is a transaction's marker, which no client hands over.
+    values = [encode_commit_value(number, NOW) for number in range(9)]
+    records = Records(Batch([KEY] * 9, values), Batch([], [], ends={0: 10}), positions={0: 9})
+    lag, clock = cluster(), SimpleNamespace(wall_s=lambda: NOW / S)
+    reader = read_to_the_end(monkeypatch, lag, records, lock=threading.Lock(), clock=clock)
     assert reader.progress.ready_after_s is not None
     assert reader.progress.read_records == 10
     assert lag.read_to_ms == NOW
