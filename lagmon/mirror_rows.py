@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import nsmallest
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +14,16 @@ from lagmon.time_lag import LagKind, written
 from lagmon.words import STATUS_OF, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lagmon.heads import Heads
     from lagmon.mirror_flow import FlowSight, MirrorFlow
     from lagmon.mirror_sight import MirrorSight
+    from lagmon.mirror_topics import Missing
     from lagmon.mirror_verdict import MirrorVerdict
 
 WORST = 10
-LISTED = 100  # of groups, and of what is missing, made anew or overtaken
+LISTED = 100  # of groups, of what is missing for each cause, made anew or overtaken
 
 
 def flow_document(
@@ -67,7 +70,7 @@ def flow_document(
         ],
         "missing": [
             {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}
-            for one in nsmallest(LISTED, found.missing, key=lambda one: (one.since_ms, one.topic, one.code))
+            for one in _oldest(found.missing)
         ],
         "missing_total": len(found.missing),
         "findings": [one.document() for one in listed(found.findings, most=LISTED)],
@@ -77,6 +80,18 @@ def flow_document(
         ],
         "worst": [row_document(flow, found, int(slot)) for slot in told.worst[:WORST].tolist()],
     }
+
+
+def _oldest(missing: Iterable[Missing]) -> list[Missing]:
+    """Return those that are listed: of each cause the oldest, as a verdict's evidence is taken from them."""
+    by_age = sorted(missing, key=lambda one: (one.since_ms, one.topic, one.code))
+    counts: Counter[str] = Counter()
+    found = []
+    for one in by_age:
+        counts[one.code] += 1
+        if counts[one.code] <= LISTED:
+            found.append(one)
+    return found
 
 
 def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any]:
