@@ -60,10 +60,10 @@ def test_of_what_is_not_mirrored_the_oldest_is_listed_by_name_with_how_much_ther
         Missing("not_mirrored", f"t{number:03}", "It waits.", 1000 - number // 2, 2000, due=True)
         for number in range(LISTED + 20)
     )
-    missing += (Missing("topic_missing", "z", "It is gone.", 1900, 2000, due=True),)  # a verdict may rest on it
+    missing += (Missing("topic_missing", "z", "It is gone.", 1900, 2000, due=True),)
     found = replace(flow.sight(), missing=missing)
     document = flow_document(flow.flow, found, judge_flow(flow.flow, found), since_ms=flow.now)
     assert document["missing_total"] == LISTED + 21
-    assert document["missing"].pop()["topic"] == "z"
+    assert document["missing"].pop()["topic"] == "z"  # the evidence of another verdict
     topics = [one["topic"] for one in document["missing"]]
     assert (len(topics), topics[:4], topics[-1]) == (LISTED, ["t118", "t119", "t116", "t117"], "t021")
