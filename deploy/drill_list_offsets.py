@@ -23,6 +23,9 @@ DEFAULTS = {
 # Of faults that are about what a look for topics finds: a mirror may take that long, and then twice as long
 # as it counts as moving, 288 s.
 SOON = {**DEFAULTS, "refresh.topics.interval.seconds": "5"}
+# The default, written out so that the drill has the mirror for itself: a worker that its group gave up while
+# the target was away may leave its tasks alone for so long once it is back, whatever the next drill is about.
+_LEAVES_ALONE = {**DEFAULTS, "B.scheduled.rebalance.max.delay.ms": "300000"}
 _STANDS = frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK})
 _slow = partial(Drill, by_offsets=True, settings=DEFAULTS, watch_s=300.0, back_s=300.0)
 _left_out = partial(_slow, verdict=None, suspected=Cause.FILTERED, watch_s=200.0)
@@ -61,6 +64,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         title="offsets-kill-target",
         verdict=Verdict.UNKNOWN,
         cause=Cause.TARGET_DOWN,
+        settings=_LEAVES_ALONE,
         back_s=600,
     ),
     _slow(
