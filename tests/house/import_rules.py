@@ -197,6 +197,7 @@ PURE = {
         "sync_thinning",
         "time_lag",
         "words",
+        "writer_clocks",
     },
 }
 IMPURE_LIBRARY = {
