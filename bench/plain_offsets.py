@@ -17,8 +17,8 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from deploy.local.process import ROOT
+from lagmon.mirror_orders import COMMITS_TOPIC
 
-_TOPIC = "__consumer_offsets"
 _AT_ONCE = 10_000
 _ASK_S = 30.0
 _READ_S = 120.0
@@ -50,12 +50,14 @@ def main() -> None:
     }
     consumer = Consumer(client)
     began, used_s = time.monotonic(), time.process_time()
-    partitions = consumer.list_topics(_TOPIC, timeout=_ASK_S).topics[_TOPIC].partitions
-    consumer.assign([TopicPartition(_TOPIC, number, OFFSET_BEGINNING) for number in partitions])
+    partitions = consumer.list_topics(COMMITS_TOPIC, timeout=_ASK_S).topics[COMMITS_TOPIC].partitions
+    consumer.assign([TopicPartition(COMMITS_TOPIC, number, OFFSET_BEGINNING) for number in partitions])
     records, ended = 0, set[int | None]()
     while len(ended) < len(partitions):
         if time.monotonic() - began > _READ_S:
-            sys.exit(f"{len(partitions) - len(ended)} partitions of {_TOPIC} were not read to their end.")
+            sys.exit(
+                f"{len(partitions) - len(ended)} partitions of {COMMITS_TOPIC} were not read to their end."
+            )
         for message in consumer.consume(_AT_ONCE, timeout=0.1):
             failed = message.error()
             if failed is None:
@@ -63,7 +65,7 @@ def main() -> None:
             elif failed.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
                 ended.add(message.partition())
             else:
-                sys.exit(f"{_TOPIC} can't be read: {failed.str()}")
+                sys.exit(f"{COMMITS_TOPIC} can't be read: {failed.str()}")
     used_s, took_s = time.process_time() - used_s, time.monotonic() - began
     consumer.close()
     json.dump({"records": records, "cpu_s": used_s, "reading_s": took_s}, sys.stdout)

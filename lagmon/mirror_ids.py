@@ -127,7 +127,8 @@ class MirrorIds:
         """Read the settings of the next topics in turn; that some are refused is told once."""
         first, found = self._settings_read % len(names), {}
         now_ms = int(self._clock.wall_s() * 1000)
-        self._refused_ms = {name: at_ms for name, at_ms in self._refused_ms.items() if name in names}
+        there = set(names)
+        self._refused_ms = {name: at_ms for name, at_ms in self._refused_ms.items() if name in there}
         for name in names[first : first + SETTINGS_OF]:
             if name in self._refused_ms and now_ms - self._refused_ms[name] < REFUSED_MS:
                 continue

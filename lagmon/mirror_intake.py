@@ -68,12 +68,9 @@ class OffsetsIntake:
             if (record := self._decoded(key, value)) is not None
         ]
         if live:
-            newest = {record.key: told_ms for record, told_ms in found if told_ms >= 0}
-            for about, told_ms in newest.items():
-                self._clocks.note(about, told_ms, read_ms)
+            self._clocks.note_all(((record.key, told_ms) for record, told_ms in found), read_ms)
         for record, told_ms in found:
-            at_ms = told_ms + self._clocks.difference_ms(record.key) if told_ms >= 0 else read_ms
-            self._take(record, max(0, min(at_ms, read_ms)), live=live)
+            self._take(record, self._clocks.at_ms(record.key, told_ms, read_ms), live=live)
 
     def _decoded(self, key: bytes | None, value: bytes | None) -> _Record | None:
         """Return what is of a flow; anything else is counted."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,14 +85,15 @@ def flow_document(
 
 def _oldest(missing: Iterable[Missing]) -> list[Missing]:
     """Return those that are listed: of each cause the oldest, as a verdict's evidence is taken from them."""
-    by_age = sorted(missing, key=lambda one: (one.since_ms, one.topic, one.code))
-    counts: Counter[str] = Counter()
-    found = []
-    for one in by_age:
-        counts[one.code] += 1
-        if counts[one.code] <= LISTED:
-            found.append(one)
-    return found
+    by_cause: defaultdict[str, list[Missing]] = defaultdict(list)
+    for one in missing:
+        by_cause[one.code].append(one)
+    found = [one for some in by_cause.values() for one in nsmallest(LISTED, some, key=_age)]
+    return sorted(found, key=_age)
+
+
+def _age(one: Missing) -> tuple[int, str, str]:
+    return one.since_ms, one.topic, one.code
 
 
 def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any]:

@@ -69,9 +69,7 @@ class SyncIntake:
         """
         found = list(self._records(zip(keys, values, offsets, times_ms, strict=True), self.taken))
         if live:
-            newest = {place: told_ms for place, _, _, told_ms in found if told_ms >= 0}
-            for place, told_ms in newest.items():
-                self._clocks.note(place, told_ms, read_ms)
+            self._clocks.note_all(((place, told_ms) for place, _, _, told_ms in found), read_ms)
         for sync in self._by_our_clock(found, read_ms):
             self.queue.add(sync)
             self.note(sync)
@@ -92,8 +90,7 @@ class SyncIntake:
 
     def _by_our_clock(self, found: Iterable[_Found], read_ms: int) -> Iterator[WaitingSync]:
         for place, record, number, told_ms in found:
-            at_ms = told_ms + self._clocks.difference_ms(place) if told_ms >= 0 else read_ms
-            at_ms = max(0, min(at_ms, read_ms))
+            at_ms = self._clocks.at_ms(place, told_ms, read_ms)
             yield WaitingSync(number, *place, record.upstream_offset, record.downstream_offset, at_ms)
 
     def _records(self, records: Iterable[_Record], taken: SyncsTaken) -> Iterator[_Found]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable
 
 _ASKED = 3
 _CLOSE_MS = 10_000  # by so much reading may be held up; clocks that differ by less are taken for one
@@ -28,6 +28,12 @@ class WriterClocks:
     _behind_ms: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)  # of each, the last
     _least_ms: dict[int, tuple[int, int]] = field(default_factory=dict)  # by whole _CLOSE_MS; and when seen
     _read_ms: int = 0
+
+    def note_all(self, told: Iterable[tuple[Hashable, int]], read_ms: int) -> None:
+        """Take note of what was just read, as it came: about what each record is, and its time (-1: none)."""
+        newest = {what: told_ms for what, told_ms in told if told_ms >= 0}
+        for what, told_ms in newest.items():
+            self.note(what, told_ms, read_ms)
 
     def note(self, what: Hashable, told_ms: int, read_ms: int) -> None:
         """Take note of the newest record about `what` of what was just read, as it came."""
@@ -53,6 +59,12 @@ class WriterClocks:
             if self._read_ms - at_ms <= _LATELY_MS
         )
         return min(one for one in (*seen_ms, *others_ms) if usual_ms - _CLOSE_MS <= one <= usual_ms)
+
+    def at_ms(self, what: Hashable, told_ms: int, read_ms: int) -> int:
+        """Return by our clock when a record was written that tells this time, -1 for none."""
+        if told_ms < 0:
+            return read_ms
+        return max(0, min(told_ms + self.difference_ms(what), read_ms))
 
     def forget(self, what: Hashable) -> None:
         """Forget what was seen of it: nobody writes it any more."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deploy.local.stage import Stage
 
 _SOME = 20_000
-_OFFSETS = "mm2-offsets.A.internal"
+OFFSETS = "mm2-offsets.A.internal"
 
 
 def alter(alias: str, settings: Mapping[str, str | None], prefix: str = "") -> Callable[[Stage, str], None]:
@@ -79,13 +79,13 @@ def set_state(state: str) -> Callable[[Stage, str], None]:
 
 def alter_offsets(settings: Mapping[str, str | None]) -> Callable[[Stage, str], None]:
     """Set settings of the topic in which the mirror keeps its own offsets, or take them away."""
-    return lambda stage, _topic: topics.alter_config(stage.client("B"), _OFFSETS, settings)
+    return lambda stage, _topic: topics.alter_config(stage.client("B"), OFFSETS, settings)
 
 
 def forget_offsets(stage: Stage, topic: str) -> None:
     """Stop the mirror, take away where it had got to, and start it: it copies everything once more."""
     stage.end("mirror", signal.SIGTERM)
-    topics.delete_topic(stage.client("B"), _OFFSETS)  # the mirror makes it again
+    topics.delete_topic(stage.client("B"), OFFSETS)  # the mirror makes it again
     acts.start("mirror")(stage, topic)
 
 

@@ -16,7 +16,7 @@ _TERM, _KILL, _STOP, _CONT = signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP, sig
 
 def _delete_own_topics(stage: Stage, _topic: str) -> None:
     """Delete the topics in which the mirror keeps where it is and how offsets of both sides go together."""
-    topics.delete_topic(stage.client("B"), "mm2-offsets.A.internal")
+    topics.delete_topic(stage.client("B"), acts_topics.OFFSETS)
     topics.delete_topic(stage.client("A"), "mm2-offset-syncs.B.internal")
 
 
