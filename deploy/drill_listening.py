@@ -70,6 +70,11 @@ class Listening:
     hit_at: float | None = None
     suspicions_at: float = 0.0  # when these were looked at last
     began_ms: int = field(default_factory=lambda: int(time.time() * 1000))
+    earlier: frozenset[tuple[str, str]] = frozenset()  # what was suspected before, by cause and topic
+
+    def __post_init__(self) -> None:
+        if self.drill.by_offsets:
+            self.earlier = frozenset((one["code"], one["topic"]) for one in self.watched.suspicions())
 
     def until(self, wait_s: float, pair: Pair, act: Act, *, ends: Callable[[], bool]) -> None:
         """Listen for that long, or until `ends` holds after the act is done.
@@ -112,7 +117,7 @@ class Listening:
                 self.result.sentence = flow["cause"]["sentence"]
 
     def _look_at_suspicions(self) -> None:
-        known = {one[1:] for one in self.result.suspected}
+        known = self.earlier | {one[1:] for one in self.result.suspected}
         for one in self.watched.suspicions():
             if one["at_ms"] >= self.began_ms and (one["code"], one["topic"]) not in known:
                 known.add((one["code"], one["topic"]))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lagmon.mirror_verdict import MirrorVerdict
 
 WORST = 10
-LISTED = 100  # of groups, of what is missing for each cause, made anew or overtaken
+LISTED = 100  # of groups, of findings, of what is missing for each cause, made anew or overtaken
 
 
 def flow_document(
@@ -32,6 +32,7 @@ def flow_document(
 ) -> dict[str, Any]:
     """Return a flow in short."""
     sight = found.sight
+    overtaken = [one for one in found.overtaken if one.records]
     return {
         "flow": flow.order.name,
         "source_cluster": flow.order.flow.source,
@@ -67,14 +68,16 @@ def flow_document(
                 "first_at_ms": one.first_at_ms,
                 "at_ms": one.at_ms,
             }
-            for one in [each for each in found.overtaken if each.records][-LISTED:]
+            for one in overtaken[-LISTED:]
         ],
+        "overtaken_total": len(overtaken),
         "missing": [
             {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}
             for one in _oldest(found.missing)
         ],
         "missing_total": len(found.missing),
         "findings": [one.document() for one in listed(found.findings, most=LISTED)],
+        "findings_total": len(found.findings),
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
             for one in flow.topics.recreations

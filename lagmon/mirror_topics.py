@@ -24,12 +24,21 @@ if TYPE_CHECKING:
     from fleet.flow import Flow
 
 MOST_IDS_GONE = 2_000  # of topics that went away
+OLD_LIST_MS = 120_000  # a list that is older was to be read anew, and could not be
 
 _Key = tuple[str, str]  # a cause, and a topic's name on the source
 
 
 def _always(_topic: str, _remote: str) -> bool:
     return True
+
+
+def _lasting(lasts_ms: int, ago_ms: int) -> str:
+    """Say for how long something was seen, and how long ago that was where it is not of now."""
+    seen = f"as of {duration_text(ago_ms / 1000)} ago"
+    if not lasts_ms and ago_ms:  # by one list alone
+        return seen
+    return f"for {duration_text(lasts_ms / 1000)}" + (f", {seen}" if ago_ms > OLD_LIST_MS else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +176,7 @@ class MirrorTopics:
             if key in since:
                 seen_ms = now_ms if key[0] == "not_mirrored" else listed_ms[1]
                 lasts_ms = max(0, seen_ms - since[key])
-                sentence = f"{said}, for {duration_text(lasts_ms / 1000)}."
+                sentence = f"{said}, {_lasting(lasts_ms, max(0, now_ms - seen_ms))}."
                 due = lasts_ms > patience_ms or key[1] in lasting
                 missing.append(Missing(*key, sentence, since[key], seen_ms, due))
         return missing

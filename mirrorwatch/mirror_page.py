@@ -73,10 +73,13 @@ def _found(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was found, and how many more of each kind there are; none of them hides another."""
     lacks = "that is not mirrored whole", "that are not mirrored whole"
     kinds = [
-        _Kind("loss to retention", "losses to retention", _overtaken(document)),
-        _Kind("finding", "findings", _findings(document)),
+        _Kind(
+            "loss to retention", "losses to retention", _overtaken(document), _unlisted(document, "overtaken")
+        ),
+        # Losses to retention are findings as well, and counted among those that are not listed.
+        _Kind("finding", "findings", _findings(document), _unlisted(document, "findings")),
         _Kind("topic made anew", "topics made anew", _recreated(document)),
-        _Kind(*lacks, _missing(document), document["missing_total"] - len(document["missing"])),
+        _Kind(*lacks, _missing(document), _unlisted(document, "missing")),
     ]
     shares = _shares([len(kind.found) for kind in kinds], _SHOWN)
     more = []
@@ -86,6 +89,10 @@ def _found(document: Mapping[str, Any]) -> dict[str, Any]:
             more.append(f"{count:,} {kind.one if count == 1 else kind.many}")
     shown = [one for kind, share in zip(kinds, shares, strict=True) for one in kind.found[:share]]
     return {"found": shown, "more_found": ", ".join(more)}
+
+
+def _unlisted(document: Mapping[str, Any], kind: str) -> int:
+    return int(document[f"{kind}_total"]) - len(document[kind])
 
 
 def _shares(counts: Sequence[int], most: int) -> list[int]:

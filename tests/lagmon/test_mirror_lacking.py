@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
 from lagmon.mirror_flow import LIST_AGAIN_MS
 from tests.lagmon.mirrors import NOW, Mirrored, S, told
@@ -88,16 +89,20 @@ def test_a_copy_is_missing_from_the_first_list_that_can_tell_up_to_the_newest(fl
     flow.now += 10 * S
     flow.list_target(lacks=True)
     since_ms = flow.now
-    for _ in range(9):
+    for number in range(1, 10):
         flow.now += 10 * S
         flow.list_source()
         (found,) = flow.lacking()
         assert (found.since_ms, found.seen_ms, found.due) == (since_ms, since_ms, False)
-        assert found.sentence.endswith("the copy of new, for 0 s.")
+        assert found.sentence.endswith(f"the copy of new, as of {duration_text(10 * number)} ago.")
     flow.list_target(lacks=True)
     (found,) = flow.lacking()
     assert (found.since_ms, found.due) == (since_ms, True)
     assert found.sentence.endswith("for 1 min 30 s.")
+    flow.now += 119 * S
+    assert flow.lacking()[0].sentence.endswith("for 1 min 30 s.")
+    flow.now += 2 * S  # the target is away
+    assert flow.lacking()[0].sentence.endswith("for 1 min 30 s, as of 2 min 1 s ago.")
 
 
 def test_the_next_list_is_read_soon_where_it_is_the_one_that_makes_it_due_and_no_more_often(flow):

@@ -64,6 +64,7 @@ def test_of_what_is_not_mirrored_the_oldest_is_listed_by_name_with_how_much_ther
     found = replace(flow.sight(), missing=missing)
     document = flow_document(flow.flow, found, judge_flow(flow.flow, found), since_ms=flow.now)
     assert document["missing_total"] == LISTED + 21
+    assert (document["findings_total"], document["overtaken_total"]) == (0, 0)
     assert document["missing"].pop()["topic"] == "z"  # the evidence of another verdict
     topics = [one["topic"] for one in document["missing"]]
     assert (len(topics), topics[:4], topics[-1]) == (LISTED, ["t118", "t119", "t116", "t117"], "t021")

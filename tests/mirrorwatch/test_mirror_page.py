@@ -192,6 +192,7 @@ async def test_what_is_not_mirrored_is_shown_beside_a_hundred_findings_with_how_
     lacks = [{"since_ms": number, "sentence": f"t{number} waits."} for number in range(100)]
     document |= {
         "findings": [finding] * 100,
+        "findings_total": 130,
         "recreated": [remade],
         "missing": lacks,
         "missing_total": 20_000,
@@ -201,8 +202,9 @@ async def test_what_is_not_mirrored_is_shown_beside_a_hundred_findings_with_how_
     assert len(sentences) == 50
     assert sentences[:25] == ["It is left out."] * 25
     assert sentences[26:] == [f"t{number} waits." for number in range(24)]
-    assert names["more_found"] == "75 findings, 19,976 that are not mirrored whole"
-    document |= {"findings": [], "recreated": [], "missing": lacks[:51], "missing_total": 51}
+    assert names["more_found"] == "105 findings, 19,976 that are not mirrored whole"
+    document |= {"findings": [], "findings_total": 0, "recreated": []}
+    document |= {"missing": lacks[:51], "missing_total": 51}
     assert mirror_names(document, search="")["more_found"] == "1 that is not mirrored whole"
 
 
