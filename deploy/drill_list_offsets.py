@@ -33,8 +33,20 @@ _left_out = partial(_slow, verdict=None, suspected=Cause.FILTERED, watch_s=200.0
 OFFSET_DRILLS: tuple[Drill, ...] = (
     # --- nothing wrong, or over in a moment
     _slow(name="restart-mirror", title="offsets-restart-mirror", verdict=None, watch_s=200),
-    _slow(name="restart-source", title="offsets-restart-source", verdict=None, watch_s=200),
-    _slow(name="restart-target", title="offsets-restart-target", verdict=None, watch_s=200),
+    _slow(
+        name="restart-source",
+        title="offsets-restart-source",
+        verdict=None,
+        accepted=frozenset({Cause.SOURCE_DOWN}),  # where a restart takes longer than two looks
+        watch_s=200,
+    ),
+    _slow(
+        name="restart-target",
+        title="offsets-restart-target",
+        verdict=None,
+        accepted=frozenset({Cause.TARGET_DOWN}),  # where a restart takes longer than two looks
+        watch_s=200,
+    ),
     _slow(name="transactions", title="offsets-transactions", verdict=None, own=True, watch_s=240),
     _slow(name="compact-unread", title="offsets-compaction", verdict=None, own=True, watch_s=400),
     _slow(name="add-partitions", title="offsets-add-partitions", verdict=None, topic="payments", watch_s=200),

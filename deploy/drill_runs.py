@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from deploy.drill import Drill
 
 AHEAD = 5  # services that run at once
+_LOOKS_FOR_TOPICS_S = 900.0  # by default every ten minutes: a partition that a drill added waits for that
 _REFRESH = "refresh.topics.interval.seconds"
 _QUICK_BROKERS = {"log.retention.check.interval.ms": "1000"}  # what is past its time goes at once
 _KINDS = ("offset", "status", "config")
@@ -195,7 +196,7 @@ class Bench(Several):
         try:
             wait_until(
                 watched.is_well,
-                deadline_s=drill.back_s,
+                deadline_s=_LOOKS_FOR_TOPICS_S if drill.by_offsets else drill.back_s,
                 what=f"A healthy flow before {drill.label}",
                 every_s=0.3,
             )
