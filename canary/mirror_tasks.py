@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from fleet.evidence import TaskEvidence
-from fleet.wire_tasks import CONNECTOR, TaskGiven, TasksCommitted, decode_task
+from fleet.wire_tasks import CONNECTOR, TaskGiven, TasksCommitted, decode_task, partitions_in
 
 
 class TaskBook:
@@ -18,12 +18,13 @@ class TaskBook:
 
     def take(self, key: bytes | None, value: bytes | None) -> None:
         """Take in one record; raises MalformedError for one that cannot be read, and knows what it knew."""
-        record = decode_task(key, value, topic=self._topic)
+        record = decode_task(key, value)
         match record:
             case None:
                 pass
-            case TaskGiven(task, partitions):
-                self._given[task] = partitions
+            case TaskGiven(task, assigned):
+                own = {partition for topic, partition in partitions_in(assigned) if topic == self._topic}
+                self._given[task] = tuple(sorted(own))
             case TasksCommitted(tasks):
                 # What was given above that number is left over from when there were more tasks.
                 self._given = {task: held for task, held in self._given.items() if task < tasks}

@@ -50,6 +50,8 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
     _slow(name="transactions", title="offsets-transactions", verdict=None, own=True, watch_s=240),
     _slow(name="compact-unread", title="offsets-compaction", verdict=None, own=True, watch_s=400),
     _slow(name="add-partitions", title="offsets-add-partitions", verdict=None, topic="payments", watch_s=200),
+    # The mirror keeps up, though both logs begin behind the offsets that it writes once a minute.
+    _slow(name="expire-quickly", title="offsets-expire-quickly", verdict=None, topic="payments", watch_s=200),
     Drill(
         name="add-partitions",
         title="offsets-add-partitions-soon",
@@ -96,6 +98,17 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         topic="page-views",
         verdict=Verdict.STALLED,
         cause=Cause.TASK_STUCK,
+    ),
+    _slow(
+        name="exclude-topic",
+        title="offsets-exclude-topic",
+        topic="page-views",
+        verdict=Verdict.STALLED,
+        cause=Cause.NOT_MIRRORED,
+        accepted=_STANDS,
+    ),
+    _slow(
+        name="pause-mirror", title="offsets-pause-mirror", verdict=Verdict.STALLED, cause=Cause.MIRROR_DOWN
     ),
     _slow(
         name="fail-one-task",

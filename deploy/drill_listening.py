@@ -117,7 +117,7 @@ class Listening:
                 self.result.sentence = flow["cause"]["sentence"]
 
     def _look_at_suspicions(self) -> None:
-        known = self.earlier | {one[1:] for one in self.result.suspected}
+        known = {*self.earlier, *(one[1:] for one in self.result.suspected)}
         for one in self.watched.suspicions():
             if one["at_ms"] >= self.began_ms and (one["code"], one["topic"]) not in known:
                 known.add((one["code"], one["topic"]))

@@ -1,4 +1,4 @@
-"""What a worker's configuration topic says of the mirror's tasks: which partitions of one topic each carries.
+"""What a worker's configuration topic says of a mirror's tasks: which partitions each carries.
 
 Connect writes JSON under plain text keys (KafkaConfigBackingStore). Of a mirror, as seen on 3.9.2 and 4.3.0:
 
@@ -17,25 +17,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fleet.errors import MalformedError
 
-CONNECTOR = "MirrorSourceConnector"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONNECTOR = "MirrorSourceConnector"  # of a dedicated MirrorMaker
 MAX_VALUE_BYTES = 16 << 20  # a task may carry a hundred thousand partitions
 MAX_TASKS = 100_000
-_MAX_DIGITS = len(str(MAX_TASKS))  # int() takes no text of thousands of digits
-
-_TASK = f"task-{CONNECTOR}-".encode()
-_COMMIT = f"commit-{CONNECTOR}".encode()
-_REMOVED = f"connector-{CONNECTOR}".encode()
+_MAX_DIGITS, _PARTITION_DIGITS = len(str(MAX_TASKS)), 10  # int() takes no text of thousands of digits
 
 
 @dataclass(frozen=True, slots=True)
 class TaskGiven:
-    """The partitions of the topic that this task is to carry, once a commit follows."""
+    """What this task is to carry, once a commit follows: `t-0,t-2,u-1`, as the worker wrote it."""
 
     task: int
-    partitions: tuple[int, ...]
+    assigned: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,24 @@ class TasksCommitted:
     tasks: int
 
 
-def decode_task(key: bytes | None, value: bytes | None, *, topic: str) -> TaskGiven | TasksCommitted | None:
-    """Read one record of a configuration topic; None for what is not about the mirror's source tasks.
+def decode_task(
+    key: bytes | None, value: bytes | None, *, connector: str = CONNECTOR
+) -> TaskGiven | TasksCommitted | None:
+    """Read one record of a configuration topic; None for what is not about this connector's tasks.
 
-    `topic` is the source's name of the only topic whose partitions are kept. Raises MalformedError.
+    Raises MalformedError.
     """
     if key is None:
         return None
-    if key == _REMOVED:
+    what, _, rest = key.partition(b"-")
+    name = connector.encode()
+    if what == b"connector" and rest == name:
         return TasksCommitted(0) if value is None else None
-    if key == _COMMIT:
+    if what == b"commit" and rest == name:
         return TasksCommitted(_tasks(value))
-    if not key.startswith(_TASK) or value is None:
+    if what != b"task" or not rest.startswith(name + b"-") or value is None:
         return None
-    number = key[len(_TASK) :]
+    number = rest[len(name) + 1 :]
     if not number.isdigit() or len(number) > _MAX_DIGITS or int(number) >= MAX_TASKS:
         raise MalformedError("The key of a task's configuration does not end in the number of a task.")
     properties = _object(value).get("properties")
@@ -67,17 +71,15 @@ def decode_task(key: bytes | None, value: bytes | None, *, topic: str) -> TaskGi
     said = properties.get("task.assigned.partitions", "")
     if not isinstance(said, str):
         raise MalformedError("The partitions in the configuration of a task are no text.")
-    return TaskGiven(int(number), _partitions(said, topic))
+    return TaskGiven(int(number), said)
 
 
-def _partitions(said: str, topic: str) -> tuple[int, ...]:
-    """Return the partitions of this topic in a list such as `t-0,t-2,u-1`; a name may hold a `-` itself."""
-    found = set()
-    for each in said.split(","):
+def partitions_in(assigned: str) -> Iterator[tuple[str, int]]:
+    """Give topic and partition of a list such as `t-0,t-2,u-1`; a name may hold a `-` itself."""
+    for each in assigned.split(","):
         name, _, number = each.rpartition("-")
-        if name == topic and number.isascii() and number.isdigit() and len(number) <= 10:
-            found.add(int(number))
-    return tuple(sorted(found))
+        if name and number.isascii() and number.isdigit() and len(number) <= _PARTITION_DIGITS:
+            yield name, int(number)
 
 
 def _tasks(value: bytes | None) -> int:

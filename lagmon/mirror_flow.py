@@ -13,6 +13,7 @@ import numpy as np
 
 from lagmon import mirror_emptied, mirror_held, mirror_overtaken, mirror_tails, overtaken_findings
 from lagmon.mirror import MirrorWindows
+from lagmon.mirror_assignments import MirrorAssignments
 from lagmon.mirror_beginnings import Beginnings
 from lagmon.mirror_behind import Behind, LeftBehind
 from lagmon.mirror_cuts import SourceCuts
@@ -89,6 +90,7 @@ class MirrorFlow:
     losses: MirrorLosses = field(default_factory=MirrorLosses)
     starts: StartLooks = field(default_factory=StartLooks)
     states: MirrorStates = field(init=False)  # of its tasks, as its worker tells
+    assignments: MirrorAssignments = field(init=False)  # of partitions to its tasks, likewise
     read_to_ms: int = -1  # up to when the offsets topic is read, -1 not yet
     problem: str = ""  # why it is not read
     when_read: Callable[[MirrorFlow], None] | None = None  # called once, as soon as it is read
@@ -115,7 +117,8 @@ class MirrorFlow:
     def __post_init__(self) -> None:
         self.topics = MirrorTopics(self.order.flow, self._carries)
         self._behind = TopicsBehind() if self.order.lag_from == GROUP else LeftBehind()
-        self.states = MirrorStates(self.order.connector or self.order.flow.connector)
+        connector = self.order.connector or self.order.flow.connector
+        self.states, self.assignments = MirrorStates(connector), MirrorAssignments(connector)
 
     def see(self, now_ms: int) -> FlowSight:
         """Judge every partition."""

@@ -83,13 +83,13 @@ class MirrorIds:
         return sorted(found)
 
     def _of_workers(self) -> list[str]:
-        """Return the topics that are there in which the flows' workers keep their offsets and states."""
+        """Return the topics that are there of the flows' workers: their offsets, states and tasks."""
         orders = [flow.order for flow in self._flows if flow.order.lag_from == CONNECT_OFFSETS]
         kept = {
             topic
             for order in orders
             if order.offsets_cluster == self.alias
-            for topic in (order.offsets_topic, order.status_topic)
+            for topic in (order.offsets_topic, order.status_topic, order.config_topic)
         }
         return sorted(kept & self._lag.topics.keys())
 

@@ -34,6 +34,7 @@ _PLAIN = (
     "exactly_once",
     "isolation_level",
     "offset_reset",
+    "config_storage_topic",
     "status_storage_topic",
     "emit_checkpoints_interval_s",
     "sync_group_offsets",
@@ -90,10 +91,20 @@ class MirrorOrder:
         """Return where the worker writes the states of its tasks, beside its offsets; "" where not known."""
         if self.lag_from != CONNECT_OFFSETS:
             return ""
-        read = self.flow.status_storage_topic is not None  # of its settings: those of a dedicated MirrorMaker
+        return self.told_status_topic or self.flow.status_storage_topic or self._dedicated("status")
+
+    @property
+    def config_topic(self) -> str:
+        """Return where the worker writes what its tasks are to carry, there too; "" where not known."""
+        if self.lag_from != CONNECT_OFFSETS:
+            return ""
+        return self.flow.config_storage_topic or self._dedicated("configs")
+
+    def _dedicated(self, kind: str) -> str:
+        """Return the default of a dedicated MirrorMaker for a topic of its worker, "" where it is none."""
+        read = self.flow.status_storage_topic is not None  # of its settings
         dedicated = not self.connector and (read or self.offsets_topic == _dedicated(self.flow))
-        default = f"mm2-status.{self.flow.source}.internal" if dedicated else ""
-        return self.told_status_topic or self.flow.status_storage_topic or default
+        return f"mm2-{kind}.{self.flow.source}.internal" if dedicated else ""
 
     def follows(self, group: str) -> bool:
         """Tell whether the commits of a group, by its name, tell how far the mirror is."""

@@ -10,8 +10,9 @@ from lagmon.mirror_following import MirrorFollowing
 from lagmon.mirror_group import GroupProgress
 from lagmon.mirror_offsets import MirrorOffsets
 from lagmon.mirror_orders import CONNECT_OFFSETS
-from lagmon.mirror_status import MirrorStatus
+from lagmon.mirror_worker import AssignmentsTold, StatesTold
 from lagmon.sync_sources import sync_readers
+from lagmon.worker_topic import WorkerTopic
 from runtime.logs import Redactor
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from lagmon.orders import Orders
     from lagmon.watching import ClusterWatch
+    from lagmon.worker_topic import Told
     from runtime.clock import WaitingClock
 
 
@@ -56,7 +58,7 @@ def mirrors(
     ]
     return flows, [
         *_of_workers(orders, flows, watched, clock),
-        *_of_states(orders, flows, watched, clock),
+        *_of_tasks(orders, flows, watched, clock),
         *_of_watches(flows, watches, clock),
         *sync_readers(orders.syncs, flows, orders.clients, watched, clock),
     ]
@@ -79,25 +81,33 @@ def _of_workers(
     ]
 
 
-def _of_states(
+def _of_tasks(
     orders: Orders, flows: Sequence[MirrorFlow], watched: dict[str, ClusterWatch], clock: WaitingClock
-) -> list[MirrorStatus]:
-    """Make one reader for each topic of states of a Connect worker."""
-    topics: dict[tuple[str, str], list[MirrorFlow]] = {}
+) -> list[WorkerTopic]:
+    """Make one reader for each topic in which a Connect worker tells of its tasks."""
+    states: dict[tuple[str, str], list[MirrorFlow]] = {}
+    assignments: dict[tuple[str, str], list[MirrorFlow]] = {}
     for flow in flows:
-        if flow.order.status_topic:
-            topics.setdefault((flow.order.offsets_cluster, flow.order.status_topic), []).append(flow)
+        order = flow.order
+        for topic, found in ((order.status_topic, states), (order.config_topic, assignments)):
+            if topic:
+                found.setdefault((order.offsets_cluster, topic), []).append(flow)
+    clean = Redactor(orders.secrets).foreign
+    told: list[tuple[tuple[str, str], Told]] = [
+        *((at, StatesTold(found, clean)) for at, found in states.items()),
+        *((at, AssignmentsTold(found)) for at, found in assignments.items()),
+    ]
     return [
-        MirrorStatus(
+        WorkerTopic(
             orders.clients[alias],
-            found,
+            one,
+            cluster=alias,
             topic=topic,
             host=watched[alias].lag,
             lock=watched[alias].lock,
             clock=clock,
-            clean=Redactor(orders.secrets).foreign,
         )
-        for (alias, topic), found in topics.items()
+        for (alias, topic), one in told
     ]
 
 

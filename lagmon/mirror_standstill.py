@@ -3,7 +3,8 @@
 Causes in order, the first that explains what stands: a task has FAILED and what stands has not moved since
 (task_failed); somebody halted the mirror, not well after it stood (paused); the target lacks what the task
 meets (topic_missing, partition_missing); nothing moves since the last partition that moved stands as well
-(mirror_down); a task is UNASSIGNED (task_failed); others move (task_stuck).
+(mirror_down); no task carries what stands (not_mirrored); a task is UNASSIGNED (task_failed); others move
+(task_stuck).
 
 A mirror may write the offset of what it copied up to a cadence later, and when a log passed an offset is
 known no better than by two looks at it. So a partition has moved *since* an instant only where an offset of
@@ -26,6 +27,8 @@ from lagmon.rules_sentences import instant_text
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
@@ -139,13 +142,23 @@ def why(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> tuple
     for one, explains in lacking:
         if explains:
             return Cause(one.code), f"{said}. {one.sentence} The whole task waits for that."
-    unassigned = flow.states.sentence(UNASSIGNED)
     harmless = [f"{one.sentence} The mirror moved on with that." for one, _ in lacking[:1]]
+    return _why_running(flow, still, said, harmless)
+
+
+def _why_running(
+    flow: MirrorFlow, still: _Standstill, said: str, harmless: Sequence[str]
+) -> tuple[Cause, str]:
+    """Return what keeps them from moving where nothing that was met or done explains it."""
+    unassigned = flow.states.sentence(UNASSIGNED)
     if still.is_whole:
         newest = instant_text(still.newest_ms)
         told = f"No partition moves: {said}. The mirror's newest offset is of {newest}."
         return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
-    told = f"{said}, while other partitions of the flow move."
+    carried, sentence = _carried(flow, still)
+    told = " ".join([f"{said}, while other partitions of the flow move.", *filter(None, [sentence])])
+    if not carried:
+        return Cause.NOT_MIRRORED, told
     if unassigned:
         return Cause.TASK_FAILED, f"{told} {unassigned}"
     return Cause.TASK_STUCK, " ".join([told, *harmless])
@@ -263,6 +276,21 @@ def _is_made(flow: MirrorFlow, one: Missing, slack_ms: int) -> bool:
     known = (flow.windows.slot(one.topic, number) for number in range(flow.source.topics.get(one.topic, 0)))
     slots = [slot for slot in known if slot is not None]
     return bool((flow.windows.moved_ms[slots] > one.since_ms + slack_ms).any())
+
+
+def _carried(flow: MirrorFlow, still: _Standstill) -> tuple[bool, str]:
+    """Tell whether a task is to carry any of what stands, as far as its worker says, and which does."""
+    names = [flow.windows.name(slot) for slot in still.slots.tolist()]
+    known, since_ms = flow.assignments.carriers(names), flow.assignments.since_ms
+    if known is None:
+        return True, ""
+    left_ms = still.moved_ms[[name not in known for name in names]]
+    if int(left_ms.max(initial=-1)) > since_ms + still.slack_ms:
+        return True, ""  # they moved on without being carried: what is known is not how it is
+    connector, tasks = flow.assignments.connector, sorted({*known.values()})
+    if tasks:
+        return True, mirror_words.carried(connector, tasks, partitions=len(known), of=len(names))
+    return False, mirror_words.uncarried(connector, still.topics, len(names), since_ms)
 
 
 def _topics(topics: frozenset[str] | set[str]) -> str:

@@ -14,10 +14,11 @@ from lagmon.admin_words import seen_by_asking
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_states import FAILED
 from lagmon.mirror_steps import Rewound
+from lagmon.rules_sentences import instant_text
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -146,6 +147,26 @@ def failed(states: MirrorStates) -> str:
     """Return which task has failed and what that means, "" where none has."""
     said = states.sentence(FAILED)
     return f"{said} What it carries does not move until it is started again." if said else ""
+
+
+def carried(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
+    """Return which tasks carry what stands, so many partitions of so many."""
+    shown = ", ".join(str(task) for task in tasks[:SHOWN])
+    more = f" and {len(tasks) - SHOWN} more" if len(tasks) > SHOWN else ""
+    who, do = ("Task", "carries") if len(tasks) == 1 else ("Tasks", "carry")
+    them = ("it" if of == 1 else "them") if partitions == of else f"{partitions:,} of them"
+    rest = "" if partitions == of else ", and none the others"
+    return f"{who} {shown}{more} of {connector} {do} {them}{rest}, as its worker tells."
+
+
+def uncarried(connector: str, topics: Collection[str], partitions: int, since_ms: int) -> str:
+    """Return that no task carries what stands."""
+    them = "it" if partitions == 1 else "them"
+    out = min(topics) if len(topics) == 1 else "these topics"
+    return (
+        f"No task of {connector} carries {them} since {instant_text(since_ms)}, as its worker tells: the"
+        f" mirror's topics and topics.exclude, or another of its filters, leave {out} out."
+    )
 
 
 def waiting(missing: Sequence[Missing]) -> str:

@@ -54,6 +54,17 @@ def wished_lag_rights(config: Configuration) -> tuple[Right, ...]:
     return tuple(found)
 
 
+def wished_task_rights(config: Configuration) -> tuple[Right, ...]:
+    """Return what it does without as well, on topics that hold passwords too: which task carries what."""
+    if not config.lag.on:
+        return ()
+    return tuple(
+        Right(order.offsets_cluster, order.config_topic, ("Read",), f"tasks of {order.name}")
+        for order in mirror_orders(config)
+        if order.config_topic and order.offsets_cluster in config.clients
+    )
+
+
 def _needed(config: Configuration) -> Iterator[Right]:
     for cluster in config.clients:
         yield Right(cluster, EVERY, ("Describe",), "where logs begin and end")

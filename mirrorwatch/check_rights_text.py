@@ -9,7 +9,7 @@ from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
 from lagmon.mirror_orders import COMMITS_TOPIC
 from mirrorwatch.check_rights import Right, acl_command, rights, wished_rights
-from mirrorwatch.check_rights_lag import EVERY, lag_rights, wished_lag_rights
+from mirrorwatch.check_rights_lag import EVERY, lag_rights, wished_lag_rights, wished_task_rights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,11 +34,14 @@ def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: 
         whole="topic",
     )
     sheet.say(f"{_granted(config, needed)}{_beating(config)}{_seeing(config)}")
-    if wished_rights(config.canary_flows, config.canary):
+    tasks = _wished_of_tasks(config)
+    if tasks:
+        topics = sorted({right.name for right in tasks})
+        which = topics[0] if len(topics) == 1 else "the configuration topics of the mirrors' workers"
         sheet.say(
-            "Where it may also read mm2-configs.SOURCE.internal on a flow's target, run names a task of a"
-            " dedicated mirror that stands. It keeps the numbers of partitions from there and nothing else;"
-            " but that topic holds passwords of the mirror, so the right is worth a thought."
+            f"Where it may also read {which}, run names a task of a mirror that stands, and tells partitions"
+            " that no task carries. It keeps from there which task carries which partitions, and nothing"
+            " else; but passwords of the mirror stand there too, so the right is worth a thought."
         )
     if config.lag.on:
         sheet.say(_lag_monitor(config))
@@ -52,6 +55,12 @@ def _in_turn(config: Configuration, found: Iterable[Right]) -> tuple[Right, ...]
     """Return rights by cluster, in the configuration's order."""
     order = list(config.clients)
     return tuple(sorted(found, key=lambda right: order.index(right.cluster)))
+
+
+def _wished_of_tasks(config: Configuration) -> list[Right]:
+    """Return the rights on workers' configuration topics, each once whoever of us reads there."""
+    found = (*wished_rights(config.canary_flows, config.canary), *wished_task_rights(config))
+    return list(dict.fromkeys(found))
 
 
 def _resource(right: Right) -> str:
@@ -142,7 +151,7 @@ def _print_acls(sheet: Sheet, config: Configuration, needed: tuple[Right, ...], 
             if right.cluster == cluster:
                 sheet.verbatim(f"# to know {right.purpose}, if wanted:")
                 _print_wished(sheet, acl_command(bootstrap, principal, right))
-        for right in wished_rights(config.canary_flows, config.canary):
+        for right in _wished_of_tasks(config):
             if right.cluster == cluster:
                 sheet.verbatim(f"# to name {right.purpose} that stand, if wanted; it holds passwords too:")
                 _print_wished(sheet, acl_command(bootstrap, principal, right))

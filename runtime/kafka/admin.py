@@ -255,6 +255,7 @@ class ClusterAdmin:
             raise explain(
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
+        await self._hear()  # what was heard of an outage that is over is not to explain the next one
         self._symptoms.clear()
         return answer
 

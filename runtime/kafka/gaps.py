@@ -118,6 +118,7 @@ class Gaps:
                 place = message.topic(), message.partition()
                 error = message.error()
                 if error is None:
+                    self._symptoms.clear()
                     taken += len(message.value() or b"")
                     if place in left:
                         found.records[place] = message.offset()

@@ -138,6 +138,7 @@ class Positions:
             raise explain(
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
+        self._client.poll(0)  # what it heard of an outage that is over is not to explain the next one
         self._symptoms.clear()
         self.cluster_id = str(found.cluster_id or "")
         brokers = found.brokers

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.errors import MalformedError
-from fleet.wire_tasks import TaskGiven, TasksCommitted, decode_task
+from fleet.wire_tasks import TaskGiven, TasksCommitted, decode_task, partitions_in
 
 TASK = b"task-MirrorSourceConnector-"
 HIDDEN = "hunter2"
@@ -39,18 +39,16 @@ def properties(said, **more):
         (
             TASK + b"0",
             properties("mirrorwatch-canary-0,mirrorwatch-canary-2,mirrorwatch-canary-4"),
-            TaskGiven(0, (0, 2, 4)),
+            TaskGiven(0, "mirrorwatch-canary-0,mirrorwatch-canary-2,mirrorwatch-canary-4"),
         ),
         (
             TASK + b"1",
             properties("mirrorwatch-canary-3,mirrorwatch-canary-1,heartbeats-0"),
-            TaskGiven(1, (1, 3)),
+            TaskGiven(1, "mirrorwatch-canary-3,mirrorwatch-canary-1,heartbeats-0"),
         ),
-        (TASK + b"17", properties("heartbeats-0"), TaskGiven(17, ())),
-        (TASK + b"99999", properties("heartbeats-0"), TaskGiven(99_999, ())),
-        (TASK + b"0", properties("my-mirrorwatch-canary-1,mirrorwatch-canary-2-3"), TaskGiven(0, ())),
-        (TASK + b"0", properties("mirrorwatch-canary-,mirrorwatch-canary-x,,-1"), TaskGiven(0, ())),
-        (TASK + b"0", b'{"properties":{}}', TaskGiven(0, ())),
+        (TASK + b"17", properties("heartbeats-0"), TaskGiven(17, "heartbeats-0")),
+        (TASK + b"99999", properties("heartbeats-0"), TaskGiven(99_999, "heartbeats-0")),
+        (TASK + b"0", b'{"properties":{}}', TaskGiven(0, "")),
         (TASK + b"0", None, None),
         (b"commit-MirrorSourceConnector", b'{"tasks":2}', TasksCommitted(2)),
         (b"commit-MirrorSourceConnector", b'{"tasks":0}', TasksCommitted(0)),
@@ -65,7 +63,36 @@ def properties(said, **more):
     ],
 )
 def test_what_a_record_says(key, value, expected):
-    assert decode_task(key, value, topic="mirrorwatch-canary") == expected
+    assert decode_task(key, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        (b"task-east-mirror-1-3", properties("c-0"), TaskGiven(3, "c-0")),
+        (b"commit-east-mirror-1", b'{"tasks":4}', TasksCommitted(4)),
+        (b"connector-east-mirror-1", None, TasksCommitted(0)),
+        (b"task-east-mirror-12-3", properties("c-0"), None),
+        (b"task-east-mirror-3", properties("c-0"), None),
+        (TASK + b"0", properties("c-0"), None),
+    ],
+)
+def test_of_several_connectors_each_has_its_own_tasks(key, value, expected):
+    assert decode_task(key, value, connector="east-mirror-1") == expected
+
+
+@pytest.mark.parametrize(
+    ("assigned", "expected"),
+    [
+        ("", []),
+        ("c-0,d-1", [("c", 0), ("d", 1)]),
+        ("my-c-1,c-2-3", [("my-c", 1), ("c-2", 3)]),
+        ("c-,c-x,,-1,c", []),
+        ("c-" + "9" * 5000 + ",c-\u0661", []),
+    ],
+)
+def test_which_partitions_a_task_carries(assigned, expected):
+    assert list(partitions_in(assigned)) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,7 +119,7 @@ def test_what_a_record_says(key, value, expected):
 )
 def test_what_is_malformed_says_so_and_carries_nothing_of_it(key, value):
     with pytest.raises(MalformedError) as caught:
-        decode_task(key, value, topic="c")
+        decode_task(key, value)
     chain = [caught.value]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
@@ -106,14 +133,14 @@ def test_what_is_malformed_says_so_and_carries_nothing_of_it(key, value):
 )
 def test_any_bytes_are_read_or_malformed(key, value):
     try:
-        found = decode_task(key, value, topic="c")
+        found = decode_task(key, value)
     except MalformedError:
         return
     assert found is None or isinstance(found, TaskGiven | TasksCommitted)
 
 
 @given(st.sets(st.tuples(st.sampled_from(["c", "c-1", "d"]), st.integers(0, 1000))))
-def test_the_partitions_of_the_topic_and_no_others(dealt):
+def test_every_partition_that_is_dealt_out_is_read(dealt):
     said = ",".join(f"{topic}-{partition}" for topic, partition in dealt)
-    expected = tuple(sorted(partition for topic, partition in dealt if topic == "c"))
-    assert decode_task(TASK + b"3", properties(said), topic="c") == TaskGiven(3, expected)
+    assert decode_task(TASK + b"3", properties(said)) == TaskGiven(3, said)
+    assert set(partitions_in(said)) == dealt

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.wire_commits import encode_commit_key, encode_commit_value
-from lagmon import mirror_status
+from lagmon import worker_topic
 from lagmon.cluster import ClusterLag
 from lagmon.commits import CommitsReader
 from lagmon.malformed import AGAIN_MS, SAMPLE_BYTES, MalformedNotice, sample_of
 from lagmon.mirror_offsets import MirrorOffsets
-from lagmon.mirror_status import MirrorStatus
+from lagmon.mirror_worker import StatesTold
+from lagmon.worker_topic import WorkerTopic
 from runtime import logs
 from runtime.kafka.bulk import Batch
 from runtime.logs import Redactor
@@ -146,15 +147,15 @@ def test_a_reader_of_tasks_states_logs_the_first_that_is_none_without_what_it_sa
         batch_of((b"status-task-MirrorSourceConnector-0", b"{password: other}"), (b"status-task-x", b"{}")),
         batch_of((b"status-task-MirrorSourceConnector-1", good)),
     )
-    monkeypatch.setattr(mirror_status, "Bulk", lambda *_, **__: records)
-    reader = MirrorStatus(
+    monkeypatch.setattr(worker_topic, "Bulk", lambda *_, **__: records)
+    reader = WorkerTopic(
         None,
-        [flow],
+        StatesTold([flow], str),
+        cluster="B",
         topic="connect-status",
         host=flow.target,
         lock=threading.Lock(),
         clock=FakeClock(),
-        clean=str,
     )
     reader._ending = SimpleNamespace(is_set=lambda: not records.batches)
     reader._read(1)

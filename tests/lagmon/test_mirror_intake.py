@@ -210,6 +210,23 @@ def test_where_a_worker_tells_the_states_of_its_tasks(flow, how, topic):
     assert read_mirror(write_mirror(order)).status_topic == topic
 
 
+@pytest.mark.parametrize(
+    ("flow", "how", "topic"),
+    [
+        ({}, {}, "mm2-configs.A.internal"),
+        ({"status_storage_topic": "", "config_storage_topic": "mine"}, {"topic": "t"}, "mine"),
+        ({}, {"topic": "connect-offsets"}, ""),
+        ({"on_connect": True, "connector": "mine"}, {"topic": "t"}, ""),
+        ({"on_connect": True, "connector": "mine", "config_storage_topic": "of-it"}, {}, "of-it"),
+        ({"config_storage_topic": "of-it"}, {"lag_from": "offset-syncs"}, ""),
+    ],
+)
+def test_where_a_worker_tells_what_its_tasks_carry(flow, how, topic):
+    order = order_of(Flow("A", "B", **flow), **how)
+    assert order.config_topic == topic
+    assert read_mirror(write_mirror(order)).config_topic == topic
+
+
 def test_where_offsets_are_unless_an_operator_says_so():
     dedicated = order_of(Flow("A", "B"))
     assert (dedicated.offsets_cluster, dedicated.offsets_topic) == ("B", "mm2-offsets.A.internal")

@@ -12,9 +12,10 @@ import pytest
 
 from fleet.errors import UnavailableError
 from fleet.vocabulary import Verdict
-from lagmon import mirror_offsets, mirror_status
+from lagmon import mirror_offsets, worker_topic
 from lagmon.mirror_offsets import MirrorOffsets
-from lagmon.mirror_status import MirrorStatus
+from lagmon.mirror_worker import StatesTold
+from lagmon.worker_topic import WorkerTopic
 from runtime.kafka.bulk import Batch
 from tests.eventually import eventually_async
 from tests.lagmon.mirrors import Mirrored, S, told
@@ -63,14 +64,17 @@ class World:
         self.log, self.one = Log(), Mirrored(flush_s=5.0)
         self.one.b.note_topics({"A.orders": 2, OFFSETS: 1, STATUS: 1})
         self.one.look()
-        for module in (mirror_offsets, mirror_status):
+        for module in (mirror_offsets, worker_topic):
             monkeypatch.setattr(module, "Bulk", self.log.opened)
         self._clock = SimpleNamespace(wall_s=lambda: self.one.now / 1000, monotonic_ns=lambda: 0)
         self.lock = threading.Lock()
 
     def reader(self, kind=MirrorOffsets):
-        more = {"topic": STATUS, "clean": str} if kind is MirrorStatus else {}
-        return kind(None, [self.one.flow], host=self.one.b, lock=self.lock, clock=self._clock, **more)
+        where = {"host": self.one.b, "lock": self.lock, "clock": self._clock}
+        if kind is WorkerTopic:
+            told = StatesTold([self.one.flow], str)
+            return WorkerTopic(None, told, cluster="B", topic=STATUS, **where)
+        return kind(None, [self.one.flow], **where)
 
     def write(self):
         for partition in (0, 1):
@@ -125,7 +129,7 @@ def test_a_topic_of_offsets_that_was_made_anew_is_opened_anew_and_read_from_its_
     assert world.one.flow.read_to_ms == world.one.now
 
 
-@pytest.mark.parametrize("kind", [MirrorOffsets, MirrorStatus])
+@pytest.mark.parametrize("kind", [MirrorOffsets, WorkerTopic])
 @pytest.mark.parametrize("change", ["another id", "more partitions"])
 async def test_reading_ends_with_our_own_error_so_that_the_topic_is_opened_anew(world, kind, change):
     reader = world.reader(kind)

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
-from lagmon import mirror_status
+from lagmon import worker_topic
 from lagmon.mirror_intake import OffsetsIntake
-from lagmon.mirror_status import MirrorStatus
+from lagmon.mirror_worker import StatesTold
+from lagmon.worker_topic import WorkerTopic
 from runtime.kafka.bulk import Batch
 from tests.lagmon.mirrors import Mirrored, S, told
 
@@ -25,14 +26,14 @@ class World:
         self.one, self.behind_ms = Mirrored(flush_s=10.0), behind_s * S
         self.one.look()
         self.intake = OffsetsIntake([(self.one.flow.order, self.one.flow.windows)])
-        self.reader = MirrorStatus(
+        self.reader = WorkerTopic(
             None,
-            [self.one.flow],
+            StatesTold([self.one.flow], str),
+            cluster="B",
             topic="mm2-status.A.internal",
             host=self.one.b,
             lock=threading.Lock(),
             clock=SimpleNamespace(wall_s=lambda: self.one.now / 1000),
-            clean=str,
         )
 
     def go(self, seconds, *, moves=(0, 1)):
@@ -60,7 +61,7 @@ class World:
             take=lambda **_: left.pop(0),
             close=lambda: None,
         )
-        monkeypatch.setattr(mirror_status, "Bulk", lambda *_, **__: records)
+        monkeypatch.setattr(worker_topic, "Bulk", lambda *_, **__: records)
         self.reader._ending = SimpleNamespace(is_set=lambda: not left)
         self.reader._read(1)
 

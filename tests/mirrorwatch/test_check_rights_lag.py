@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mirrorwatch.check_rights import acl_command
-from mirrorwatch.check_rights_lag import lag_rights, wished_lag_rights
+from mirrorwatch.check_rights_lag import lag_rights, wished_lag_rights, wished_task_rights
 from mirrorwatch.config_reading import read_configuration
 
 BASE = """\
@@ -82,6 +82,26 @@ def test_why_a_task_failed_is_read_where_the_worker_tells_it_and_done_without(tm
     expected = [] if topic is None else [(cluster, "topic", topic, ("Read",))]
     assert [(one.cluster, one.resource, one.name, one.operations) for one in found] == expected
     assert not any(one.name == topic for one in lag_rights(config))
+
+
+@pytest.mark.parametrize(
+    ("commits", "flow", "expected"),
+    [
+        ("topic", "", [("B", "mm2-configs.A.internal", "tasks of A->B")]),
+        ("topic", ", offsets: {topic: connect-offsets, status_topic: connect-status}", []),
+        ("topic", ", lag_from: offset-syncs", []),
+        ("off", "", []),
+    ],
+)
+def test_which_task_carries_what_is_read_where_it_is_known_and_done_without(
+    tmp_path, commits, flow, expected
+):
+    path = tmp_path / "mirrorwatch.yml"
+    path.write_text(BASE.format(commits=commits, flow=flow), encoding="utf-8")
+    config = read_configuration(path, environ={})
+    found = [(one.cluster, one.name, one.purpose) for one in wished_task_rights(config)]
+    assert found == expected
+    assert not {name for _, name, _ in found} & {one.name for one in lag_rights(config)}
 
 
 def test_a_right_on_groups_is_granted_on_groups(tmp_path):

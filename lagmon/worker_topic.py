@@ -1,16 +1,17 @@
-"""Read a Connect worker's status topic: all that it holds, then what comes. The reading is on a thread.
+"""Read a topic in which a Connect worker keeps what it knows: all that it holds, then what comes.
 
-Where the topic is another one by then, reading ends with our own error, so that it is opened anew.
+The reading is on a thread. Such a topic takes nothing away from a flow but an explanation where it is not
+there or may not be read. Where it is another one by then, reading ends with our own error, so that it is
+opened anew.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fleet.errors import MalformedError
-from fleet.wire_status import decode_status
 from lagmon.malformed import MalformedNotice, sample_of
 from lagmon.topic_identity import TopicIdentity
 from lagmon.writer_clocks import WriterClocks
@@ -18,10 +19,9 @@ from runtime import logs
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable
 
     from lagmon.cluster import ClusterLag
-    from lagmon.mirror_flow import MirrorFlow
     from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
 
@@ -30,11 +30,24 @@ AWAY_S = 10.0  # between two looks for a topic that is not there
 END_S = 15.0
 
 
-class MirrorStatus:
-    """Reads one status topic for the flows whose tasks it tells of; `lock` is that of its cluster.
+class Told(Protocol):
+    """What takes in the records of such a topic."""
 
-    What a trace says passes through `clean`, which takes secrets out. A topic that is not there or may not be
-    read takes nothing away from a flow but an explanation.
+    def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:
+        """Take in a record that was written at this time by our clock; raises MalformedError."""
+        ...
+
+    def caught_up(self) -> None:
+        """Take note that all is read that the topic held when its reading began."""
+        ...
+
+    def forget(self) -> None:
+        """Know nothing: the topic is read anew."""
+        ...
+
+
+class WorkerTopic:
+    """Reads one topic on a cluster, whose `lock` guards what `host` knows of it.
 
     A worker's clock may be wrong, so what is read as it comes is of when it is read.
     """
@@ -42,29 +55,28 @@ class MirrorStatus:
     def __init__(
         self,
         settings: ClientSettings,
-        flows: Sequence[MirrorFlow],
+        told: Told,
         *,
+        cluster: str,
         topic: str,
         host: ClusterLag,
         lock: threading.Lock,
         clock: WaitingClock,
-        clean: Callable[[str], str],
     ) -> None:
-        self.cluster, self.topic = flows[0].order.offsets_cluster, topic
-        self.turn = threading.Lock()  # guards the states
+        self.cluster, self.topic = cluster, topic
+        self.turn = threading.Lock()  # guards what is told
         self._settings = settings
-        self._flows = list(flows)
+        self._told = told
         self._host = host
         self._lock = lock
         self._clock = clock
-        self._clean = clean
         self._backlog: set[int] = set()  # partitions that were not read to their end yet
         self._clocks = WriterClocks()
         self._malformed, self._sample = 0, ""
         self._notice = MalformedNotice("Kafka Connect")
         self._log = logs.get("ingest")
         self._ending = threading.Event()
-        self._identity = TopicIdentity(host, self.cluster, topic)
+        self._identity = TopicIdentity(host, cluster, topic)
 
     @property
     def name(self) -> str:
@@ -81,8 +93,7 @@ class MirrorStatus:
         if not partitions:
             return
         with self.turn:
-            for flow in self._flows:
-                flow.states.forget()
+            self._told.forget()
         reading = asyncio.create_task(asyncio.to_thread(self._read, partitions))
         stop = asyncio.create_task(stopping.wait())
         try:
@@ -106,7 +117,7 @@ class MirrorStatus:
 
     def _read(self, partitions: int) -> None:
         bulk = Bulk(
-            self._settings, cluster=self.cluster, topic=self.topic, name=f"{self.cluster}-status", timed=True
+            self._settings, cluster=self.cluster, topic=self.topic, name=f"{self.cluster}-worker", timed=True
         )
         with self._lock:
             self._identity.begin(partitions)
@@ -122,23 +133,24 @@ class MirrorStatus:
                 with self.turn:
                     for key, value, told_ms in zip(batch.keys, batch.values, batch.times_ms, strict=True):
                         self._take(key, value, told_ms)
-                self._backlog -= batch.ends.keys()
+                    self._catch_up(batch.ends)
                 self._tell_malformed()
         finally:
             bulk.close()
 
+    def _catch_up(self, ends: Iterable[int]) -> None:
+        if self._backlog:
+            self._backlog.difference_update(ends)
+            if not self._backlog:
+                self._told.caught_up()
+
     def _take(self, key: bytes | None, value: bytes | None, told_ms: int) -> None:
         try:
-            found = decode_status(key, value, clean=self._clean)
+            self._told.take(key, value, self._when(key, told_ms))
         except MalformedError as error:
             self._malformed += 1
-            # Without the value: a trace may say what nobody is to read.
+            # Without the value: it may say what nobody is to read.
             self._sample = self._sample or sample_of(str(error), key)
-            return
-        if found is not None:
-            at_ms = self._when(key, told_ms)
-            for flow in self._flows:
-                flow.states.take(found, at_ms)
 
     def _when(self, key: bytes | None, told_ms: int) -> int:
         """Return by our clock when a record was written that tells this time, -1 for none."""

@@ -1,0 +1,146 @@
+"""Which task carries which partitions, by records as a worker writes them, and what that makes of a standstill."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleet.errors import MalformedError
+from fleet.vocabulary import Cause, Verdict
+from fleet.wire_status import TaskState
+from lagmon import mirror_assignments
+from lagmon.mirror_assignments import MirrorAssignments
+from tests.lagmon.mirrors import S, busy, busy_for_a_minute, told
+
+MINE = "MirrorSourceConnector"
+PLACES = [("orders", 0), ("orders", 1)]
+
+
+def given_to(assignments, task, said, at_ms=0):
+    value = json.dumps({"properties": {"task.assigned.partitions": said}}).encode()
+    assignments.take(f"task-{assignments.connector}-{task}".encode(), value, at_ms)
+
+
+def committed(assignments, tasks, at_ms=0):
+    key = f"commit-{assignments.connector}".encode()
+    assignments.take(key, json.dumps({"tasks": tasks}).encode(), at_ms)
+
+
+def dealt(assignments, *said, at_ms=0):
+    for task, each in enumerate(said):
+        given_to(assignments, task, each, at_ms)
+    committed(assignments, len(said), at_ms)
+    assignments.read = True
+
+
+@pytest.fixture
+def assignments():
+    one = MirrorAssignments(MINE)
+    dealt(one, "orders-0,heartbeats-0", "orders-1", at_ms=1000)
+    return one
+
+
+def test_each_partition_has_the_task_that_the_newest_commit_gives_it(assignments):
+    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
+    assert assignments.carriers([("other", 0)]) == {}
+    given_to(assignments, 0, "orders-1,heartbeats-0", 2000)
+    given_to(assignments, 1, "orders-0", 2000)
+    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}  # not committed yet
+    committed(assignments, 2, 2001)
+    assert assignments.carriers(PLACES) == {("orders", 0): 1, ("orders", 1): 0}
+    assert assignments.since_ms == 2001
+
+
+def test_what_was_given_to_more_tasks_than_there_are_is_left_over(assignments):
+    committed(assignments, 1, 3000)
+    assert assignments.carriers(PLACES) == {("orders", 0): 0}
+    committed(assignments, 0, 4000)
+    assert assignments.carriers(PLACES) == {}
+
+
+def test_the_same_once_more_holds_since_it_was_first_committed(assignments):
+    dealt(assignments, "orders-0,heartbeats-0", "orders-1", at_ms=9000)
+    assert assignments.since_ms == 1000
+
+
+def test_nothing_is_known_before_all_is_read_or_where_some_is_missing(assignments):
+    assignments.read = False
+    assert assignments.carriers(PLACES) is None
+    assignments.read = True
+    committed(assignments, 3)
+    assert assignments.carriers(PLACES) is None
+    assignments.forget()
+    dealt(assignments, "orders-0")
+    assert assignments.carriers(PLACES) == {("orders", 0): 0}
+    assignments.forget()
+    assert assignments.carriers(PLACES) is None
+
+
+def test_of_more_than_is_kept_nothing_is_known(assignments, monkeypatch):
+    monkeypatch.setattr(mirror_assignments, "MOST_CHARACTERS", 30)
+    dealt(assignments, "orders-0," * 3, "orders-1," * 3)
+    assert assignments.carriers(PLACES) is None
+    dealt(assignments, "orders-0", "orders-1")
+    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
+
+
+def test_a_record_that_cannot_be_read_changes_nothing(assignments):
+    with pytest.raises(MalformedError):
+        assignments.take(f"task-{MINE}-0".encode(), b"{", 2000)
+    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
+
+
+@given(st.dictionaries(st.tuples(st.sampled_from(["a", "a-1", "b"]), st.integers(0, 30)), st.integers(0, 4)))
+def test_whatever_is_dealt_out_is_found(tasks):
+    one = MirrorAssignments("east")
+    dealt(one, *(",".join(f"{t}-{p}" for (t, p), its in tasks.items() if its == task) for task in range(5)))
+    assert one.carriers([*tasks, ("c", 0)]) == tasks
+
+
+# --- what it makes of a standstill
+
+
+def stands(*assigned, moves=(0,), ago_s=0):
+    """Return a flow of which partition 1 stands for 90 s (both where none `moves`), dealt out as that begins."""
+    one = busy_for_a_minute()
+    dealt(one.flow.assignments, *assigned, at_ms=one.now - ago_s * S)
+    return one.go(90, each=lambda: busy(one, moves=moves))
+
+
+def test_the_task_is_named_that_carries_what_stands():
+    one = stands("orders-0", "orders-1,heartbeats-0", ago_s=3600)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
+    assert f"Task 1 of {MINE} carries it, as its worker tells." in one.verdict().sentence
+
+
+def test_what_no_task_carries_is_not_mirrored():
+    one = stands("orders-0", "heartbeats-0")
+    assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
+    sentence = one.verdict().sentence
+    assert f"No task of {MINE} carries it since 2026-09-21 14:" in sentence
+    assert "topics.exclude, or another of its filters, leave orders out." in sentence
+    dealt(one.flow.assignments, "orders-0", "orders-1", at_ms=one.now)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
+
+
+def test_what_moved_on_after_no_task_carried_it_stands_for_another_reason():
+    one = stands("orders-0", "heartbeats-0", ago_s=3600)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
+    assert "carries" not in one.verdict().sentence
+
+
+def test_a_mirror_of_which_nothing_moves_is_down_whatever_its_tasks_carry():
+    one = stands("heartbeats-0", moves=())
+    assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+
+
+def test_a_task_that_does_not_run_explains_only_what_a_task_carries():
+    one = stands("orders-0,orders-1")
+    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
+    one = stands("orders-0")
+    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
+    assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
