@@ -51,15 +51,17 @@ class ConnectorFlows:
         own = config.get(
             "offsets.storage.topic", ""
         ).strip()  # KIP-618: in place of the worker's, on the target
+        home = self._worker.cluster or target
+        beside = not own or home == target  # where it is not, the worker's other topics are not found by ours
         return replace(
             flow,
             connector=connector.name if connector is not None and connector.named else "",
             on_connect=True,
             exactly_once=flow.exactly_once or config.get("exactly.once.support", "").lower() == "required",
             offset_storage_topic=own or flow.offset_storage_topic or None,
-            offset_storage_cluster=target if own else self._worker.cluster or target,
-            config_storage_topic=flow.config_storage_topic or None,
-            status_storage_topic=flow.status_storage_topic or None,
+            offset_storage_cluster=target if own else home,
+            config_storage_topic=(flow.config_storage_topic or None) if beside else None,
+            status_storage_topic=(flow.status_storage_topic or None) if beside else None,
         )
 
 

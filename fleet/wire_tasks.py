@@ -60,9 +60,9 @@ def decode_task(
         return TasksCommitted(0) if value is None else None
     if what == b"commit" and rest == name:
         return TasksCommitted(_tasks(value))
-    if what != b"task" or not rest.startswith(name + b"-") or value is None:
+    whose, _, number = rest.rpartition(b"-")  # of which a name may have some, too
+    if what != b"task" or whose != name or value is None:
         return None
-    number = rest[len(name) + 1 :]
     if not number.isdigit() or len(number) > _MAX_DIGITS or int(number) >= MAX_TASKS:
         raise MalformedError("The key of a task's configuration does not end in the number of a task.")
     properties = _object(value).get("properties")

@@ -96,8 +96,8 @@ class MirrorOrder:
     @property
     def config_topic(self) -> str:
         """Return where the worker writes what its tasks are to carry, there too; "" where not known."""
-        if self.lag_from != CONNECT_OFFSETS:
-            return ""
+        if self.lag_from != CONNECT_OFFSETS or not (self.connector or self.flow.connector):
+            return ""  # several connectors may have tasks there
         return self.flow.config_storage_topic or self._dedicated("configs")
 
     def _dedicated(self, kind: str) -> str:

@@ -281,16 +281,16 @@ def _is_made(flow: MirrorFlow, one: Missing, slack_ms: int) -> bool:
 def _carried(flow: MirrorFlow, still: _Standstill) -> tuple[bool, str]:
     """Tell whether a task is to carry any of what stands, as far as its worker says, and which does."""
     names = [flow.windows.name(slot) for slot in still.slots.tolist()]
-    known, since_ms = flow.assignments.carriers(names), flow.assignments.since_ms
+    known, dealt_ms = flow.assignments.carriers(names), flow.assignments.dealt_ms
     if known is None:
         return True, ""
     left_ms = still.moved_ms[[name not in known for name in names]]
-    if int(left_ms.max(initial=-1)) > since_ms + still.slack_ms:
+    if int(left_ms.max(initial=-1)) > dealt_ms + still.slack_ms:
         return True, ""  # they moved on without being carried: what is known is not how it is
     connector, tasks = flow.assignments.connector, sorted({*known.values()})
     if tasks:
         return True, mirror_words.carried(connector, tasks, partitions=len(known), of=len(names))
-    return False, mirror_words.uncarried(connector, still.topics, len(names), since_ms)
+    return False, mirror_words.uncarried(flow.order, connector, len(names), dealt_ms)
 
 
 def _topics(topics: frozenset[str] | set[str]) -> str:

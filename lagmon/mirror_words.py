@@ -18,7 +18,7 @@ from lagmon.rules_sentences import instant_text
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -159,13 +159,13 @@ def carried(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -
     return f"{who} {shown}{more} of {connector} {do} {them}{rest}, as its worker tells."
 
 
-def uncarried(connector: str, topics: Collection[str], partitions: int, since_ms: int) -> str:
+def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:
     """Return that no task carries what stands."""
-    them = "it" if partitions == 1 else "them"
-    out = min(topics) if len(topics) == 1 else "these topics"
+    it, is_seen = ("it", "it is seen") if partitions == 1 else ("them", "they are seen")
     return (
-        f"No task of {connector} carries {them} since {instant_text(since_ms)}, as its worker tells: the"
-        f" mirror's topics and topics.exclude, or another of its filters, leave {out} out."
+        f"No task of {connector} carries {it}, as its worker tells (dealt out last at"
+        f" {instant_text(dealt_ms)}): the mirror's topics and topics.exclude leave {it} out, or {is_seen} no"
+        f" longer on {order.flow.source}."
     )
 
 

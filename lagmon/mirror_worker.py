@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.errors import MalformedError
 from fleet.wire_status import decode_status
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class StatesTold:
     def caught_up(self) -> None:
         """Take no note of it: what the newest records say holds at any time."""
 
+    def ended(self) -> None:
+        """Know what is known: it will be told again, or a look at Connect is newer."""
+
     def forget(self) -> None:
         """Know nothing: the topic is read anew."""
         for flow in self._flows:
@@ -45,13 +49,23 @@ class AssignmentsTold:
 
     def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:
         """Take in a record that was written at this time; raises MalformedError."""
+        wrong: MalformedError | None = None
         for flow in self._flows:
-            flow.assignments.take(key, value, at_ms)
+            try:
+                flow.assignments.take(key, value, at_ms)
+            except MalformedError as error:
+                wrong = error
+        if wrong is not None:
+            raise wrong
 
     def caught_up(self) -> None:
         """Take note that all is read that the topic held."""
         for flow in self._flows:
-            flow.assignments.read = True
+            flow.assignments.caught_up()
+
+    def ended(self) -> None:
+        """Know nothing: what is dealt out from here on is not seen."""
+        self.forget()
 
     def forget(self) -> None:
         """Know nothing: the topic is read anew."""

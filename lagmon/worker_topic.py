@@ -41,6 +41,10 @@ class Told(Protocol):
         """Take note that all is read that the topic held when its reading began."""
         ...
 
+    def ended(self) -> None:
+        """Take note that the topic is not read any longer, or not for now."""
+        ...
+
     def forget(self) -> None:
         """Know nothing: the topic is read anew."""
         ...
@@ -104,6 +108,8 @@ class WorkerTopic:
             stop.cancel()
             self._ending.set()
             await asyncio.wait((reading,), timeout=END_S)
+            with self.turn:
+                self._told.ended()
 
     async def _find(self, stopping: asyncio.Event) -> int:
         """Return how many partitions the topic has once it is there, 0 when told to stop meanwhile."""

@@ -153,7 +153,9 @@ def _print_acls(sheet: Sheet, config: Configuration, needed: tuple[Right, ...], 
                 _print_wished(sheet, acl_command(bootstrap, principal, right))
         for right in _wished_of_tasks(config):
             if right.cluster == cluster:
-                sheet.verbatim(f"# to name {right.purpose} that stand, if wanted; it holds passwords too:")
+                sheet.verbatim(
+                    f"# to know what {right.purpose} carry, if wanted; it holds passwords of the mirror too:"
+                )
                 _print_wished(sheet, acl_command(bootstrap, principal, right))
 
 

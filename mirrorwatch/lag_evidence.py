@@ -91,6 +91,8 @@ def _rows(
         for row in document["worst"]
         if row["status"] in statuses or (uncommitted and row.get("offsets_not_committing"))
     ]
+    if rows and cause is Cause.NOT_MIRRORED:
+        return tuple(rows[:MAX_ROWS])  # of partitions that no task carries: of topics that wait it is none
     rows += [
         Evidence(part="lag", sentence=one["sentence"], at=one["since_ms"] / 1000, topic=one["topic"])
         for one in document["missing"]

@@ -76,8 +76,7 @@ def _found(document: Mapping[str, Any]) -> dict[str, Any]:
         _Kind(
             "loss to retention", "losses to retention", _overtaken(document), _unlisted(document, "overtaken")
         ),
-        # Losses to retention are findings as well, and counted among those that are not listed.
-        _Kind("finding", "findings", _findings(document), _unlisted(document, "findings")),
+        _Kind("finding", _several(document), _findings(document), _unlisted(document, "findings")),
         _Kind("topic made anew", "topics made anew", _recreated(document)),
         _Kind(*lacks, _missing(document), _unlisted(document, "missing")),
     ]
@@ -89,6 +88,11 @@ def _found(document: Mapping[str, Any]) -> dict[str, Any]:
             more.append(f"{count:,} {kind.one if count == 1 else kind.many}")
     shown = [one for kind, share in zip(kinds, shares, strict=True) for one in kind.found[:share]]
     return {"found": shown, "more_found": ", ".join(more)}
+
+
+def _several(document: Mapping[str, Any]) -> str:
+    """Return what several findings are called; losses to retention are such, and a kind of their own."""
+    return "findings (losses to retention among them)" if document["overtaken"] else "findings"
 
 
 def _unlisted(document: Mapping[str, Any], kind: str) -> int:

@@ -255,7 +255,8 @@ class ClusterAdmin:
             raise explain(
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
-        await self._hear()  # what was heard of an outage that is over is not to explain the next one
+        if self._client is not None:
+            self._client.poll(0)  # what was heard of an outage that is over is not to explain the next one
         self._symptoms.clear()
         return answer
 

@@ -127,6 +127,7 @@ class Gaps:
                         answered.append(TopicPartition(*place))
                         left.discard(place)
                 elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's name for it
+                    self._symptoms.clear()
                     if place in left:
                         found.empty_to[place] = message.offset()
                         left.discard(place)

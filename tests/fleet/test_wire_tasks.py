@@ -74,6 +74,9 @@ def test_what_a_record_says(key, value, expected):
         (b"connector-east-mirror-1", None, TasksCommitted(0)),
         (b"task-east-mirror-12-3", properties("c-0"), None),
         (b"task-east-mirror-3", properties("c-0"), None),
+        (b"task-east-mirror-1-checkpoint-0", b"{", None),
+        (b"task-east-mirror-1-1-0", b"{", None),
+        (b"task-east-mirror-1--1", b"{", None),
         (TASK + b"0", properties("c-0"), None),
     ],
 )
@@ -100,7 +103,6 @@ def test_which_partitions_a_task_carries(assigned, expected):
     [
         (TASK, properties("c-0")),
         (TASK + b"x", properties("c-0")),
-        (TASK + b"-1", properties("c-0")),
         (TASK + b"9" * 5000, properties("c-0")),
         (TASK + b"0" * 12 + b"1" * 4400, properties("c-0")),
         (TASK + b"100000", properties("c-0")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,8 @@ from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
 from lagmon import mirror_assignments
 from lagmon.mirror_assignments import MirrorAssignments
+from lagmon.mirror_worker import AssignmentsTold
+from lagmon.rules_sentences import instant_text
 from tests.lagmon.mirrors import S, busy, busy_for_a_minute, told
 
 MINE = "MirrorSourceConnector"
@@ -33,7 +36,7 @@ def dealt(assignments, *said, at_ms=0):
     for task, each in enumerate(said):
         given_to(assignments, task, each, at_ms)
     committed(assignments, len(said), at_ms)
-    assignments.read = True
+    assignments.caught_up()
 
 
 @pytest.fixture
@@ -51,25 +54,35 @@ def test_each_partition_has_the_task_that_the_newest_commit_gives_it(assignments
     assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}  # not committed yet
     committed(assignments, 2, 2001)
     assert assignments.carriers(PLACES) == {("orders", 0): 1, ("orders", 1): 0}
-    assert assignments.since_ms == 2001
+    assert assignments.dealt_ms == 2001
 
 
 def test_what_was_given_to_more_tasks_than_there_are_is_left_over(assignments):
     committed(assignments, 1, 3000)
     assert assignments.carriers(PLACES) == {("orders", 0): 0}
+
+
+def test_where_there_are_no_tasks_nothing_is_told_of_a_partition(assignments):
     committed(assignments, 0, 4000)
-    assert assignments.carriers(PLACES) == {}
+    assert assignments.carriers(PLACES) is None
+    dealt(assignments, "orders-0")
+    assert assignments.carriers(PLACES) == {("orders", 0): 0}
+    assignments.take(f"connector-{MINE}".encode(), None, 5000)
+    assert assignments.carriers(PLACES) is None
 
 
-def test_the_same_once_more_holds_since_it_was_first_committed(assignments):
+def test_the_same_once_more_holds_since_it_was_first_dealt_out(assignments):
     dealt(assignments, "orders-0,heartbeats-0", "orders-1", at_ms=9000)
-    assert assignments.since_ms == 1000
+    assert assignments.dealt_ms == 1000
 
 
 def test_nothing_is_known_before_all_is_read_or_where_some_is_missing(assignments):
-    assignments.read = False
-    assert assignments.carriers(PLACES) is None
-    assignments.read = True
+    one = MirrorAssignments(MINE)
+    given_to(one, 0, "orders-0")
+    committed(one, 1)
+    assert one.carriers(PLACES) is None
+    one.caught_up()
+    assert one.carriers(PLACES) == {("orders", 0): 0}
     committed(assignments, 3)
     assert assignments.carriers(PLACES) is None
     assignments.forget()
@@ -87,17 +100,66 @@ def test_of_more_than_is_kept_nothing_is_known(assignments, monkeypatch):
     assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
 
 
-def test_a_record_that_cannot_be_read_changes_nothing(assignments):
+def test_what_could_not_be_read_is_not_taken_for_what_was_there_before(assignments):
     with pytest.raises(MalformedError):
         assignments.take(f"task-{MINE}-0".encode(), b"{", 2000)
-    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}
+    assert assignments.carriers(PLACES) == {("orders", 0): 0, ("orders", 1): 1}  # which holds until a commit
+    given_to(assignments, 1, "other-0", 2000)
+    committed(assignments, 2, 2000)
+    assert assignments.carriers(PLACES) is None
 
 
-@given(st.dictionaries(st.tuples(st.sampled_from(["a", "a-1", "b"]), st.integers(0, 30)), st.integers(0, 4)))
-def test_whatever_is_dealt_out_is_found(tasks):
+def test_what_was_asked_before_is_known_beside_what_is_new(assignments):
+    assert assignments.carriers(PLACES[:1]) == {("orders", 0): 0}
+    assert assignments.carriers([*PLACES, ("order", 0), ("rders", 0), ("orders", 10)]) == {
+        ("orders", 0): 0,
+        ("orders", 1): 1,
+    }
+
+
+@given(
+    st.dictionaries(st.tuples(st.sampled_from(["a", "a-1", "b"]), st.integers(0, 30)), st.integers(0, 4)),
+    st.integers(0, 90),
+)
+def test_whatever_is_dealt_out_is_found(tasks, first):
     one = MirrorAssignments("east")
     dealt(one, *(",".join(f"{t}-{p}" for (t, p), its in tasks.items() if its == task) for task in range(5)))
-    assert one.carriers([*tasks, ("c", 0)]) == tasks
+    places = [*tasks, ("c", 0), ("a-1-1", 0)]
+    assert one.carriers(places[:first]) == {place: tasks[place] for place in places[:first] if place in tasks}
+    assert one.carriers(places) == tasks
+
+
+def told_of(*flows):
+    return AssignmentsTold([SimpleNamespace(assignments=one) for one in flows])
+
+
+def test_of_one_topic_each_flow_takes_what_its_connectors_tasks_carry():
+    flows = [MirrorAssignments(name) for name in ("east", "east-1", "east-checkpoint")]
+    told = told_of(*flows)
+    for name, said in (("east", "a-0"), ("east-1", "b-0"), ("east-checkpoint", "")):
+        for key, value in (
+            (f"task-{name}-0", {"properties": {"task.assigned.partitions": said}}),
+            (f"commit-{name}", {"tasks": 1}),
+        ):
+            told.take(key.encode(), json.dumps(value).encode(), 0)
+    places = [("a", 0), ("b", 0)]
+    assert [one.carriers(places) for one in flows] == [None] * 3
+    told.caught_up()
+    assert [one.carriers(places) for one in flows] == [{("a", 0): 0}, {("b", 0): 0}, {}]
+    told.ended()
+    assert [one.carriers(places) for one in flows] == [None] * 3
+
+
+def test_what_one_flow_cannot_read_the_others_do():
+    flows = [MirrorAssignments(MINE), MirrorAssignments(MINE)]
+    told = told_of(*flows)
+    told.caught_up()
+    for one in flows:
+        dealt(one, "a-0")
+    with pytest.raises(MalformedError):
+        told.take(f"task-{MINE}-0".encode(), b"{", 0)
+    told.take(f"commit-{MINE}".encode(), b'{"tasks":1}', 0)
+    assert [one.carriers([("a", 0)]) for one in flows] == [None, None]
 
 
 # --- what it makes of a standstill
@@ -118,10 +180,13 @@ def test_the_task_is_named_that_carries_what_stands():
 
 def test_what_no_task_carries_is_not_mirrored():
     one = stands("orders-0", "heartbeats-0")
+    begun_ms = one.now - 90 * S
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
     sentence = one.verdict().sentence
-    assert f"No task of {MINE} carries it since 2026-09-21 14:" in sentence
-    assert "topics.exclude, or another of its filters, leave orders out." in sentence
+    assert (
+        f"No task of {MINE} carries it, as its worker tells (dealt out last at {instant_text(begun_ms)}): the"
+        " mirror's topics and topics.exclude leave it out, or it is seen no longer on A."
+    ) in sentence
     dealt(one.flow.assignments, "orders-0", "orders-1", at_ms=one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
 

@@ -17,6 +17,7 @@ from lagmon.mirror_following import EVERY_S, MirrorFollowing
 from lagmon.mirror_offsets import MirrorOffsets
 from lagmon.mirror_orders import KINDS, order_of, read_mirror, write_mirror
 from lagmon.mirror_sources import mirrors
+from lagmon.worker_topic import WorkerTopic
 from runtime.kafka.client_settings import ClientSettings
 from tests.lagmon.mirrors import Mirrored
 from tests.runtime.fake_clock import FakeClock
@@ -82,6 +83,8 @@ def test_each_flow_gets_what_feeds_it_with_the_locks_of_what_that_reads():
     assert following["C->A: equal-offsets"]._locks == [a, c]
     (offsets,) = [one for one in sources if isinstance(one, MirrorOffsets)]
     assert offsets.name == "C: mm2-offsets.A.internal"
+    worker = [one for one in sources if isinstance(one, WorkerTopic)]
+    assert [one.name for one in worker] == ["C: mm2-status.A.internal", "C: mm2-configs.A.internal"]
     assert len(KINDS) == 4
 
 

@@ -1,4 +1,4 @@
-"""When a task's state was written, by our clock: as it is read, and of what was there before."""
+"""What a worker's topics tell of its tasks: when that was written, by our clock, and when all of it is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from fleet.vocabulary import Cause, Verdict
 from lagmon import worker_topic
 from lagmon.mirror_intake import OffsetsIntake
-from lagmon.mirror_worker import StatesTold
+from lagmon.mirror_worker import AssignmentsTold, StatesTold
 from lagmon.worker_topic import WorkerTopic
 from runtime.kafka.bulk import Batch
 from tests.lagmon.mirrors import Mirrored, S, told
@@ -76,6 +76,33 @@ class World:
 
 
 AT_THE_END = Batch([], [], ends={0: 0})
+
+
+def test_which_task_carries_what_is_known_once_all_is_read_that_the_topic_held(monkeypatch):
+    world = World(0)
+    flow = world.one.flow
+    world.reader = WorkerTopic(
+        None,
+        AssignmentsTold([flow]),
+        cluster="B",
+        topic="mm2-configs.A.internal",
+        host=world.one.b,
+        lock=threading.Lock(),
+        clock=SimpleNamespace(wall_s=lambda: world.one.now / 1000),
+    )
+    said = {"properties": {"task.assigned.partitions": "orders-0", "sasl.jaas.config": "hidden"}}
+    keys = [b"task-MirrorSourceConnector-0", b"commit-MirrorSourceConnector"]
+    batch = Batch(
+        keys,
+        [json.dumps(each).encode() for each in (said, {"tasks": 1})],
+        times_ms=[world.one.now] * 2,
+        ends={},
+    )
+    world.read(monkeypatch, batch)
+    assert flow.assignments.carriers([("orders", 0)]) is None
+    world.read(monkeypatch, batch, AT_THE_END)
+    assert flow.assignments.carriers([("orders", 0)]) == {("orders", 0): 0}
+    assert flow.assignments.dealt_ms == world.one.now
 
 
 @pytest.mark.parametrize("behind_s", [-300, 0, 300])

@@ -118,3 +118,18 @@ async def test_another_broker_is_asked_about_topics_where_one_has_died():
     with pytest.raises(UnavailableError, match="describing the topic t"):
         await asked.describe_topics(["t"])
     assert asked._client.timeouts == [2.5, 2.5, 2.5]
+
+
+async def test_an_outage_that_is_over_does_not_explain_the_next_one(monkeypatch):
+    asked, heard = admin(7, KafkaException(KafkaError(KafkaError._TIMED_OUT))), []
+    monkeypatch.setattr(
+        asked._client, "poll", lambda _timeout: [asked._symptoms.hear_error(heard.pop()) for _ in [*heard]]
+    )
+    refused = KafkaError(KafkaError._TRANSPORT, "a:1/1: Connect to a:1 failed: Connection refused")
+    heard.append(refused)  # and the client says so only when it is asked
+    assert await asked.end_offsets("t", [0]) == {0: 7}
+    with pytest.raises(UnavailableError, match="no answer came in time"):
+        await asked.end_offsets("t", [1])
+    heard.append(refused)
+    with pytest.raises(UnavailableError, match="nothing listens there"):
+        await asked.end_offsets("t", [1])

@@ -169,3 +169,33 @@ def test_partitions_that_are_held_in_little_room_are_the_same_ones():
     assert list(held) == ALL
     assert (len(held), held[1], held[1:3]) == (len(ALL), ALL[1], ALL[1:3])
     assert list(Partitions()) == []
+
+
+def test_an_outage_that_is_over_does_not_explain_the_next_one(broker, monkeypatch):
+    heard, of_clients = [], []
+
+    def made(*_a, symptoms, **_k):
+        of_clients.append(symptoms)
+        return broker
+
+    def poll(_timeout):
+        while heard:
+            of_clients[0].hear_error(heard.pop())
+
+    monkeypatch.setattr(module, "make_admin_client", made)
+    monkeypatch.setattr(broker, "poll", poll)
+    positions = Positions(ClientSettings({}), cluster="A", name="A", clock=FakeClock())
+    positions.open()
+    refused = KafkaError(KafkaError._TRANSPORT, "a:1/1: Connect to a:1 failed: Connection refused")
+    heard.append(refused)  # and the client says so only when it is asked
+    positions.topics()
+
+    def late(timeout):
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    monkeypatch.setattr(broker, "list_topics", late)
+    with pytest.raises(UnavailableError, match="no answer came in time"):
+        positions.topics()
+    heard.append(refused)
+    with pytest.raises(UnavailableError, match="nothing listens there"):
+        positions.topics()
