@@ -9,6 +9,10 @@ nothing is told of it. Where one does, it is a suspicion: a sync that had to wai
 Where the copy's end itself fell, its log is shorter, which nothing on the source explains: that is told as
 one that lost its end, and the source is not asked.
 
+A mirror that goes back copies again from there, and where another one runs on the same flow, from its own
+offset, the syncs of both are mixed: no two in turn need be of one mirror. So nothing is told of a partition
+before its syncs have gone on for a while.
+
 What was deleted before it was copied is no gap: the source does not answer for it, and mirror_overtaken.py
 tells of it.
 """
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 ANSWERED_MS = 60_000  # what the source was not heard of by then, once it was looked at, is not told
 AGAIN_MS = 60_000  # of a partition of which it is told already
+GOES_ON_MS = 60_000  # after its syncs went back
 MOST_TOLD = 100
 MOST_OF_TOPIC = 5  # partitions: what leaves records out of one topic does so in all of them
 
@@ -87,6 +92,7 @@ class LeftOut:
         self._gapped: set[str] = set()  # topics with gaps of their own
         self._found: dict[Name, _Told] = {}
         self._shorter: dict[Name, MirrorFinding] = {}  # copies that lost their end
+        self._back: dict[Name, tuple[int, int]] = {}  # how often syncs went back, and when that was seen last
 
     def look(
         self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
@@ -97,7 +103,13 @@ class LeftOut:
         self._gapped |= {topic for topic, _ in self._found if topic in transactional}
         for name in flow.syncs.take_fresh():
             run = flow.syncs.newest(*name)
-            if run is not None and not self._may_be_left_out(view, name, run):
+            if run is None:
+                continue
+            if self._went_back(view, name):
+                if name in self._asked:
+                    self._let_go(flow, name)
+                self._begin(name, run)
+            elif not self._may_be_left_out(view, name, run):
                 self._begin(name, run)
         for name in list(self._asked):
             self._hear(view, name)
@@ -119,6 +131,18 @@ class LeftOut:
         self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
         self._shorter = {name: one for name, one in self._shorter.items() if not is_gone(name[0])}
         self._gapped = {topic for topic in self._gapped if not is_gone(topic)}
+        self._back = {name: one for name, one in self._back.items() if not is_gone(name[0])}
+
+    def _went_back(self, view: _View, name: Name) -> bool:
+        """Tell whether syncs of a partition went back a moment ago, as those of two mirrors do in turn."""
+        now_ms, count = view.sight.now_ms, view.flow.syncs.back(*name)
+        if not count:
+            return False
+        known, seen_ms = self._back.get(name, (0, now_ms))
+        if count != known or seen_ms > now_ms:
+            self._back[name] = count, now_ms
+            return True
+        return now_ms - seen_ms < GOES_ON_MS
 
     def _begin(self, name: Name, run: SyncRun) -> None:
         """Take a run for one up to which nothing was left out that is not told."""

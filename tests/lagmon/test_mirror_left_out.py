@@ -113,6 +113,49 @@ def test_gaps_that_show_later_take_a_suspicion_back():
     assert one.found() == []
 
 
+def second_mirror(one, state):
+    """Have another mirror copy 1,000 records of the flow from its own offset on, beside the first.
+
+    Of each mirror a sync tells at which of its records the copy of both ended.
+    """
+    is_first = one.now // (10 * S) % 2  # whose sync a look finds as the newest
+    if is_first:
+        one.traffic()
+    copied = min(1000, one.next - state["next"])
+    state["next"] += copied
+    one.copy_end += copied
+    one.target_ends["A.orders", 0] = one.copy_end
+    if copied:
+        one.sync(state["next"] - 1, one.copy_end - 1)
+    if not is_first:
+        one.traffic()
+
+
+def test_two_mirrors_on_one_flow_leave_nothing_out():
+    one, other = Busy(), {"next": 0}
+    one.go(540, each=one.traffic)
+    one.go(300, each=lambda: second_mirror(one, other))
+    assert other["next"] > 30_000
+    assert [each.code for each in one.sight().findings if each.code is not Cause.DUPLICATING] == []
+    assert one.asked == []
+    one.go(AGAIN_MS // S, each=one.traffic)  # it has ended
+    before = one.next
+    drop(one)
+    assert one.found() == [(0, 3, before + 700, before + 799)]
+
+
+def test_a_mirror_that_went_back_once_is_held_to_its_syncs_again_after_a_minute():
+    one = Busy()
+    one.sync(2_000, 2_100)
+    one.go(10, each=one.traffic)
+    drop(one, seconds=20)
+    assert one.found() == []
+    one.go(AGAIN_MS // S, each=one.traffic)
+    before = one.next
+    drop(one)
+    assert one.found() == [(0, 3, before + 700, before + 799)]
+
+
 def have_open_transaction(one):
     one.a.heads.note_stable(np.array([one.a.places.of("orders")[0]], np.int32), np.array([10]))
     one.now += 5 * S
