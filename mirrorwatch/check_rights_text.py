@@ -154,7 +154,7 @@ def _print_acls(sheet: Sheet, config: Configuration, needed: tuple[Right, ...], 
         for right in _wished_of_tasks(config):
             if right.cluster == cluster:
                 sheet.verbatim(
-                    f"# to know what {right.purpose} carry, if wanted; it holds passwords of the mirror too:"
+                    f"# to know what the {right.purpose} carry, if wanted; passwords stand there too:"
                 )
                 _print_wished(sheet, acl_command(bootstrap, principal, right))
 

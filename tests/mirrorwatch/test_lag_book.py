@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -104,6 +105,34 @@ def test_what_retention_overtook_is_lost_by_partition_and_counted(running):
     assert (found.records, found.first_offset, found.last_offset) == (40, 60, 99)
     assert (found.at, found.sentence) == (running.flow.now_at, listed["sentence"])
     assert (running.evidence().verdict, running.evidence().cause) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+
+
+def test_of_what_no_task_carries_the_evidence_is_of_what_stands_and_not_of_topics_that_wait(running):
+    flow = running.flow
+
+    def copy_but_one():
+        for topic, number in list(flow.ends):
+            moves = topic != "new" and (topic, number) != ("orders", 1)
+            flow.write(1, topic, number, copied=moves)
+            if moves:
+                flow.commit(topic, number)
+
+    places = ",".join(f"{topic}-{number}" for topic, number in flow.ends if (topic, number) != ("orders", 1))
+    said = {"properties": {"task.assigned.partitions": places}}
+    for key, value in (
+        (b"task-MirrorSourceConnector-0", said),
+        (b"commit-MirrorSourceConnector", {"tasks": 1}),
+    ):
+        flow.flow.assignments.take(key, json.dumps(value).encode(), flow.now)
+    flow.flow.assignments.caught_up()
+    running.go(60, copy_but_one)
+    flow.a.note_topics({**flow.a.topics, "new": 1}, flow.now)
+    flow.ends["new", 0] = 0
+    running.go(10, copy_but_one)
+    found = running.evidence()
+    assert (found.verdict, found.cause) == (Verdict.STALLED, Cause.NOT_MIRRORED)
+    assert "new" in [one["topic"] for one in flow.document()["missing"]]
+    assert {(row.topic, row.partition) for row in found.rows} == {("orders", 1)}
 
 
 @pytest.mark.parametrize(
