@@ -3,7 +3,8 @@
 MirrorMaker deals out all partitions that it sees on the source and that its filters let through. So one of
 which it has written offsets and which no task carries any more was taken out of these, or it may not see it
 any longer: it is not copied until it is dealt out again. Where there are no tasks at all (the connector was
-stopped or deleted, or did not see the source when it began) that tells nothing of a partition.
+stopped or deleted, or did not see the source when it began), or these are said to carry nothing, as those of
+another kind of connector, that tells nothing of a partition.
 
 What was dealt out is kept as it was written, since it is asked for only where something stands.
 """
@@ -40,7 +41,7 @@ class MirrorAssignments:
         dealt = self._deals.take(key, value)
         if dealt is None:
             return
-        if not dealt or sum(map(len, dealt.values())) > MOST_CHARACTERS:
+        if not any(dealt.values()) or sum(map(len, dealt.values())) > MOST_CHARACTERS:
             self._hold({}, -1)
         elif dealt != self._held:
             self._hold(dealt, at_ms)
