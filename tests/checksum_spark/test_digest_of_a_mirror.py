@@ -166,6 +166,7 @@ def test_a_digest_is_the_reference_s_and_alike_on_both_sides(digests, copied, ex
     assert all(any(row.order) for row in source.values())
 
 
+@pytest.mark.long
 def test_a_digest_in_slices_goes_on_where_it_was_and_is_the_same(digests, copied):
     plan = plan_of(copied["mixed"].plan, copied["plain"].plan)
     begun = digests.side(plan, Side.SOURCE).run(slice_offsets=60)

@@ -186,6 +186,7 @@ def test_only_what_was_committed_counts(asked, topic_name):
     member.close()
 
 
+@pytest.mark.long
 def test_who_commits_past_the_end_all_the_time_is_not_called_well(asked, topic_name):
     topic, group, over = topic_name("t"), topic_name("g"), threading.Event()
     create_topic(asked.client, topic, partitions=PARTITIONS)

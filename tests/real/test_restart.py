@@ -178,6 +178,7 @@ def test_two_services_on_one_store_leave_each_other_s_probes_alone(
     assert figures["missing_on_the_target"] == 0
 
 
+@pytest.mark.long
 def test_what_was_found_lost_is_told_with_its_evidence_after_a_kill(service, running, kafka_pair, topic):
     running.switch.on("drop", topics=re.escape(topic), modulus=5)
     service.becomes("losing")

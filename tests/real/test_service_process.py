@@ -28,6 +28,7 @@ def service(mirror, topic, tmp_path):
         yield one
 
 
+@pytest.mark.long
 def test_sigterm_while_the_source_is_down_abandons_only_what_was_never_taken(service, kafka_pair, topic):
     service.is_healthy()
     try:

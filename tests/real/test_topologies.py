@@ -253,7 +253,10 @@ def test_one_cluster_down_of_three_stalls_only_what_goes_there(brokers, watched)
         assert books[flow]["recovered"] == books[flow]["overdue"] > 4
 
 
-@pytest.mark.parametrize("shape", [SAME_FAN_IN, SAME_CHAIN], ids=["fan-in", "chain"])
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(SAME_FAN_IN, id="fan-in", marks=pytest.mark.long), pytest.param(SAME_CHAIN, id="chain")],
+)
 def test_under_the_identity_policy_each_flow_finds_its_own_probes(brokers, watched, shape):
     service = watched(shape)
     _, probes = ends_well(service, brokers, shape)
