@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fleet.judgement_words import ended
 from lagmon.answers import Answers
 from lagmon.cluster import ClusterLag
 from lagmon.faults import Faults
@@ -145,7 +146,7 @@ def _leave_untold(_state: State) -> None:
 
 
 def _tell_of_offsets(reader: Source, warn: Callable[..., None], state: State) -> None:
-    reader.tell(state.sentence)
+    reader.tell(ended(state.sentence))
     warn(reader.name, state, kafka_cluster=reader.cluster, topic=reader.topic)
 
 
