@@ -171,6 +171,7 @@ PURE = {
         "headroom",
         "heads",
         "heads_snapshot",
+        "mirror_assignments",
         "owned_places",
         "place_rows",
         "readable",
