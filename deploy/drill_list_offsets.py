@@ -33,19 +33,15 @@ _left_out = partial(_slow, verdict=None, suspected=Cause.FILTERED, watch_s=200.0
 OFFSET_DRILLS: tuple[Drill, ...] = (
     # --- nothing wrong, or over in a moment
     _slow(name="restart-mirror", title="offsets-restart-mirror", verdict=None, watch_s=200),
-    _slow(
-        name="restart-source",
-        title="offsets-restart-source",
-        verdict=None,
-        accepted=frozenset({Cause.SOURCE_DOWN}),  # where a restart takes longer than two looks
-        watch_s=200,
-    ),
-    _slow(
-        name="restart-target",
-        title="offsets-restart-target",
-        verdict=None,
-        accepted=frozenset({Cause.TARGET_DOWN}),  # where a restart takes longer than two looks
-        watch_s=200,
+    *(
+        _slow(
+            name=name,
+            title=f"offsets-{name}",
+            verdict=None,
+            accepted=frozenset({down}),  # where a restart takes longer than two looks
+            watch_s=200,
+        )
+        for name, down in (("restart-source", Cause.SOURCE_DOWN), ("restart-target", Cause.TARGET_DOWN))
     ),
     _slow(name="transactions", title="offsets-transactions", verdict=None, own=True, watch_s=240),
     _slow(name="compact-unread", title="offsets-compaction", verdict=None, own=True, watch_s=400),

@@ -22,7 +22,7 @@ class TaskDeals(Generic[_Kept]):
     """Keeps of each task of a connector what `keep` makes of `t-0,t-2,u-1`."""
 
     def __init__(self, keep: Callable[[str], _Kept], *, connector: str = CONNECTOR) -> None:
-        self.connector = connector
+        self._connector = connector
         self._keep = keep
         self._given: dict[int, _Kept] = {}
 
@@ -32,7 +32,7 @@ class TaskDeals(Generic[_Kept]):
         Raises MalformedError for one that cannot be read.
         """
         try:
-            record = decode_task(key, value, connector=self.connector)
+            record = decode_task(key, value, connector=self._connector)
         except MalformedError:
             self._given.clear()
             raise

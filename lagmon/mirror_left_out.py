@@ -92,7 +92,7 @@ class LeftOut:
         self._gapped: set[str] = set()  # topics with gaps of their own
         self._found: dict[Name, _Told] = {}
         self._shorter: dict[Name, MirrorFinding] = {}  # copies that lost their end
-        self._back: dict[Name, tuple[int, int]] = {}  # how often syncs went back, and when that was seen last
+        self._back_ms: dict[Name, int] = {}  # when syncs were seen to have gone back last
 
     def look(
         self, flow: MirrorFlow, sight: MirrorSight, transactional: Collection[str]
@@ -101,11 +101,12 @@ class LeftOut:
         concerned = Counter(topic for topic, _ in self._found.keys() | self._asked.keys())
         view = _View(flow, sight, transactional, flow.source.heads.sampled_ms, concerned)
         self._gapped |= {topic for topic, _ in self._found if topic in transactional}
+        self._back_ms |= dict.fromkeys(flow.syncs.take_back(), sight.now_ms)
         for name in flow.syncs.take_fresh():
             run = flow.syncs.newest(*name)
             if run is None:
                 continue
-            if self._went_back(view, name):
+            if self._went_back(name, sight.now_ms):
                 if name in self._asked:
                     self._let_go(flow, name)
                 self._begin(name, run)
@@ -131,18 +132,14 @@ class LeftOut:
         self._found = {name: one for name, one in self._found.items() if not is_gone(name[0])}
         self._shorter = {name: one for name, one in self._shorter.items() if not is_gone(name[0])}
         self._gapped = {topic for topic in self._gapped if not is_gone(topic)}
-        self._back = {name: one for name, one in self._back.items() if not is_gone(name[0])}
+        self._back_ms = {name: at_ms for name, at_ms in self._back_ms.items() if not is_gone(name[0])}
 
-    def _went_back(self, view: _View, name: Name) -> bool:
+    def _went_back(self, name: Name, now_ms: int) -> bool:
         """Tell whether syncs of a partition went back a moment ago, as those of two mirrors do in turn."""
-        now_ms, count = view.sight.now_ms, view.flow.syncs.back(*name)
-        if not count:
+        if name not in self._back_ms:
             return False
-        known, seen_ms = self._back.get(name, (0, now_ms))
-        if count != known or seen_ms > now_ms:
-            self._back[name] = count, now_ms
-            return True
-        return now_ms - seen_ms < GOES_ON_MS
+        self._back_ms[name] = min(self._back_ms[name], now_ms)  # our clock may be set back
+        return now_ms - self._back_ms[name] < GOES_ON_MS
 
     def _begin(self, name: Name, run: SyncRun) -> None:
         """Take a run for one up to which nothing was left out that is not told."""

@@ -7,7 +7,6 @@ one by then, reading ends with our own error, so that whoever runs it opens it a
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,13 @@ from fleet.errors import UnavailableError
 from fleet.judgement_words import ended
 from lagmon import mirror_words
 from lagmon.mirror_intake import OffsetsIntake
+from lagmon.thread_reading import read_on_thread
 from lagmon.topic_identity import TopicIdentity
 from runtime import logs
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Sequence
 
     from lagmon.cluster import ClusterLag
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from runtime.kafka.client_settings import ClientSettings
 
 WAIT_S = 0.5
-END_S = 15.0
 FIRST_LOOK_S = 60.0  # how long the first look at a cluster may take
 
 
@@ -79,16 +79,7 @@ class MirrorOffsets:
         if not partitions:
             return
         self._begin(partitions)
-        reading = asyncio.create_task(asyncio.to_thread(self._read, partitions))
-        stop = asyncio.create_task(stopping.wait())
-        try:
-            await asyncio.wait((stop, reading), return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                await reading
-        finally:
-            stop.cancel()
-            self._ending.set()
-            await asyncio.wait((reading,), timeout=END_S)
+        await read_on_thread(self._read, partitions, stopping=stopping, ending=self._ending)
 
     def tell(self, problem: str) -> None:
         """Have the flows say why their offsets are not read; an empty text that they are."""

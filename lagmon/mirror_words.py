@@ -151,12 +151,11 @@ def failed(states: MirrorStates) -> str:
 
 def carried(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
     """Return which tasks carry what stands, so many partitions of so many."""
-    shown = ", ".join(str(task) for task in tasks[:SHOWN])
-    more = f" and {len(tasks) - SHOWN} more" if len(tasks) > SHOWN else ""
-    who, do = ("Task", "carries") if len(tasks) == 1 else ("Tasks", "carry")
+    who = names(tuple(map(str, tasks)), "Task", "Tasks")
+    do = "carries" if len(tasks) == 1 else "carry"
     them = ("it" if of == 1 else "them") if partitions == of else f"{partitions:,} of them"
     rest = "" if partitions == of else ", and none the others"
-    return f"{who} {shown}{more} of {connector} {do} {them}{rest}, as its worker tells."
+    return f"{who} of {connector} {do} {them}{rest}, as its worker tells."
 
 
 def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:

@@ -9,7 +9,6 @@ too, and ends a run.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,7 +50,7 @@ class SyncRuns:
 
     _runs: dict[tuple[str, int], tuple[SyncRun, ...]] = field(default_factory=dict)
     _fresh: set[tuple[str, int]] = field(default_factory=set)
-    _back: Counter[tuple[str, int]] = field(default_factory=Counter)  # how often one was of before the last
+    _back: set[tuple[str, int]] = field(default_factory=set)  # of which one was of before the last
     _watched: dict[tuple[str, int], _Watched] = field(default_factory=dict)
 
     def note(self, topic: str, partition: int, *, upstream: int, downstream: int, live: bool) -> None:
@@ -61,7 +60,7 @@ class SyncRuns:
         runs = self._runs.get((topic, partition), ())
         at, distance = upstream + 1, downstream - upstream
         if runs and at < runs[-1].last:
-            self._back[topic, partition] += 1
+            self._back.add((topic, partition))
         watched = self._watched.get((topic, partition))
         waits = watched is not None and watched.after is None and at > watched.start
         if watched is not None and waits and runs and runs[-1].first <= watched.start:
@@ -78,7 +77,7 @@ class SyncRuns:
         """Forget topics that are gone, or were made anew on either side."""
         self._runs = {place: runs for place, runs in self._runs.items() if not is_gone(place[0])}
         self._watched = {place: one for place, one in self._watched.items() if not is_gone(place[0])}
-        self._back = Counter({place: count for place, count in self._back.items() if not is_gone(place[0])})
+        self._back = {place for place in self._back if not is_gone(place[0])}
 
     def watch(self, topic: str, partition: int, start: int) -> None:
         """Keep the first sync behind a log's start when it comes: others may soon follow it."""
@@ -95,9 +94,10 @@ class SyncRuns:
         fresh, self._fresh = self._fresh, set()
         return fresh
 
-    def back(self, topic: str, partition: int) -> int:
-        """Return how often a sync was of before the one that was written before it."""
-        return self._back[topic, partition]
+    def take_back(self) -> set[tuple[str, int]]:
+        """Return partitions of which a sync was of before the last one, since this was asked last."""
+        back, self._back = self._back, set()
+        return back
 
     def newest(self, topic: str, partition: int) -> SyncRun | None:
         """Return the newest run, None where there is none."""

@@ -7,18 +7,19 @@ opened anew.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from typing import TYPE_CHECKING, Protocol
 
 from fleet.errors import MalformedError
 from lagmon.malformed import MalformedNotice, sample_of
+from lagmon.thread_reading import read_on_thread
 from lagmon.topic_identity import TopicIdentity
 from lagmon.writer_clocks import WriterClocks
 from runtime import logs
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterable
 
     from lagmon.cluster import ClusterLag
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 WAIT_S = 0.5
 AWAY_S = 10.0  # between two looks for a topic that is not there
-END_S = 15.0
 
 
 class Told(Protocol):
@@ -98,16 +98,9 @@ class WorkerTopic:
             return
         with self.turn:
             self._told.forget()
-        reading = asyncio.create_task(asyncio.to_thread(self._read, partitions))
-        stop = asyncio.create_task(stopping.wait())
         try:
-            await asyncio.wait((stop, reading), return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                await reading
+            await read_on_thread(self._read, partitions, stopping=stopping, ending=self._ending)
         finally:
-            stop.cancel()
-            self._ending.set()
-            await asyncio.wait((reading,), timeout=END_S)
             with self.turn:
                 self._told.ended()
 
