@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from contextlib import ExitStack
@@ -17,9 +18,10 @@ from lagmon.group_answers import GroupAnswers
 from lagmon.readiness import not_ready, unread
 from lagmon.telling import Telling
 from runtime.channel import Answer
+from runtime.memory import give_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lagmon.group_sight import GroupSight
     from lagmon.mirror_answers import MirrorAnswers
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from runtime.supervision import State
 
 CLIENTS = "mirrorwatch"  # with it the ids of all our clients begin: each is named after what it does
+_MUCH_BYTES = 1 << 18
 SIGHT_S = 1.0  # verdicts that are younger are not made again
 
 
@@ -93,7 +96,17 @@ class Answers:
         """Return the answer to one question; raises KeyError for one that is not known."""
         if question["question"] == "snapshot" and self.snapshots is not None:
             return await self.snapshots.answer(question)
-        return self._answers[question["question"]](question)
+        found = self._answers[question["question"]](question)
+        if self._sights:
+            asyncio.get_running_loop().call_later(SIGHT_S, self._forget_old_sights)
+        return Answer(found.head, _tidied(found.pieces))
+
+    def _forget_old_sights(self) -> None:
+        """Make room of verdicts that are too old to be told again: about 100 bytes a group-partition."""
+        now_s = self._clock.wall_s()
+        for alias in [one for one, (at, _) in self._sights.items() if not 0 <= now_s - at < SIGHT_S]:
+            del self._sights[alias]
+        give_back()
 
     def _state(self, _question: dict[str, Any]) -> Answer:
         return Answer({alias: self._state_of(watch) for alias, watch in self._watches.items()})
@@ -205,6 +218,16 @@ class Answers:
             sight = watch.lag.see(int(now_s * 1000))
         self._sights[alias] = now_s, sight
         return sight
+
+
+def _tidied(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Hand pieces on; behind many, give back the room that making them took."""
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        yield piece
+    if size >= _MUCH_BYTES:
+        give_back()
 
 
 def _json(document: object) -> bytes:

@@ -45,6 +45,7 @@ class PositionLooks:
         self._count = 0
         self._places = np.zeros(0, np.int32)  # of the partitions with a leader
         self._partitions = Partitions()  # and their names, in the same order
+        self._led_of: dict[str, Listed] = {}  # the list that these are of
         self._lacking: set[str] = set()  # topics that the last list was the first in a row to lack
         self._unanswered = False  # whether a partition did not answer at the last look
 
@@ -60,6 +61,7 @@ class PositionLooks:
         lacking = not self._lacking.isdisjoint(self._lag.topics)
         if rarely or self._unanswered or lacking or self._lag.list_awaited or TOPIC not in self.listed:
             self.listed = positions.topics()
+            give_back()
             partitions = {name: len(topic.leaders) for name, topic in self.listed.items()}
             if self.on_reached is not None:
                 self.on_reached(self._alias, positions.cluster_id, partitions)
@@ -69,7 +71,7 @@ class PositionLooks:
                 # groups have read is only forgotten once a second list lacks the topic too.
                 self._lacking = self._lag.lacking(partitions) - self._lacking
                 self._lag.note_topics(partitions, int(began_at * 1000), lacking=self._lacking)
-            self._places, self._partitions = self._asked()
+            self._places, self._partitions, self._led_of = *self._asked(), self.listed
         places, asked = self._places, self._partitions
         # What does not answer has another leader, or the client still knows it under an old epoch: it learns
         # that from metadata alone, which it asks for by itself every five minutes.
@@ -92,7 +94,7 @@ class PositionLooks:
         self._look_at_starts(positions, places, asked, everywhere=rarely or fell)
         self.looked_at = self._clock.wall_s()
         self.took_s = self.looked_at - began_at
-        give_back()  # it leaves holes of a fifth of all that we hold
+        give_back()  # each step leaves holes of a tenth of all that we hold
 
     def _begin_asking(self) -> int:
         """Have kept of which places all is forgotten while they are asked about; return the instant."""
@@ -171,12 +173,14 @@ class PositionLooks:
 
     def _asked(self) -> tuple[NDArray[np.int32], Partitions]:
         """Return the places of the partitions with a leader, and their names."""
-        asked = Partitions(
-            (name, number)
-            for name, topic in self.listed.items()
-            for number, leader in enumerate(topic.leaders)
-            if leader is not None
-        )
+        asked = self._partitions
+        if self.listed != self._led_of:  # else they stay what they are: who is asked again keeps in mind how
+            asked = Partitions(
+                (name, number)
+                for name, topic in self.listed.items()
+                for number, leader in enumerate(topic.leaders)
+                if leader is not None
+            )
         with self._lock:
             of = {name: self._lag.places.of(name) for name in self.listed}
         places = (of[name][number] for name, number in asked)

@@ -15,6 +15,7 @@ from lagmon.position_looks import PositionLooks
 from lagmon.tail_looks import TailLooks
 from runtime import logs
 from runtime.kafka.positions import Positions, Which
+from runtime.memory import give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -294,3 +295,4 @@ class ClusterWatch:
         reader = self.reader if isinstance(self.reader, CommitsReader) else None
         self.looks.look(positions, reader.expect if reader else None)
         self.tails.look()
+        give_back()

@@ -58,8 +58,12 @@ class Partitions(Sequence[tuple[str, int]]):
         self._topics: list[str] = []
         self._numbers = array("i")
         for topic, number in partitions:
-            self._topics.append(topic)
-            self._numbers.append(number)
+            self.append(topic, number)
+
+    def append(self, topic: str, number: int) -> None:
+        """Put one more behind the others."""
+        self._topics.append(topic)
+        self._numbers.append(number)
 
     def __len__(self) -> int:
         return len(self._topics)
@@ -85,7 +89,7 @@ class _Question:
 
     leader: int | None
     rows: array[int]  # where each stands in what was asked for
-    places: list[TopicPartition]
+    places: Partitions
 
 
 class Positions:
@@ -131,14 +135,15 @@ class Positions:
     def topics(self) -> dict[str, Listed]:
         """Return every topic that may be seen, by name; raises UnavailableError or RefusedError."""
         doing = "reading the list of topics"
+        # Of the clients one that keeps the leaders of all partitions anyway: that costs some megabytes.
         try:
-            found = self._client.list_topics(timeout=self._timeout_s)
+            found = self._quick[False].cluster(timeout_s=self._timeout_s)
         except KafkaException as error:
-            self._client.poll(0)
+            self._listen()
             raise explain(
                 error.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms
             ) from error
-        self._client.poll(0)  # what it heard of an outage that is over is not to explain the next one
+        self._listen()  # what they heard of an outage that is over is not to explain the next one
         self._symptoms.clear()
         self.cluster_id = str(found.cluster_id or "")
         brokers = found.brokers
@@ -155,8 +160,9 @@ class Positions:
             for name, topic in sorted(found.topics.items())[:MAX_TOPICS]
             if topic.error is None
         }
-        self._leaders_of = {name: topic.leaders for name, topic in listed.items()}
-        self._asked = None  # what is asked next may have other leaders
+        leaders_of = {name: topic.leaders for name, topic in listed.items()}
+        if leaders_of != self._leaders_of:
+            self._leaders_of, self._asked = leaders_of, None  # what is asked next has other leaders
         return listed
 
     def ids(self, topics: Sequence[str]) -> dict[str, str]:
@@ -207,13 +213,18 @@ class Positions:
             if question.leader is not None:
                 answered = max(offsets) >= 0 or why is None
                 self._leaders.note_one(question.leader, answered=answered, now_ns=self._clock.monotonic_ns())
-        for quick in self._quick.values():
-            quick.listen()
+        self._listen()
         if isinstance(failure, MirrorwatchError) and max(found, default=-1) < 0:
             raise failure
         if failure is not None and max(found, default=-1) < 0:
             raise self._told(failure, "reading where partitions begin and end") from failure
         return found
+
+    def _listen(self) -> None:
+        """Let the clients say what they have heard of their connections."""
+        self._client.poll(0)
+        for quick in self._quick.values():
+            quick.listen()
 
     def _grouped(self, partitions: Sequence[tuple[str, int]]) -> list[_Question]:
         """Return the questions that these partitions are asked about in."""
@@ -224,10 +235,10 @@ class Positions:
             leader = leaders[number] if number < len(leaders) else None
             question = open_ones.get(leader)
             if question is None or len(question.rows) == AT_ONCE:
-                question = open_ones[leader] = _Question(leader, array("i"), [])
+                question = open_ones[leader] = _Question(leader, array("i"), Partitions())
                 found.append(question)
             question.rows.append(row)
-            question.places.append(TopicPartition(topic, number))
+            question.places.append(topic, number)
         return found
 
     def _ask(self, question: _Question, which: Which) -> tuple[list[int], Exception | None]:
@@ -241,24 +252,27 @@ class Positions:
             found = [-1] * len(places)
             if _code(error) == KafkaError._TIMED_OUT:  # noqa: SLF001 - the client's name for it
                 return found, error
-        missing = [place for place, offset in enumerate(found) if offset < 0]
+        missing = [row for row, offset in enumerate(found) if offset < 0]
         if not missing:
             return found, None
         # The partition is new or has another leader, which this client does not know yet; or it is gone.
-        quick.learn({places[one].topic for one in missing})
-        singly, failure = self._ask_singly([places[one] for one in missing], which)
-        for one, offset in zip(missing, singly, strict=True):
-            found[one] = offset
+        unanswered = [places[row] for row in missing]
+        quick.learn({topic for topic, _ in unanswered})
+        singly, failure = self._ask_singly(unanswered, which)
+        for row, offset in zip(missing, singly, strict=True):
+            found[row] = offset
         return found, failure
 
     def _ask_singly(
-        self, places: Sequence[TopicPartition], which: Which
+        self, places: Sequence[tuple[str, int]], which: Which
     ) -> tuple[list[int], Exception | None]:
         spec, isolation = _spec(which)
         failure: Exception | None = None
         until_ns = self._clock.monotonic_ns() + int((self._timeout_s + _GRACE_S) * 1e9)
         futures = self._client.list_offsets(
-            dict.fromkeys(places, spec), isolation_level=isolation, request_timeout=self._timeout_s
+            {TopicPartition(topic, number): spec for topic, number in places},
+            isolation_level=isolation,
+            request_timeout=self._timeout_s,
         )
         found = [-1] * len(places)
         for place, future in enumerate(futures.values()):
@@ -276,7 +290,7 @@ class Positions:
 
     def _told(self, failure: Exception, doing: str) -> Exception:
         if isinstance(failure, KafkaException):
-            self._client.poll(0)
+            self._listen()
             return explain(failure.args[0], cluster=self._cluster, doing=doing, symptoms=self._symptoms)
         return UnavailableError(
             f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s; try again"

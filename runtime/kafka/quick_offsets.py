@@ -11,14 +11,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicPartition
 
 from runtime.kafka.consumer_client import make_consumer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import ClusterMetadata
 
     from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.failures import Symptoms
@@ -44,15 +44,19 @@ class QuickOffsets:
             isolation_level="read_committed" if committed else "read_uncommitted",
         )
 
-    def ask(self, places: Sequence[TopicPartition], which: int, *, timeout_s: float) -> list[int]:
-        """Return FIRST or NEXT of each place, -1 where it has none to tell.
+    def ask(self, places: Iterable[tuple[str, int]], which: int, *, timeout_s: float) -> list[int]:
+        """Return FIRST or NEXT of each place, a topic and a number, -1 where it has none to tell.
 
         Raises the client's own exception where the question fails.
         """
-        for place in places:
-            place.offset = which
-        answer = self._consumer.offsets_for_times(places, timeout=timeout_s)
+        asked = [TopicPartition(topic, number, which) for topic, number in places]
+        answer = self._consumer.offsets_for_times(asked, timeout=timeout_s)
         return [max(one.offset, -1) if one.error is None else -1 for one in answer]
+
+    def cluster(self, *, timeout_s: float) -> ClusterMetadata:
+        """Return the cluster's brokers and all its topics; raises the client's own exception."""
+        found: ClusterMetadata = self._consumer.list_topics(timeout=timeout_s)
+        return found
 
     def learn(self, topics: Iterable[str]) -> None:
         """Ask for the leaders of some of these topics: by itself the client does so every five minutes."""

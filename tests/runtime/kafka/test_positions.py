@@ -33,7 +33,7 @@ class Broker:
     def quick(self, committed):
         def ask(places, which, *, timeout_s):
             assert timeout_s > 0
-            names = [(one.topic, one.partition) for one in places]
+            names = list(places)
             self.asked.append((committed, which, names))
             led = {LEADERS[topic][number] for topic, number in names}
             assert len(led) == 1, "a question is for one leader"
@@ -42,10 +42,16 @@ class Broker:
             base = {(False, FIRST): 0, (False, NEXT): 100, (True, NEXT): 50}[committed, which]
             return [-1 if one in self.unknown | self.gone else base + one[1] for one in names]
 
-        return SimpleNamespace(ask=ask, learn=self.learnt.extend, listen=lambda: None, close=lambda: None)
+        return SimpleNamespace(
+            ask=ask,
+            cluster=lambda *, timeout_s: self.cluster(timeout_s),
+            learn=self.learnt.extend,
+            listen=lambda: None,
+            close=lambda: None,
+        )
 
-    def list_topics(self, timeout):
-        assert timeout > 0
+    def cluster(self, timeout_s):
+        assert timeout_s > 0
         topics = {
             name: SimpleNamespace(
                 error=None, partitions={n: SimpleNamespace(leader=one) for n, one in enumerate(leaders)}
@@ -190,10 +196,10 @@ def test_an_outage_that_is_over_does_not_explain_the_next_one(broker, monkeypatc
     heard.append(refused)  # and the client says so only when it is asked
     positions.topics()
 
-    def late(timeout):
+    def late(timeout_s):
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
-    monkeypatch.setattr(broker, "list_topics", late)
+    monkeypatch.setattr(broker, "cluster", late)
     with pytest.raises(UnavailableError, match="no answer came in time"):
         positions.topics()
     heard.append(refused)
