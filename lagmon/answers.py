@@ -104,9 +104,11 @@ class Answers:
     def _forget_old_sights(self) -> None:
         """Make room of verdicts that are too old to be told again: about 100 bytes a group-partition."""
         now_s = self._clock.wall_s()
-        for alias in [one for one, (at, _) in self._sights.items() if not 0 <= now_s - at < SIGHT_S]:
+        old = [alias for alias, (at, _) in self._sights.items() if not 0 <= now_s - at < SIGHT_S]
+        for alias in old:
             del self._sights[alias]
-        give_back()
+        if old:
+            give_back()
 
     def _state(self, _question: dict[str, Any]) -> Answer:
         return Answer({alias: self._state_of(watch) for alias, watch in self._watches.items()})

@@ -25,11 +25,13 @@ class Cluster:
     def __init__(self):
         self.end, self.start, self.id, self.during = 10_000, 4_000, "one", {}
         self.others, self.asked = {}, []  # further topics with their ids, and what was asked for
+        self.read_of = []
 
     def topics(self):
         return {name: Listed(name, (1,)) for name in (TOPIC, "t", *self.others)}
 
     def read(self, asked, which):
+        self.read_of.append((asked, which))
         told = {Which.END: self.end, Which.STABLE: self.end, Which.START: self.start}[which]
         self._answered(which)
         return [told if topic == "t" else 0 for topic, _ in asked]
@@ -94,6 +96,24 @@ def test_a_log_that_ends_before_its_start_is_another_one_and_start_and_id_are_re
     assert life.known == (0, -1, -1)  # its end was read before that was known
     life.look()
     assert life.known == (0, 3, 3)
+
+
+def test_while_the_topics_are_the_same_their_partitions_are_asked_for_by_the_same_object():
+    life = Life()
+
+    def ends():
+        found = [asked for asked, which in life.cluster.read_of if which is Which.END]
+        life.cluster.read_of.clear()
+        return found
+
+    first, *further = ends()
+    assert len(further) == 6  # with a second list among them
+    assert all(one is first for one in further)
+    life.cluster.others["new"] = "three"
+    for _ in range(6):
+        life.look()
+    assert len({id(one) for one in ends()}) == 2
+    assert life.lag.heads.end[life.lag.places.of("new")].tolist() == [0]
 
 
 @pytest.mark.parametrize("which", [Which.END, Which.STABLE, Which.START])
