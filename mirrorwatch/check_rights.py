@@ -8,7 +8,7 @@ describing the cluster needs none.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
@@ -71,6 +71,14 @@ def wished_rights(flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Ri
         for flow in flows
         if flow.tasks_topic and not flow.off and canary.mode is not CanaryMode.OFF
     )
+
+
+def joined(found: Iterable[Right]) -> tuple[Right, ...]:
+    """Return each right once, in their order, for all that it is wanted for."""
+    purposes: dict[Right, dict[str, None]] = {}
+    for one in found:
+        purposes.setdefault(replace(one, purpose=""), {})[one.purpose] = None
+    return tuple(replace(right, purpose=", ".join(names)) for right, names in purposes.items())
 
 
 def acl_command(bootstrap: str, principal: str, right: Right) -> tuple[str, ...]:

@@ -6,13 +6,12 @@ a group and of its offsets who may describe the group, and of an offset only on 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lagmon.config import CommitsFrom
 from lagmon.mirror_orders import COMMITS_TOPIC
 from lagmon.sync_orders import sync_orders
-from mirrorwatch.check_rights import Right
+from mirrorwatch.check_rights import Right, joined
 from mirrorwatch.lag_orders import mirror_orders
 
 if TYPE_CHECKING:
@@ -27,14 +26,8 @@ def lag_rights(config: Configuration) -> tuple[Right, ...]:
     """Return the least rights, by cluster in the configuration's order."""
     if not config.lag.on:
         return ()
-    found: dict[Right, list[str]] = {}
-    for one in _needed(config):
-        purposes = found.setdefault(replace(one, purpose=""), [])
-        if one.purpose not in purposes:
-            purposes.append(one.purpose)
     order = list(config.clients)
-    rights = [replace(right, purpose=", ".join(purposes)) for right, purposes in found.items()]
-    return tuple(sorted(rights, key=lambda one: order.index(one.cluster)))
+    return tuple(sorted(joined(_needed(config)), key=lambda one: order.index(one.cluster)))
 
 
 def wished_lag_rights(config: Configuration) -> tuple[Right, ...]:
@@ -51,14 +44,14 @@ def wished_lag_rights(config: Configuration) -> tuple[Right, ...]:
             for order in mirror_orders(config)
             if order.status_topic and order.offsets_cluster == cluster
         ]
-    return tuple(found)
+    return joined(found)
 
 
 def wished_task_rights(config: Configuration) -> tuple[Right, ...]:
     """Return what it does without as well, on topics that hold passwords too: which task carries what."""
     if not config.lag.on:
         return ()
-    return tuple(
+    return joined(
         Right(order.offsets_cluster, order.config_topic, ("Read",), f"tasks of {order.name}")
         for order in mirror_orders(config)
         if order.config_topic and order.offsets_cluster in config.clients

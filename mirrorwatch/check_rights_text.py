@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
 from lagmon.mirror_orders import COMMITS_TOPIC
-from mirrorwatch.check_rights import Right, acl_command, rights, wished_rights
+from mirrorwatch.check_rights import Right, acl_command, joined, rights, wished_rights
 from mirrorwatch.check_rights_lag import EVERY, lag_rights, wished_lag_rights, wished_task_rights
 
 if TYPE_CHECKING:
@@ -57,10 +57,9 @@ def _in_turn(config: Configuration, found: Iterable[Right]) -> tuple[Right, ...]
     return tuple(sorted(found, key=lambda right: order.index(right.cluster)))
 
 
-def _wished_of_tasks(config: Configuration) -> list[Right]:
+def _wished_of_tasks(config: Configuration) -> tuple[Right, ...]:
     """Return the rights on workers' configuration topics, each once whoever of us reads there."""
-    found = (*wished_rights(config.canary_flows, config.canary), *wished_task_rights(config))
-    return list(dict.fromkeys(found))
+    return joined((*wished_rights(config.canary_flows, config.canary), *wished_task_rights(config)))
 
 
 def _resource(right: Right) -> str:

@@ -84,6 +84,27 @@ def test_why_a_task_failed_is_read_where_the_worker_tells_it_and_done_without(tm
     assert not any(one.name == topic for one in lag_rights(config))
 
 
+def test_a_topic_of_a_worker_that_two_flows_share_is_asked_for_once(tmp_path):
+    path = tmp_path / "mirrorwatch.yml"
+    worker = "offsets: {topic: connect-offsets, status_topic: connect-status}"
+    path.write_text(
+        f"""\
+mirror_version: "4.3"
+clusters: {{A: {{bootstrap.servers: "h:1"}}, B: {{bootstrap.servers: "h:2"}}, C: {{bootstrap.servers: "h:3"}}}}
+flows:
+  A->B: {{topics: ".*", {worker}}}
+  C->B: {{topics: ".*", {worker}}}
+""",
+        encoding="utf-8",
+    )
+    config = read_configuration(path, environ={})
+    found = [one.purpose for one in wished_lag_rights(config) if one.name == "connect-status"]
+    assert found == ["why a task of A->B failed, why a task of C->B failed"]
+    assert [one.purpose for one in lag_rights(config) if one.name == "connect-offsets"] == [
+        "how far A->B is, how far C->B is"
+    ]
+
+
 @pytest.mark.parametrize(
     ("commits", "flow", "expected"),
     [
