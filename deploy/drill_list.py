@@ -6,10 +6,15 @@ verdict which holds for a quarter of an hour have a service and a topic of their
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deploy.drill import Drill
 from deploy.drill_list_offsets import OFFSET_DRILLS
 from deploy.drill_settings import NEVER, OWN_SETTINGS, PROXIED, TOLD_OTHERWISE
 from fleet.vocabulary import Cause, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _STALLED, _LOSING, _ALTERED = Verdict.STALLED, Verdict.LOSING, Verdict.ALTERED
 
@@ -193,3 +198,9 @@ DRILLS: tuple[Drill, ...] = (
 )
 
 BY_LABEL = {one.label: one for one in DRILLS}
+
+
+def named(which: Callable[[Drill], bool]) -> str:
+    """Return the names of those drills as a sentence has them; there is one at least."""
+    *before, last = (f"`{one.label}`" for one in DRILLS if which(one))
+    return f"{', '.join(before)} and {last}" if before else last

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deploy import drill_audit_page, drill_checksum
-from deploy.drill_list import DRILLS
+from deploy import drill_audit_page, drill_checksum, drill_offsets_page
+from deploy.drill_list import DRILLS, named
 from deploy.drill_list_audits import AUDITS
-from deploy.drill_list_offsets import DEFAULTS, SOON
 from deploy.local.faults import BY_NAME
 from deploy.local.jars import kafka_version
 from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from deploy.drill import Drill
     from deploy.drill_result import Result
@@ -101,7 +100,7 @@ Each fault below was made to happen by another process on two real {kafka} broke
 MirrorMaker 2 with two tasks (offset flush 1 s, refresh of topics 2 s unless the fault is about it), with
 traffic of 390 records a second and a canary of one probe a second and partition, a threshold of 5 s and a
 horizon of 60 s (10 s in
-{_named(_quick)}).
+{named(_quick)}).
 The service runs with `lag: {{commits: off}}`: what stands here the canary finds by itself. It was asked ten
 times a second what it makes of the flow. 'Seconds' count from the order to begin the fault to the first time
 that the verdict and cause were told, so the time that the fault itself takes is among them. 'Came back'
@@ -126,41 +125,11 @@ inventory to tell.
 
 {_ACCEPTED}
 
-## Without a canary, by offsets alone
-
-The same stack, and a service with `canary: {{mode: off}}`: what it says of a flow comes from the offsets that
-the mirror's worker writes, from both logs and from the topics' ids. The mirror has MirrorMaker's own defaults
-here: offset flush 60 s, refresh of topics and groups 600 s, checkpoints 60 s. Only {_named(_soon)} have
-a refresh of topics each 5 s, as they are about what it finds, and {_named(_quick_offsets)} has the
-quick settings of above. So a standstill shows after two flushes and two looks at the logs at the latest,
-144 s.
-
-{table(results, by_offsets=True)}
-
-Where no alarm is expected, a row is right only if nothing but `unknown` or a cause that stands as 'on the
-way' was said. What was deleted unread of a mirror that stands is `stalled` as `overtaken` at first and
-`losing` as well; a mirror that has passed it is `losing` once the number is certain. While the target
-is away nothing tells where the mirror is, because it keeps its offsets there: that is `unknown`. Records that
-are left out in the middle of a topic are listed as a suspicion, which leaves the verdict alone; where no
-alarm is expected, any other suspicion is wrong.
-{_missing(results)}{_checksums(results)}"""
-
-
-def _soon(one: Drill) -> bool:
-    return one.by_offsets and SOON.items() <= one.settings.items()
-
-
-def _quick_offsets(one: Drill) -> bool:
-    return one.by_offsets and not (_soon(one) or DEFAULTS.items() <= one.settings.items())
+{drill_offsets_page.section(table(results, by_offsets=True))}{_missing(results)}{_checksums(results)}"""
 
 
 def _quick(one: Drill) -> bool:
     return bool(one.canary)
-
-
-def _named(which: Callable[[Drill], bool]) -> str:
-    *before, last = (f"`{one.label}`" for one in DRILLS if which(one))
-    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _checksums(results: Mapping[str, Result]) -> str:
