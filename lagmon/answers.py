@@ -174,8 +174,7 @@ class Answers:
         if self._mirrors is None:
             pieces: Iterable[bytes] = self._telling.tell(sights, form)
         else:
-            flows = self._mirrors.sights()
-            with self._mirrors.held():  # the text is made later, piece by piece, of what stands now
+            with self._mirrors.held_as_seen() as flows:  # the text is made later, of what stands now
                 pieces = self._telling.tell(sights, form, flows=flows)
         if not question.get("gzip"):
             return Answer({}, pieces)

@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lagmon.handed_over import went_back_text
 from lagmon.topic_identity import TopicIdentity
 from runtime import logs
 from runtime.kafka.bulk import Bulk
@@ -202,10 +203,7 @@ class CommitsReader:
     def _note_lost(self, partition: int, read_to: int, now_at: int) -> None:
         """Take note that a partition was read to an offset and is before that now, if it is."""
         if now_at < read_to and not self._lost:
-            self._lost = (
-                f"cluster {self._cluster}: topic {TOPIC} goes back from {read_to} to {now_at} in partition"
-                f" {partition}: it has lost its end or was made anew, and is read again from its start"
-            )
+            self._lost = went_back_text(self._cluster, TOPIC, partition, read_to, now_at)
 
     def _note_read(self) -> None:
         """Tell up to when all is known of each partition, what was handed over being taken in."""

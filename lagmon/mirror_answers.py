@@ -6,7 +6,7 @@ A mistake of ours at one flow is told, makes that one unknown, and takes no answ
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fleet.vocabulary import Verdict
@@ -22,7 +22,7 @@ from runtime.channel import Answer
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from lagmon.mirror_flow import FlowSight, MirrorFlow
@@ -53,6 +53,7 @@ class MirrorAnswers:
         self._clock = clock
         self._wrong = wrong
         self._seen: dict[str, tuple[FlowSight, MirrorVerdict]] = {}
+        self._versions: dict[str, tuple[int, int]] = {}  # of the slots that each was seen with
         self._seen_at: float | None = None
         self._since: dict[str, tuple[tuple[str, str | None], int]] = {}
         self._former: dict[str, tuple[tuple[str, str | None], int]] = {}  # before a restart
@@ -72,7 +73,22 @@ class MirrorAnswers:
             self._seen_at = now_s
         return self._seen
 
+    @contextmanager
+    def held_as_seen(self) -> Iterator[dict[str, tuple[FlowSight, MirrorVerdict]]]:
+        """Hold every lock, and give every flow as it is seen, its slots being those that there are.
+
+        A slot may have been given back, or to another partition, since its flow was judged: so that is judged
+        anew.
+        """
+        sights = self.sights()
+        with self.held():
+            for name, flow in self.flows.items():
+                if self._versions[name] != flow.windows.version:
+                    sights[name] = self._judged(flow, int(self._clock.wall_s() * 1000))
+            yield sights
+
     def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSight, MirrorVerdict]:
+        self._versions[flow.order.name] = flow.windows.version
         try:
             found = flow.see(now_ms)
             return found, judge_flow(flow, found)
@@ -105,8 +121,8 @@ class MirrorAnswers:
 
         `canary_topic` is the topic that the service's canary judges.
         """
-        sights, topic = self.sights(), str(question.get("canary_topic", ""))
-        with self.held():
+        topic = str(question.get("canary_topic", ""))
+        with self.held_as_seen() as sights:
             told = [self._in_short(name, sights, topic) for name in self.flows]
         for row in (row for document in told for row in document["worst"]):
             row.pop("commits", None)
@@ -125,8 +141,7 @@ class MirrorAnswers:
             known = ", ".join(sorted(self.flows)) or "none"
             error = {"error": f"No flow {name[:200]} is watched by its offsets (known: {known})."}
             return Answer({"status": 404}, [json.dumps(error).encode()])
-        sights = self.sights()
-        with self.held():
+        with self.held_as_seen() as sights:
             told = self._document(name, sights)
             first, found = question.get("first", 0), sights[name][0]
             most, search = question.get("most"), question.get("search", "")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import UnavailableError
 from fleet.judgement_words import ended
 from lagmon import mirror_words
+from lagmon.handed_over import HandedOver
 from lagmon.mirror_intake import OffsetsIntake
 from lagmon.thread_reading import read_on_thread
 from lagmon.topic_identity import TopicIdentity
@@ -58,6 +59,7 @@ class MirrorOffsets:
         self._log = logs.get("ingest")
         self._ending = threading.Event()
         self._identity = TopicIdentity(host, self.cluster, self.topic)
+        self._handed_over = HandedOver(self.cluster, self.topic)
         self._position: dict[int, int] = {}
         self._read_to: dict[int, int] = {}
         self._first_ends: dict[int, int] | None = None
@@ -116,6 +118,7 @@ class MirrorOffsets:
     def _begin(self, partitions: int) -> None:
         with self._lock:
             self._identity.begin(partitions)
+        self._handed_over.begin()
         self._position = dict.fromkeys(range(partitions), 0)
         self._read_to = dict.fromkeys(range(partitions), -1)
         self._first_ends = None
@@ -133,6 +136,8 @@ class MirrorOffsets:
 
     def _take(self, bulk: Bulk) -> None:
         batch = bulk.take(wait_s=WAIT_S)
+        positions = bulk.positions()
+        self._handed_over.note(positions)
         live = self._is_live()
         if batch.keys:
             now_ms = int(self._clock.wall_s() * 1000)
@@ -144,7 +149,7 @@ class MirrorOffsets:
             self.tell("")
             if live and self.on_flush is not None and self.intake.taken.offsets > before:
                 self.on_flush()
-        for partition, offset in (*bulk.positions().items(), *batch.ends.items()):
+        for partition, offset in (*positions.items(), *batch.ends.items()):
             self._position[partition] = max(offset, self._position.get(partition, 0))
         for fault in batch.faults:
             self.tell(ended(str(fault)))

@@ -21,6 +21,7 @@ import numpy as np
 from fleet.quantity import count_text, duration_text
 from fleet.vocabulary import Cause
 from lagmon import mirror_words
+from lagmon.mirror_carriers import carriers, may_carry
 from lagmon.mirror_sight import LOOK_MS, STALE_MS, STOPPED
 from lagmon.mirror_states import FAILED, UNASSIGNED, Start
 from lagmon.rules_sentences import instant_text
@@ -107,7 +108,7 @@ def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
         left |= waits & (found.now_ms - sight.behind_since_ms[used] > slack_ms)
     another = sight.rows.reason[used] == Reason.RECREATED  # its offset is of a log that is no more
     found_left: Slots = used[left & ~another & ~sight.not_committing[used]]
-    return found_left
+    return found_left[may_carry(flow, found_left, {one.task for one in failed}, slack_ms)]
 
 
 def failed_sentence(flow: MirrorFlow, found: FlowSight, left: Slots) -> str:
@@ -159,7 +160,8 @@ def _why_running(
     told = " ".join([f"{said}, while other partitions of the flow move.", *filter(None, [sentence])])
     if not carried:
         return Cause.NOT_MIRRORED, told
-    if unassigned:
+    tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
+    if unassigned and may_carry(flow, still.slots, tasks, still.slack_ms).any():
         return Cause.TASK_FAILED, f"{told} {unassigned}"
     return Cause.TASK_STUCK, " ".join([told, *harmless])
 
@@ -206,16 +208,19 @@ def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[i
 
 
 def _failed_explains(flow: MirrorFlow, still: _Standstill) -> bool:
-    """Tell whether a task that has FAILED may carry what stands: not what has moved since.
+    """Tell whether a task that has FAILED may carry what stands: not what another has, or has moved since.
 
     At the REST address a task that was started again and failed once more between two looks has failed all
     the time: only where a record tells since when it is so, what moved later is proof.
     """
     failed = flow.states.in_state(FAILED)
+    if not failed:
+        return False
+    moved_ms = still.moved_ms[may_carry(flow, still.slots, {one.task for one in failed}, still.slack_ms)]
     written_ms = [one.at_ms for one in failed if one.start is Start.WRITTEN]
     if len(written_ms) < len(failed):
-        return True
-    return bool(failed) and bool((still.moved_ms <= max(written_ms) + still.slack_ms).any())
+        return bool(len(moved_ms))
+    return bool((moved_ms <= max(written_ms) + still.slack_ms).any())
 
 
 def halted_before(flow: MirrorFlow, at_ms: int) -> Trouble | None:
@@ -280,17 +285,13 @@ def _is_made(flow: MirrorFlow, one: Missing, slack_ms: int) -> bool:
 
 def _carried(flow: MirrorFlow, still: _Standstill) -> tuple[bool, str]:
     """Tell whether a task is to carry any of what stands, as far as its worker says, and which does."""
-    names = [flow.windows.name(slot) for slot in still.slots.tolist()]
-    known, dealt_ms = flow.assignments.carriers(names), flow.assignments.dealt_ms
+    known = carriers(flow, still.slots, still.slack_ms)
     if known is None:
         return True, ""
-    left_ms = still.moved_ms[[name not in known for name in names]]
-    if int(left_ms.max(initial=-1)) > dealt_ms + still.slack_ms:
-        return True, ""  # they moved on without being carried: what is known is not how it is
     connector, tasks = flow.assignments.connector, sorted({*known.values()})
     if tasks:
-        return True, mirror_words.carried(connector, tasks, partitions=len(known), of=len(names))
-    return False, mirror_words.uncarried(flow.order, connector, len(names), dealt_ms)
+        return True, mirror_words.carried(connector, tasks, partitions=len(known), of=len(still.slots))
+    return False, mirror_words.uncarried(flow.order, connector, len(still.slots), flow.assignments.dealt_ms)
 
 
 def _topics(topics: frozenset[str] | set[str]) -> str:

@@ -95,7 +95,7 @@ class ClusterWatch:
     def look_after_flush(self) -> None:
         """Look at the ends of copies once a mirror has written how far it is, also if that was just done."""
         now_s = self._clock.wall_s()
-        if self._flush_look_at is None or now_s - self._flush_look_at >= FLUSH_LOOK_S:
+        if self._flush_look_at is None or not 0 <= now_s - self._flush_look_at < FLUSH_LOOK_S:
             self._flush_look_at = now_s
             self._flushed = True
             self._soon.set()

@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Protocol
 
 from fleet.errors import MalformedError
+from lagmon.handed_over import HandedOver
 from lagmon.malformed import MalformedNotice, sample_of
 from lagmon.thread_reading import read_on_thread
 from lagmon.topic_identity import TopicIdentity
@@ -81,6 +82,7 @@ class WorkerTopic:
         self._log = logs.get("ingest")
         self._ending = threading.Event()
         self._identity = TopicIdentity(host, cluster, topic)
+        self._handed_over = HandedOver(cluster, topic)
 
     @property
     def name(self) -> str:
@@ -120,6 +122,7 @@ class WorkerTopic:
         )
         with self._lock:
             self._identity.begin(partitions)
+        self._handed_over.begin()
         bulk.open(range(partitions))
         self._backlog = set(range(partitions))
         try:
@@ -127,6 +130,7 @@ class WorkerTopic:
                 batch = bulk.take(wait_s=WAIT_S)
                 if batch.faults:
                     raise batch.faults[0]
+                self._handed_over.note(bulk.positions())
                 with self._lock:
                     self._identity.check()
                 with self.turn:

@@ -9,7 +9,7 @@ from fleet.rules_offsets import RETURN_S
 from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 MAX_ROWS = 10
 MOST_LISTED = 100  # findings, by the monitor
@@ -89,9 +89,9 @@ def _rows(
             target_offset=row.get("target_end_offset"),
         )
         for row in document["worst"]
-        if row["status"] in statuses or (uncommitted and row.get("offsets_not_committing"))
+        if _is_about(row, statuses, uncommitted=uncommitted)
     ]
-    if rows and cause is Cause.NOT_MIRRORED:
+    if document["standing"] and cause is Cause.NOT_MIRRORED:
         return tuple(rows[:MAX_ROWS])  # of partitions that no task carries: of topics that wait it is none
     rows += [
         Evidence(part="lag", sentence=one["sentence"], at=one["since_ms"] / 1000, topic=one["topic"])
@@ -99,6 +99,13 @@ def _rows(
         if cause is not None and one["code"] == cause.value
     ]
     return tuple(rows[:MAX_ROWS])
+
+
+def _is_about(row: Mapping[str, Any], statuses: Collection[str], *, uncommitted: bool) -> bool:
+    """Tell whether a verdict is about this partition: one that is copied on stands as its offset only."""
+    if row.get("offsets_not_committing"):
+        return uncommitted
+    return row["status"] in statuses
 
 
 # --- what was found

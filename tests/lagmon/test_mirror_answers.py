@@ -18,7 +18,7 @@ from lagmon.mirror_answers import MirrorAnswers
 from lagmon.mirror_flow import MirrorFlow
 from lagmon.mirror_orders import order_of
 from runtime import logs
-from tests.lagmon.mirrors import S, busy_for_a_minute
+from tests.lagmon.mirrors import S, busy, busy_for_a_minute
 from tests.runtime.fake_clock import FakeClock
 
 PLACES = {
@@ -113,3 +113,30 @@ def test_it_is_told_once_with_where_it_came_from_at_debug_level():
     assert lines[0]["sentence"].endswith("; please report that, with what --log-level debug tells")
     assert "Traceback" not in lines[0]["sentence"]
     assert "np.zeros(0)[0]" in lines[1]["exception"]
+
+
+def test_a_slot_that_was_given_back_since_its_flow_was_judged_takes_no_answer():
+    one = busy_for_a_minute()
+    one.go(300, each=lambda: busy(one, moves=(0,)))  # partition 1 stands
+    wrong = []
+    answers = MirrorAnswers(
+        [one.flow],
+        [threading.Lock()],
+        clock=SimpleNamespace(wall_s=lambda: one.now / S),
+        wrong=lambda *told: wrong.append(told),
+    )
+
+    def worst():
+        return [row["partition"] for row in flows(answers)["A->B"]["worst"]]
+
+    def page():
+        told = json.loads(b"".join(answers.answer_flow({"flow": "A->B"}).pieces))
+        return [row["partition"] for row in told["rows"] if row["reason"] != "no_offset"]
+
+    assert (worst(), page()) == ([1], [1, 0])  # of which 1 stands
+    one.flow.windows.reset("orders", 1)
+    assert (worst(), page()) == ([], [0])
+    one.flow.windows.reset("orders", 0)
+    one.commit(partition=1)  # which has the slot of one of them by now
+    assert page() == [1]
+    assert wrong == []

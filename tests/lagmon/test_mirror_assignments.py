@@ -14,6 +14,7 @@ from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
 from lagmon import mirror_assignments
 from lagmon.mirror_assignments import MirrorAssignments
+from lagmon.mirror_states import FAILED, Start, Trouble
 from lagmon.mirror_worker import AssignmentsTold
 from lagmon.rules_sentences import instant_text
 from tests.lagmon.mirrors import S, busy, busy_for_a_minute, told
@@ -209,9 +210,54 @@ def test_a_mirror_of_which_nothing_moves_is_down_whatever_its_tasks_carry():
 
 
 def test_a_task_that_does_not_run_explains_only_what_a_task_carries():
-    one = stands("orders-0,orders-1")
-    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
+    one = stands("heartbeats-0", "orders-0,orders-1")
+    one.flow.states.take(TaskState(MINE, 1, "UNASSIGNED", ""), one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
+    one = stands("heartbeats-0", "orders-0,orders-1")
+    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)  # it carries what moves
     one = stands("orders-0")
     one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
     assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
+
+
+@pytest.mark.parametrize(
+    ("failed", "cause"), [(0, Cause.TASK_STUCK), (1, Cause.TASK_FAILED), (2, Cause.TASK_STUCK)]
+)
+@pytest.mark.parametrize("start", [Start.WRITTEN, Start.BEFORE])
+def test_a_task_that_has_failed_explains_what_it_carries_and_nothing_else(failed, cause, start):
+    one = stands("orders-0", "orders-1", "heartbeats-0", ago_s=3600)
+    if start is Start.WRITTEN:
+        one.flow.states.take(TaskState(MINE, failed, FAILED, ""), one.now - 60 * S)
+    else:
+        one.flow.states.look([Trouble(failed, FAILED, one.now, "", start)], one.now)
+    assert told(one) == (Verdict.STALLED, cause)
+    assert f"Task {failed} of {MINE} is FAILED" in one.verdict().sentence  # a fact in any case
+    named = f"Task 1 of {MINE} carries it" in one.verdict().sentence
+    assert named == (cause is Cause.TASK_STUCK)
+
+
+def test_what_no_task_carries_is_not_laid_at_the_door_of_one_that_has_failed():
+    one = stands("orders-0", "heartbeats-0")
+    one.flow.states.take(TaskState(MINE, 1, FAILED, ""), one.now - 60 * S)
+    assert told(one) == (Verdict.STALLED, Cause.NOT_MIRRORED)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "verdict"),
+    [
+        (("orders-0", "orders-1"), (Verdict.UNKNOWN, None)),  # task 1 has its time to copy what came
+        (("orders-1", "orders-0"), (Verdict.STALLED, Cause.TASK_FAILED)),
+        ((), (Verdict.STALLED, Cause.TASK_FAILED)),  # nobody knows who carries it
+    ],
+)
+def test_records_that_came_for_a_task_that_runs_do_not_wait_for_one_that_has_failed(tasks, verdict):
+    one = busy_for_a_minute()
+    if tasks:
+        dealt(one.flow.assignments, *tasks, at_ms=one.now - 3600 * S)
+    one.flow.states.take(TaskState(MINE, 0, FAILED, ""), one.now)
+    one.go(300)
+    assert told(one) == (Verdict.HEALTHY, None)
+    one.write(5, partition=1, copied=False)
+    one.look()
+    assert told(one) == verdict

@@ -129,6 +129,37 @@ def test_a_topic_of_offsets_that_was_made_anew_is_opened_anew_and_read_from_its_
     assert world.one.flow.read_to_ms == world.one.now
 
 
+def test_a_topic_of_offsets_that_lost_its_end_is_read_anew_and_what_it_had_is_not_taken_for_new(world):
+    reader = world.reader()
+    consumer = world.go(reader, 120)
+    lag = world.one.verdict().lag
+    world.log.records = consumer._records = world.log.records[:10]
+    consumer._at = 0  # as a client does of itself where its offset is out of range
+    with pytest.raises(
+        UnavailableError, match=f"topic {OFFSETS} goes back from 48 to 10 in partition 0: it has"
+    ):
+        reader._take(consumer)
+    assert (told(world.one), world.one.verdict().lag) == ((Verdict.HEALTHY, None), lag)
+    world.go(reader, 30)
+    assert told(world.one) == (Verdict.HEALTHY, None)
+
+
+@pytest.mark.parametrize("kind", [MirrorOffsets, WorkerTopic])
+async def test_reading_ends_where_a_log_has_lost_its_end(world, kind, monkeypatch):
+    world.write()
+    world.write()
+    reader, consumer = world.reader(kind), world.log.opened()
+    for module in (mirror_offsets, worker_topic):
+        monkeypatch.setattr(module, "Bulk", lambda *_, **__: consumer)
+    reading = asyncio.create_task(reader.run(asyncio.Event()))
+    await eventually_async(lambda: world.log.taken > 2, 10)
+    assert not reading.done()
+    world.log.records[2:] = []
+    consumer._at = 0
+    with pytest.raises(UnavailableError, match=f"topic {reader.topic} goes back from 4 to 2 in partition 0"):
+        await asyncio.wait_for(reading, 10)
+
+
 @pytest.mark.parametrize("kind", [MirrorOffsets, WorkerTopic])
 @pytest.mark.parametrize("change", ["another id", "more partitions"])
 async def test_reading_ends_with_our_own_error_so_that_the_topic_is_opened_anew(world, kind, change):

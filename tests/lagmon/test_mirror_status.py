@@ -59,6 +59,7 @@ class World:
         records = SimpleNamespace(
             open=lambda _: None,
             take=lambda **_: left.pop(0),
+            positions=dict,
             close=lambda: None,
         )
         monkeypatch.setattr(worker_topic, "Bulk", lambda *_, **__: records)

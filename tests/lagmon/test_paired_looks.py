@@ -66,6 +66,17 @@ async def test_a_look_tells_whether_it_is_one_after_a_mirror_wrote(clock):
     assert told == [False, True, False]
 
 
+def test_a_clock_that_is_set_back_does_not_keep_looks_after_a_mirror_wrote_away(clock):
+    one, told = watch("A", clock), []
+    for set_by_s in (0, 0.1, -3600, 0.1):
+        clock.set_wall(set_by_s)
+        clock.follow()
+        one._soon.clear()
+        one.look_after_flush()
+        told.append(one._soon.is_set())
+    assert told == [True, False, True, False]
+
+
 def test_of_two_that_mirror_from_each_other_one_leads(clock):
     a, b = watch("A", clock), watch("B", clock)
     pair_looks([flow("B", "A"), flow("A", "B")], [a, b], [], on_loop=None)

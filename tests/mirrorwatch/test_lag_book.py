@@ -135,6 +135,25 @@ def test_of_what_no_task_carries_the_evidence_is_of_what_stands_and_not_of_topic
     assert {(row.topic, row.partition) for row in found.rows} == {("orders", 1)}
 
 
+def test_of_a_topic_that_waits_the_evidence_is_no_partition_that_is_copied_without_its_offset(running):
+    flow = running.flow
+
+    def all_copied():
+        for topic, number in list(flow.ends):
+            flow.write(1, topic, number, copied=topic != "new")
+            if (topic, number) != ("orders", 1) and topic != "new":
+                flow.commit(topic, number)
+
+    flow.a.note_topics({**flow.a.topics, "new": 1}, flow.now)
+    flow.b.note_topics({**flow.b.topics, "A.new": 1}, flow.now)
+    flow.ends["new", 0] = 0
+    running.go(1000, all_copied)
+    document, found = flow.document(), running.evidence()
+    assert [row["partition"] for row in document["worst"] if row["offsets_not_committing"]] == [1]
+    assert (found.verdict, found.cause) == (Verdict.STALLED, Cause.NOT_MIRRORED)
+    assert {(row.topic, row.partition) for row in found.rows} == {("new", None)}
+
+
 @pytest.mark.parametrize(
     ("state", "task", "cause"),
     [
