@@ -95,6 +95,18 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.STALLED,
         cause=Cause.TASK_STUCK,
     ),
+    *(
+        # Its task goes on with others: what stands is left out on the way.
+        _slow(
+            name=name,
+            title=f"offsets-{name}",
+            topic="payments",
+            verdict=Verdict.STALLED,
+            cause=Cause.FILTERED,
+            accepted=_STANDS,
+        )
+        for name in ("drop-partition", "drop-topic")
+    ),
     _slow(
         name="exclude-topic",
         title="offsets-exclude-topic",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from lagmon.mirror_flow import MirrorFlow
 
+_MOST_ASKED = 2_000  # of what moves: what was asked is kept
+
 
 def carriers(
     flow: MirrorFlow, slots: NDArray[np.intp], slack_ms: int
@@ -39,3 +41,12 @@ def may_carry(
     if known is None:
         return np.ones(len(slots), np.bool_)
     return np.array([known.get(flow.windows.name(slot), -1) in tasks for slot in slots.tolist()], np.bool_)
+
+
+def moving(flow: MirrorFlow, used: NDArray[np.intp], after_ms: int) -> frozenset[int]:
+    """Return the tasks that carry a partition of which an offset was written after an instant."""
+    moved_ms = flow.windows.moved_ms[used]
+    later = np.flatnonzero(moved_ms > after_ms)
+    newest = later[np.argsort(moved_ms[later])][-_MOST_ASKED:]
+    names = [flow.windows.name(slot) for slot in used[newest].tolist()]
+    return frozenset((flow.assignments.carriers(names) or {}).values())

@@ -3,7 +3,8 @@
 Causes in order, the first that explains what stands: a task has FAILED and what stands has not moved since
 (task_failed); somebody halted the mirror, not well after it stood (paused); the target lacks what the task
 meets (topic_missing, partition_missing); nothing moves since the last partition that moved stands as well
-(mirror_down); no task carries what stands (not_mirrored); a task is UNASSIGNED (task_failed); others move
+(mirror_down); no task carries what stands (not_mirrored); a task is UNASSIGNED (task_failed); the tasks that
+carry it go on with others (filtered where the mirror may leave records out, else unexplained); others move
 (task_stuck).
 
 A mirror may write the offset of what it copied up to a cadence later, and when a log passed an offset is
@@ -21,14 +22,14 @@ import numpy as np
 from fleet.quantity import count_text, duration_text
 from fleet.vocabulary import Cause
 from lagmon import mirror_words
-from lagmon.mirror_carriers import carriers, may_carry
+from lagmon.mirror_carriers import carriers, may_carry, moving
 from lagmon.mirror_sight import LOOK_MS, STALE_MS, STOPPED
 from lagmon.mirror_states import FAILED, UNASSIGNED, Start
 from lagmon.rules_sentences import instant_text
 from lagmon.words import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
     Slots = NDArray[np.intp]
+    Place = tuple[str, int]  # topic and partition
 
 SEEN_LATE_MS = 120_000  # how long a pause may be there before a look at Connect finds it
 
@@ -144,11 +146,11 @@ def why(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> tuple
         if explains:
             return Cause(one.code), f"{said}. {one.sentence} The whole task waits for that."
     harmless = [f"{one.sentence} The mirror moved on with that." for one, _ in lacking[:1]]
-    return _why_running(flow, still, said, harmless)
+    return _why_running(flow, used, still, said, harmless)
 
 
 def _why_running(
-    flow: MirrorFlow, still: _Standstill, said: str, harmless: Sequence[str]
+    flow: MirrorFlow, used: Slots, still: _Standstill, said: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
     """Return what keeps them from moving where nothing that was met or done explains it."""
     unassigned = flow.states.sentence(UNASSIGNED)
@@ -156,14 +158,39 @@ def _why_running(
         newest = instant_text(still.newest_ms)
         told = f"No partition moves: {said}. The mirror's newest offset is of {newest}."
         return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
-    carried, sentence = _carried(flow, still)
-    told = " ".join([f"{said}, while other partitions of the flow move.", *filter(None, [sentence])])
-    if not carried:
-        return Cause.NOT_MIRRORED, told
+    told = f"{said}, while other partitions of the flow move."
+    known = carriers(flow, still.slots, still.slack_ms)
+    if known is not None:
+        told += f" {_who_carries(flow, still, known)}"
+        if not known:
+            return Cause.NOT_MIRRORED, told
     tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
     if unassigned and may_carry(flow, still.slots, tasks, still.slack_ms).any():
         return Cause.TASK_FAILED, f"{told} {unassigned}"
+    if known is not None and _is_passed_over(flow, used, still, known):
+        carry = sorted({*known.values()})
+        told += f" {mirror_words.passed_over(flow.order, carry, len(still.slots))}"
+        return Cause.FILTERED if flow.order.flow.handling.drops else Cause.UNEXPLAINED, told
     return Cause.TASK_STUCK, " ".join([told, *harmless])
+
+
+def _who_carries(flow: MirrorFlow, still: _Standstill, known: Mapping[Place, int]) -> str:
+    connector, count = flow.assignments.connector, len(still.slots)
+    if not known:
+        return mirror_words.uncarried(flow.order, connector, count, flow.assignments.dealt_ms)
+    return mirror_words.carried(connector, sorted({*known.values()}), partitions=len(known), of=count)
+
+
+def _is_passed_over(flow: MirrorFlow, used: Slots, still: _Standstill, known: Mapping[Place, int]) -> bool:
+    """Tell whether each task that carries what stands goes on with others: then it is none that hangs.
+
+    A task reads all that it carries in one loop, and its worker writes at each flush what of all was copied.
+    So where it has moved any since the last of them stood, and since all was dealt out, it went past these.
+    """
+    if len(known) < len(still.slots):
+        return False
+    after_ms = max(int(still.since_ms.max()), flow.assignments.dealt_ms) + still.slack_ms
+    return {*known.values()} <= moving(flow, np.setdiff1d(used, still.slots), after_ms)
 
 
 def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Standstill:
@@ -281,17 +308,6 @@ def _is_made(flow: MirrorFlow, one: Missing, slack_ms: int) -> bool:
     known = (flow.windows.slot(one.topic, number) for number in range(flow.source.topics.get(one.topic, 0)))
     slots = [slot for slot in known if slot is not None]
     return bool((flow.windows.moved_ms[slots] > one.since_ms + slack_ms).any())
-
-
-def _carried(flow: MirrorFlow, still: _Standstill) -> tuple[bool, str]:
-    """Tell whether a task is to carry any of what stands, as far as its worker says, and which does."""
-    known = carriers(flow, still.slots, still.slack_ms)
-    if known is None:
-        return True, ""
-    connector, tasks = flow.assignments.connector, sorted({*known.values()})
-    if tasks:
-        return True, mirror_words.carried(connector, tasks, partitions=len(known), of=len(still.slots))
-    return False, mirror_words.uncarried(flow.order, connector, len(still.slots), flow.assignments.dealt_ms)
 
 
 def _topics(topics: frozenset[str] | set[str]) -> str:

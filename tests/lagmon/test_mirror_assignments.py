@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.errors import MalformedError
+from fleet.mm2_handling import Handling
 from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
 from lagmon import mirror_assignments
@@ -213,7 +215,7 @@ def test_a_task_that_does_not_run_explains_only_what_a_task_carries():
     one = stands("heartbeats-0", "orders-0,orders-1")
     one.flow.states.take(TaskState(MINE, 1, "UNASSIGNED", ""), one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
-    one = stands("heartbeats-0", "orders-0,orders-1")
+    one = stands("orders-0", "orders-1")
     one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)  # it carries what moves
     one = stands("orders-0")
@@ -261,3 +263,52 @@ def test_records_that_came_for_a_task_that_runs_do_not_wait_for_one_that_has_fai
     one.write(5, partition=1, copied=False)
     one.look()
     assert told(one) == verdict
+
+
+@pytest.mark.parametrize(("drops", "cause"), [(("mask",), Cause.FILTERED), ((), Cause.UNEXPLAINED)])
+def test_a_task_that_goes_on_with_others_does_not_stand(drops, cause):
+    one = stands("heartbeats-0", "orders-0,orders-1", ago_s=3600)
+    flow = replace(one.flow.order.flow, handling=Handling(drops=drops))
+    one.flow.order = replace(one.flow.order, flow=flow)
+    assert told(one) == (Verdict.STALLED, cause)
+    sentence = one.verdict().sentence
+    said = (
+        f"Task 1 of {MINE} carries it, as its worker tells. It moves others that it carries, so it does not"
+    )
+    assert said in sentence
+    assert ("the mirror applies mask" in sentence) == ("(mirrorwatch checksum)" in sentence) == bool(drops)
+
+
+def test_a_task_moves_only_what_it_moved_after_these_stood_and_were_dealt_out():
+    one = stands("orders-0,orders-1", ago_s=3600)
+    assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
+    one.go(90, each=lambda: busy(one, moves=()))  # the task stands by now, and all that it carries
+    assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    one = stands("orders-0", "orders-1", ago_s=3600)
+    dealt(one.flow.assignments, "orders-0,orders-1", "heartbeats-0", at_ms=one.now)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)  # it has not had its time yet
+    one.go(30, each=lambda: busy(one, moves=(0,)))
+    assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
+
+
+def test_of_two_tasks_both_have_to_go_on_with_others():
+    one = busy_for_a_minute()
+    for number in (0, 1):
+        one.ends["payments", number] = one.target_ends["A.payments", number] = 0
+    one.a.note_topics({**one.a.topics, "payments": 2}, one.now)
+    one.b.note_topics({**one.b.topics, "A.payments": 2}, one.now)
+
+    def go(moves):
+        for topic, number in one.ends:
+            one.write(100, topic, number, copied=(topic, number) in moves)
+            if (topic, number) in moves:
+                one.commit(topic, number)
+
+    every = list(one.ends)
+    one.go(60, each=lambda: go(every))
+    dealt(one.flow.assignments, "orders-0,orders-1", "payments-0,payments-1", at_ms=one.now)
+    one.go(120, each=lambda: go([("orders", 0), ("payments", 0)]))
+    assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
+    assert "They move others that they carry, so they do not stand" in one.verdict().sentence
+    one.go(120, each=lambda: go([("orders", 0)]))
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
