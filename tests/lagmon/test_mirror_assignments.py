@@ -239,6 +239,12 @@ def test_a_task_that_has_failed_explains_what_it_carries_and_nothing_else(failed
     assert named == (cause is Cause.TASK_STUCK)
 
 
+def test_a_connector_that_has_failed_may_explain_whatever_stands():
+    one = stands("orders-0", "orders-1", "heartbeats-0", ago_s=3600)
+    one.flow.states.take(TaskState(MINE, None, FAILED, ""), one.now - 60 * S)
+    assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
+
+
 def test_what_no_task_carries_is_not_laid_at_the_door_of_one_that_has_failed():
     one = stands("orders-0", "heartbeats-0")
     one.flow.states.take(TaskState(MINE, 1, FAILED, ""), one.now - 60 * S)
