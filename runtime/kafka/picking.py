@@ -41,6 +41,18 @@ _FETCH_BYTES = 65_536  # of one partition at a time; a larger record comes whole
 _RECORDS_AT_ONCE = 500
 _WAIT_S = 0.1
 _FIRST, _NEXT = -2, -1  # the protocol's own numbers in a time's place (ListOffsets)
+# The client has the leaders told to it anew by itself.
+_CHANGES_LEADER = frozenset(
+    {
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.REPLICA_NOT_AVAILABLE,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.KAFKA_STORAGE_ERROR,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    }
+)
 
 
 Place = tuple[str, int]
@@ -187,7 +199,7 @@ class Picker:
             found.ended = True
         elif code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001
             found.lost = True
-        elif error.retriable():
+        elif code in _CHANGES_LEADER:
             return False
         else:
             raise self._explained(error, message.topic())
@@ -198,15 +210,25 @@ class Picker:
         found: dict[Place, int] = {}
         for at in range(0, len(wanted), _OFFSETS_AT_ONCE):
             some = wanted[at : at + _OFFSETS_AT_ONCE]
-            try:
-                answers = self._consumer.offsets_for_times(some, timeout=_OFFSETS_S)
-            except KafkaException as error:
-                raise self._explained(error.args[0], some[0].topic) from error
-            for one in answers:
-                if one.error is not None:
-                    raise self._explained(one.error, one.topic)
-                found[one.topic, one.partition] = one.offset
+            found |= {(one.topic, one.partition): one.offset for one in self._answers(some)}
         return found
+
+    def _answers(self, wanted: list[TopicPartition]) -> list[TopicPartition]:
+        """Ask until there is an answer, or none for so long: a topic that is new changes its leader, too."""
+        until_ns = self._in_ns(_OFFSETS_S)
+        while True:
+            try:
+                answers: list[TopicPartition] = self._consumer.offsets_for_times(wanted, timeout=_OFFSETS_S)
+                topic, error = next(
+                    ((one.topic, one.error) for one in answers if one.error is not None), ("", None)
+                )
+            except KafkaException as failure:
+                topic, error = wanted[0].topic, failure.args[0]
+            if error is None:
+                return answers
+            if error.code() not in _CHANGES_LEADER or self._clock.monotonic_ns() > until_ns:
+                raise self._explained(error, topic)
+            self._consumer.poll(_WAIT_S)
 
     def _known(self, found: dict[Place, int]) -> dict[Place, int]:
         silent = sorted(place for place, offset in found.items() if offset < 0)

@@ -12,6 +12,7 @@ from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
     KafkaError,
     KafkaException,
+    TopicPartition,
 )
 
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
@@ -98,12 +99,15 @@ class Client:
 
     def offsets_for_times(self, places, **_others):
         self.questions.append([(one.topic, one.partition, one.offset) for one in places])
+        answers = []
         for one in places:
             found = self.offsets[one.topic, one.partition]
+            if isinstance(found, list):  # one answer after the other
+                found = found.pop(0)
             if isinstance(found, Exception):
                 raise found
-            one.offset = found
-        return places
+            answers.append(TopicPartition(one.topic, one.partition, found))
+        return answers
 
     def poll(self, _wait_s):
         return None
@@ -243,6 +247,22 @@ def test_a_leader_that_tells_no_offset_is_unavailable(client, picker):
     client.offsets |= {T0: 7, T1: -1}
     with pytest.raises(UnavailableError, match="the leader of partition 1 of t told no offset"):
         picker.ends([T0, T1])
+
+
+def test_an_offset_is_asked_for_again_while_leaders_change(client, picker):
+    moved = KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+    client.offsets |= {T0: 7, T1: [moved, moved, 9]}
+    assert picker.ends([T0, T1]) == {T0: 7, T1: 9}
+    assert client.made[0].questions == [[(*T0, -1), (*T1, -1)]] * 3
+
+
+def test_leaders_that_change_for_too_long_are_told(client, picker):
+    client.offsets |= {T0: KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))}
+    with pytest.raises(
+        UnavailableError, match="cluster A: reading t failed: the cluster is changing leaders"
+    ):
+        picker.starts([T0])
+    assert picker._clock.now_ns > 20e9
 
 
 def test_a_question_that_fails_is_told_as_ours(client, picker):
