@@ -104,6 +104,7 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
             verdict=Verdict.STALLED,
             cause=Cause.FILTERED,
             accepted=_STANDS,
+            watch_s=400,
         )
         for name in ("drop-partition", "drop-topic")
     ),

@@ -7,6 +7,7 @@ which task has failed, what it waits for. An audit's cause counts where the othe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet import (
@@ -50,6 +51,9 @@ def stalled(flow: FlowEvidence, now_at: float) -> Judgement | None:
     canary, offsets = rules_delay.stalled(flow, now_at), rules_offsets.standing(flow, now_at)
     if canary is None or offsets is None:
         return canary or offsets
+    if offsets.cause is Cause.FILTERED and canary.cause is Cause.TASK_STUCK:
+        # Which task carries what is known there, and that it goes on: the canary's guess would deny it.
+        return replace(joined(canary, offsets, cause=Cause.FILTERED), sentence=offsets.sentence)
     more_exact = offsets.cause in _MORE_EXACT or canary.cause is Cause.UNEXPLAINED
     down = canary.cause in (Cause.SOURCE_DOWN, Cause.TARGET_DOWN)
     return joined(canary, offsets, cause=offsets.cause if more_exact and not down else None)

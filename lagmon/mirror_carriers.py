@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.mirror_sight import LOOK_MS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from lagmon.mirror_flow import MirrorFlow
 
-_MOST_ASKED = 2_000  # of what moves: what was asked is kept
+_ASKED_AT_ONCE = 1_000  # of what moves, the newest first
 
 
 def carriers(
@@ -46,10 +48,26 @@ def may_carry(
     return np.array([known.get(flow.windows.name(slot), -1) in tasks for slot in slots.tolist()], np.bool_)
 
 
-def moving(flow: MirrorFlow, used: NDArray[np.intp], after_ms: int) -> frozenset[int]:
-    """Return the tasks that carry a partition of which an offset was written after an instant."""
-    moved_ms = flow.windows.moved_ms[used]
-    later = np.flatnonzero(moved_ms > after_ms)
-    newest = later[np.argsort(moved_ms[later])][-_MOST_ASKED:]
-    names = [flow.windows.name(slot) for slot in used[newest].tolist()]
-    return frozenset((flow.assignments.carriers(names) or {}).values())
+def going_on(
+    flow: MirrorFlow, used: NDArray[np.intp], wanted: Collection[int], since_ms: int, slack_ms: int
+) -> bool:
+    """Tell whether each of these tasks has gone on with some of these partitions since an instant.
+
+    One offset is not enough: after an outage a task writes that of one partition before that of another. So
+    it has written of one partition after the instant, and again at a later flush, further from it than
+    `slack_ms`.
+    """
+    apart_ms = max(LOOK_MS, (slack_ms - LOOK_MS) * 3 // 4)  # of two flushes, one cadence apart or a bit less
+    rings, moved_ms = flow.windows.rings, flow.windows.moved_ms[used]
+    late = np.flatnonzero(moved_ms > since_ms + slack_ms)
+    late = late[np.argsort(-moved_ms[late])]
+    left = {*wanted}
+    for at in range(0, len(late), _ASKED_AT_ONCE):
+        some = late[at : at + _ASKED_AT_ONCE]
+        written_ms = rings.committed_ms[used[some]]
+        before = (written_ms > since_ms) & (written_ms <= moved_ms[some][:, np.newaxis] - apart_ms)
+        names = [flow.windows.name(slot) for slot in used[some[before.any(axis=1)]].tolist()]
+        left -= {*(flow.assignments.carriers(names) or {}).values()}
+        if not left:
+            return True
+    return False

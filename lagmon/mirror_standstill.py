@@ -22,7 +22,7 @@ import numpy as np
 from fleet.quantity import count_text, duration_text
 from fleet.vocabulary import Cause
 from lagmon import mirror_words
-from lagmon.mirror_carriers import carriers, may_carry, moving
+from lagmon.mirror_carriers import carriers, going_on, may_carry
 from lagmon.mirror_sight import LOOK_MS, STALE_MS, STOPPED
 from lagmon.mirror_states import FAILED, UNASSIGNED, Start
 from lagmon.rules_sentences import instant_text
@@ -56,6 +56,7 @@ class _Standstill:
     moved_ms: Longs  # when the newest offset was written
     newest_ms: int  # when the newest of the flow was
     slack_ms: int  # after an instant, until what is written shows that more was copied since
+    reaches_copies: bool  # whether each of their copies is there, and answers
 
     @property
     def begun_ms(self) -> int:
@@ -168,8 +169,7 @@ def _why_running(
     if unassigned and may_carry(flow, still.slots, tasks, still.slack_ms).any():
         return Cause.TASK_FAILED, f"{told} {unassigned}"
     if known is not None and _is_passed_over(flow, used, still, known):
-        carry = sorted({*known.values()})
-        told += f" {mirror_words.passed_over(flow.order, carry, len(still.slots))}"
+        told += f" {mirror_words.passed_over(flow.order, len({*known.values()}), len(still.slots))}"
         return Cause.FILTERED if flow.order.flow.handling.drops else Cause.UNEXPLAINED, told
     return Cause.TASK_STUCK, " ".join([told, *harmless])
 
@@ -185,16 +185,19 @@ def _is_passed_over(flow: MirrorFlow, used: Slots, still: _Standstill, known: Ma
     """Tell whether each task that carries what stands goes on with others: then it is none that hangs.
 
     A task reads all that it carries in one loop, and its worker writes at each flush what of all was copied.
-    So where it has moved any since the last of them stood, and since all was dealt out, it went past these.
+    What cannot be written is no such case: the copies of what stands have to be where they were seen lately.
     """
-    if len(known) < len(still.slots):
+    if len(known) < len(still.slots) or not still.reaches_copies:
         return False
-    after_ms = max(int(still.since_ms.max()), flow.assignments.dealt_ms) + still.slack_ms
-    return {*known.values()} <= moving(flow, np.setdiff1d(used, still.slots), after_ms)
+    since_ms = max(int(still.since_ms.max()), flow.assignments.dealt_ms)
+    others = np.setdiff1d(used, still.slots)
+    return going_on(flow, others, {*known.values()}, since_ms, still.slack_ms)
 
 
 def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Standstill:
     each = np.array([_since_and_records(flow, found, slot) for slot in stands.tolist()], np.int64)
+    copies = found.sight.target_places[stands]
+    answered_ms = flow.target.heads.sampled_ms[copies]
     return _Standstill(
         stands,
         frozenset(flow.windows.name(slot)[0] for slot in stands.tolist()),
@@ -203,6 +206,7 @@ def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Stan
         flow.windows.moved_ms[stands],
         int(flow.windows.moved_ms[used].max()),
         _slack_ms(found),
+        bool((copies >= 0).all() and (found.now_ms - answered_ms <= STALE_MS).all()),
     )
 
 

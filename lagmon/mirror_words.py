@@ -158,18 +158,21 @@ def carried(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -
     return f"{who} of {connector} {do} {them}{rest}, as its worker tells."
 
 
-def passed_over(order: MirrorOrder, tasks: Sequence[int], partitions: int) -> str:
-    """Return that the tasks which carry what stands move others, and what that means."""
-    they, do, stand = ("It", "carries", "does") if len(tasks) == 1 else ("They", "carry", "do")
-    it = "it" if partitions == 1 else "them"
-    drops = order.flow.handling.drops
+def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
+    """Return that the tasks which carry what stands go on with others, and what that means."""
+    said = (
+        "That task goes on with others, so it is not the task that stands"
+        if tasks == 1
+        else "Those tasks go on with others, so it is not the tasks that stand"
+    )
+    it, drops = "it" if partitions == 1 else "them", order.flow.handling.drops
     if drops:
-        why = f"the mirror applies {', '.join(drops)}, which may leave out all records of {it}. An audit"
-        why += " (mirrorwatch checksum) tells."
-    else:
-        why = f"the mirror may not read {it}, or not reach a leader, or something on the way leaves {it} out."
-    move = "moves" if len(tasks) == 1 else "move"
-    return f"{they} {move} others that {they.lower()} {do}, so {they.lower()} {stand} not stand: {why}"
+        why = f"the mirror applies {', '.join(drops)}, which may leave out all records of {it}, unless it may"
+        return (
+            f"{said}: {why} not read {it} or does not reach a leader. An audit (mirrorwatch checksum) tells."
+        )
+    why = f"the mirror may not read {it}, or not reach a leader, or something on the way leaves {it} out"
+    return f"{said}: {why}."
 
 
 def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 10
 MOST_LISTED = 100  # findings, by the monitor
+_OF_SOME = (Cause.TASK_STUCK, Cause.FILTERED, Cause.UNEXPLAINED)  # while others move
 _STATUSES = {
     Verdict.STALLED: ("STOP", "STALL", "ERR"),
     Verdict.LATE: ("WARN",),
@@ -35,7 +36,8 @@ def evidence_of(
     documents told of when other topics moved.
     """
     verdict, cause, sentence = _present(document)
-    if cause is Cause.TASK_STUCK and down_at is not None and now_at - down_at <= document["settles_s"]:
+    settles = down_at is not None and now_at - down_at <= document["settles_s"]
+    if verdict is Verdict.STALLED and cause in _OF_SOME and settles:
         cause = None
     return LagEvidence(
         verdict=verdict,

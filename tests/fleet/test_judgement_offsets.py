@@ -102,6 +102,20 @@ ROWS = (
         SAYS[STALLED],
     ),
     Row(
+        "what a task leaves out while it goes on with others is no task that stands",
+        seen(standing(0), moving(1), offsets=lag(STALLED, Cause.FILTERED)),
+        STALLED,
+        Cause.FILTERED,
+        SAYS[STALLED],
+    ),
+    Row(
+        "where nothing comes at all, what is left out elsewhere is not why",
+        seen(*ALL_STAND, offsets=lag(STALLED, Cause.FILTERED)),
+        STALLED,
+        Cause.MIRROR_DOWN,
+        f"{DOWN} {SAYS[STALLED]}",
+    ),
+    Row(
         "a transaction that hangs holds none of the canary's partitions",
         seen(offsets=lag(STALLED, Cause.UNEXPLAINED)),
         STALLED,
@@ -196,6 +210,13 @@ ROWS = (
     Row(
         "without a canary, and a cluster is away",
         unprobed(lag(STALLED, Cause.MIRROR_DOWN), target=cluster("B", Control.FAILING)),
+        STALLED,
+        Cause.TARGET_DOWN,
+        f"{SAYS[STALLED]} B does not answer.",
+    ),
+    Row(
+        "without a canary, and what seems to be left out may have to do with a cluster that is away",
+        unprobed(lag(STALLED, Cause.FILTERED), target=cluster("B", Control.FAILING)),
         STALLED,
         Cause.TARGET_DOWN,
         f"{SAYS[STALLED]} B does not answer.",

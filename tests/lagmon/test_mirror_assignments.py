@@ -14,7 +14,7 @@ from fleet.errors import MalformedError
 from fleet.mm2_handling import Handling
 from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
-from lagmon import mirror_assignments
+from lagmon import mirror_assignments, mirror_standstill
 from lagmon.mirror_assignments import MirrorAssignments
 from lagmon.mirror_states import FAILED, Start, Trouble
 from lagmon.mirror_worker import AssignmentsTold
@@ -279,7 +279,7 @@ def test_a_task_that_goes_on_with_others_does_not_stand(drops, cause):
     assert told(one) == (Verdict.STALLED, cause)
     sentence = one.verdict().sentence
     said = (
-        f"Task 1 of {MINE} carries it, as its worker tells. It moves others that it carries, so it does not"
+        f"Task 1 of {MINE} carries it, as its worker tells. That task goes on with others, so it is not the"
     )
     assert said in sentence
     assert ("the mirror applies mask" in sentence) == ("(mirrorwatch checksum)" in sentence) == bool(drops)
@@ -293,8 +293,26 @@ def test_a_task_moves_only_what_it_moved_after_these_stood_and_were_dealt_out():
     one = stands("orders-0", "orders-1", ago_s=3600)
     dealt(one.flow.assignments, "orders-0,orders-1", "heartbeats-0", at_ms=one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)  # it has not had its time yet
+    one.go(60, each=lambda: busy(one, moves=(0,)))
+    assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
+
+
+def test_a_task_that_comes_back_is_not_said_to_go_on_before_it_has_written_of_others_for_a_while():
+    one = stands("orders-0,orders-1", moves=(), ago_s=3600)
+    one.go(300, each=lambda: busy(one, moves=()))
+    assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    one.commit(partition=0)  # all that has come meanwhile, before the other partition's
+    one.look()
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
     one.go(30, each=lambda: busy(one, moves=(0,)))
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
+
+
+def test_what_cannot_be_written_is_not_said_to_be_left_out(monkeypatch):
+    one = stands("orders-0,orders-1", ago_s=3600)
+    assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
+    monkeypatch.setattr(mirror_standstill, "STALE_MS", -1)  # as where who leads the copy does not answer
+    assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
 
 
 def test_of_two_tasks_both_have_to_go_on_with_others():
@@ -315,6 +333,6 @@ def test_of_two_tasks_both_have_to_go_on_with_others():
     dealt(one.flow.assignments, "orders-0,orders-1", "payments-0,payments-1", at_ms=one.now)
     one.go(120, each=lambda: go([("orders", 0), ("payments", 0)]))
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
-    assert "They move others that they carry, so they do not stand" in one.verdict().sentence
+    assert "Those tasks go on with others, so it is not the tasks that stand: " in one.verdict().sentence
     one.go(120, each=lambda: go([("orders", 0)]))
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)

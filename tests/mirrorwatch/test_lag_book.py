@@ -13,7 +13,7 @@ from fleet.vocabulary import Cause, Verdict
 from lagmon import mirror_rows
 from lagmon.mirror_states import Start, Trouble
 from mirrorwatch.lag_book import COUNTED_S, STALE_S, LagBook
-from mirrorwatch.lag_evidence import MOST_LISTED
+from mirrorwatch.lag_evidence import MOST_LISTED, evidence_of
 from tests.fleet.offsets import seen
 from tests.mirrorwatch.answered import CANARY, Answered
 
@@ -326,6 +326,19 @@ def test_while_a_mirror_comes_back_task_by_task_none_of_them_is_called_stuck(run
     assert running.evidence().cause is None
     running.go(40, first_task)
     assert running.evidence().cause is Cause.TASK_STUCK
+
+
+@pytest.mark.parametrize("cause", ["task_stuck", "filtered", "unexplained"])
+def test_why_some_stand_is_not_told_before_all_of_a_mirror_had_the_time_to_come_back(running, cause):
+    running.go(100, running.flow.copy_none)
+    now_at = running.flow.now / 1000
+    document = {**running.flow.document(), "verdict": "stalled", "cause": cause, "standstill": None}
+    settles_s = document["settles_s"]
+    told = [
+        evidence_of(document, (), now_at=now_at, down_at=down_at).cause
+        for down_at in (None, now_at - settles_s - 1, now_at - settles_s)
+    ]
+    assert told == [Cause(cause), Cause(cause), None]
 
 
 def test_topics_that_the_mirror_lacks_are_rows_too(running):
