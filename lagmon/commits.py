@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lagmon.handed_over import went_back_text
+from lagmon.handed_over import HandedOver
 from lagmon.topic_identity import TopicIdentity
 from runtime import logs
 from runtime.kafka.bulk import Bulk
@@ -63,8 +63,8 @@ class CommitsReader:
         self._first_ends: dict[int, int] = {}  # read so far, all that was there as it began is known
         self._behind = True  # whether what was there as it began is still being read, as far as it can be
         self._position: dict[int, int] = {}  # of each partition, the next offset
-        self._handed_over: dict[int, int] = {}  # the same by the records that came alone
-        self._at_look: dict[int, int] = {}  # the same when the ends had been looked at last
+        self._handed_over = HandedOver(cluster, TOPIC)  # the same by the records that came alone
+        self._at_look = HandedOver(cluster, TOPIC)  # the same when the ends had been looked at last
         self._identity = TopicIdentity(lag, cluster, TOPIC)
         self._lost = ""  # how what was read is no longer in the topic
         # The ends that were seen there, and when (epoch ms), oldest first.
@@ -128,9 +128,8 @@ class CommitsReader:
         is decided, and is no less in force. Return whether one ends before what was read: then nothing is.
         """
         # By the look before: while this one went on, the reading may have gone past the end that it found.
-        for partition, end in ends.items():
-            self._note_lost(partition, self._at_look.get(partition, 0), end)
-        self._at_look = dict(self._position)
+        self._note_lost(self._at_look.went_back(ends))
+        self._at_look.note(self._position)
         if self._lost:
             return True
         with self._lock:
@@ -193,17 +192,16 @@ class CommitsReader:
     def _move(self, ends: Mapping[int, int]) -> None:
         """Take note of where the partitions are read to."""
         handed_over = self._bulk.positions()
-        for partition, offset in handed_over.items():
-            self._note_lost(partition, self._handed_over.get(partition, 0), offset)
-        self._handed_over |= handed_over
+        self._note_lost(self._handed_over.went_back(handed_over))
+        self._handed_over.note(handed_over)
         for partition, offset in (*handed_over.items(), *ends.items()):
             self._position[partition] = max(offset, self._position.get(partition, 0))
         self.progress.read_records = sum(self._position[one] - start for one, start in self._starts.items())
 
-    def _note_lost(self, partition: int, read_to: int, now_at: int) -> None:
-        """Take note that a partition was read to an offset and is before that now, if it is."""
-        if now_at < read_to and not self._lost:
-            self._lost = went_back_text(self._cluster, TOPIC, partition, read_to, now_at)
+    def _note_lost(self, said: str) -> None:
+        """Take note of what says how something is lost; of none nothing: the other thread may have, too."""
+        if said and not self._lost:
+            self._lost = said
 
     def _note_read(self) -> None:
         """Tell up to when all is known of each partition, what was handed over being taken in."""

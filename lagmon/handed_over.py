@@ -14,19 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def went_back_text(cluster: str, topic: str, partition: int, read_to: int, now_at: int) -> str:
-    """Return what is told of a partition that was read to an offset and is before that now."""
-    return (
-        f"cluster {cluster}: topic {topic} goes back from {read_to} to {now_at} in partition {partition}: it"
-        " has lost its end or was made anew, and is read again from its start"
-    )
-
-
 class HandedOver:
-    """Follows one reading of a topic; `begin` before each."""
+    """Follows one reading of a topic, whose partitions only go forward; `begin` before another."""
 
     def __init__(self, cluster: str, topic: str) -> None:
-        self._cluster, self._topic = cluster, topic
+        self._where = f"cluster {cluster}: topic {topic}"
         self._to: dict[int, int] = {}
 
     def begin(self) -> None:
@@ -34,12 +26,23 @@ class HandedOver:
         self._to.clear()
 
     def note(self, positions: Mapping[int, int]) -> None:
-        """Take in by partition what comes next, before what was handed over is used.
-
-        Raises UnavailableError where one has gone back.
-        """
-        for partition, offset in positions.items():
-            if offset < self._to.get(partition, 0):
-                read_to = self._to[partition]
-                raise UnavailableError(went_back_text(self._cluster, self._topic, partition, read_to, offset))
+        """Take in by partition what comes next."""
         self._to |= positions
+
+    def went_back(self, positions: Mapping[int, int]) -> str:
+        """Return which of these is before what was taken in, and that all is read anew; "" where none is."""
+        for partition, offset in positions.items():
+            read_to = self._to.get(partition, 0)
+            if offset < read_to:
+                return (
+                    f"{self._where} goes back from {read_to} to {offset} in partition {partition}: it has"
+                    " lost its end or was made anew, and is read again from its start"
+                )
+        return ""
+
+    def check(self, positions: Mapping[int, int]) -> None:
+        """Take them in, before what was handed over is used; raises UnavailableError where one went back."""
+        said = self.went_back(positions)
+        if said:
+            raise UnavailableError(said)
+        self.note(positions)

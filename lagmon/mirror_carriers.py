@@ -36,13 +36,15 @@ def carriers(
 
 
 def may_carry(
-    flow: MirrorFlow, slots: NDArray[np.intp], tasks: Collection[int | None], slack_ms: int
+    flow: MirrorFlow,
+    slots: NDArray[np.intp],
+    known: Mapping[tuple[str, int], int] | None,
+    tasks: Collection[int | None],
 ) -> NDArray[np.bool_]:
-    """Tell of each of these partitions whether one of these tasks carries it, or that is not known.
+    """Tell of each of these partitions whether one of these tasks carries it, or that is not `known`.
 
-    None among them is the connector itself, which all depends on.
+    None among the tasks is the connector itself, which all depends on.
     """
-    known = carriers(flow, slots, slack_ms)
     if known is None or None in tasks:
         return np.ones(len(slots), np.bool_)
     return np.array([known.get(flow.windows.name(slot), -1) in tasks for slot in slots.tolist()], np.bool_)

@@ -137,7 +137,7 @@ class MirrorOffsets:
     def _take(self, bulk: Bulk) -> None:
         batch = bulk.take(wait_s=WAIT_S)
         positions = bulk.positions()
-        self._handed_over.note(positions)
+        self._handed_over.check(positions)
         live = self._is_live()
         if batch.keys:
             now_ms = int(self._clock.wall_s() * 1000)

@@ -56,7 +56,6 @@ class _Standstill:
     moved_ms: Longs  # when the newest offset was written
     newest_ms: int  # when the newest of the flow was
     slack_ms: int  # after an instant, until what is written shows that more was copied since
-    reaches_copies: bool  # whether each of their copies is there, and answers
 
     @property
     def begun_ms(self) -> int:
@@ -111,7 +110,8 @@ def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
         left |= waits & (found.now_ms - sight.behind_since_ms[used] > slack_ms)
     another = sight.rows.reason[used] == Reason.RECREATED  # its offset is of a log that is no more
     found_left: Slots = used[left & ~another & ~sight.not_committing[used]]
-    return found_left[may_carry(flow, found_left, {one.task for one in failed}, slack_ms)]
+    known = carriers(flow, found_left, slack_ms)
+    return found_left[may_carry(flow, found_left, known, {one.task for one in failed})]
 
 
 def failed_sentence(flow: MirrorFlow, found: FlowSight, left: Slots) -> str:
@@ -147,11 +147,11 @@ def why(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> tuple
         if explains:
             return Cause(one.code), f"{said}. {one.sentence} The whole task waits for that."
     harmless = [f"{one.sentence} The mirror moved on with that." for one, _ in lacking[:1]]
-    return _why_running(flow, used, still, said, harmless)
+    return _why_running(flow, found, still, said, harmless)
 
 
 def _why_running(
-    flow: MirrorFlow, used: Slots, still: _Standstill, said: str, harmless: Sequence[str]
+    flow: MirrorFlow, found: FlowSight, still: _Standstill, said: str, harmless: Sequence[str]
 ) -> tuple[Cause, str]:
     """Return what keeps them from moving where nothing that was met or done explains it."""
     unassigned = flow.states.sentence(UNASSIGNED)
@@ -166,9 +166,9 @@ def _why_running(
         if not known:
             return Cause.NOT_MIRRORED, told
     tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
-    if unassigned and may_carry(flow, still.slots, tasks, still.slack_ms).any():
+    if unassigned and may_carry(flow, still.slots, known, tasks).any():
         return Cause.TASK_FAILED, f"{told} {unassigned}"
-    if known is not None and _is_passed_over(flow, used, still, known):
+    if known is not None and _is_passed_over(flow, found, still, known):
         told += f" {mirror_words.passed_over(flow.order, len({*known.values()}), len(still.slots))}"
         return Cause.FILTERED if flow.order.flow.handling.drops else Cause.UNEXPLAINED, told
     return Cause.TASK_STUCK, " ".join([told, *harmless])
@@ -181,23 +181,26 @@ def _who_carries(flow: MirrorFlow, still: _Standstill, known: Mapping[Place, int
     return mirror_words.carried(connector, sorted({*known.values()}), partitions=len(known), of=count)
 
 
-def _is_passed_over(flow: MirrorFlow, used: Slots, still: _Standstill, known: Mapping[Place, int]) -> bool:
+def _is_passed_over(
+    flow: MirrorFlow, found: FlowSight, still: _Standstill, known: Mapping[Place, int]
+) -> bool:
     """Tell whether each task that carries what stands goes on with others: then it is none that hangs.
 
     A task reads all that it carries in one loop, and its worker writes at each flush what of all was copied.
     What cannot be written is no such case: the copies of what stands have to be where they were seen lately.
     """
-    if len(known) < len(still.slots) or not still.reaches_copies:
+    copies = found.sight.target_places[still.slots]
+    answered_ms = flow.target.heads.sampled_ms[copies]
+    reached = (copies >= 0) & (found.now_ms - answered_ms <= STALE_MS)
+    if len(known) < len(still.slots) or not reached.all():
         return False
     since_ms = max(int(still.since_ms.max()), flow.assignments.dealt_ms)
-    others = np.setdiff1d(used, still.slots)
+    others = np.setdiff1d(np.flatnonzero(found.sight.used), still.slots)
     return going_on(flow, others, {*known.values()}, since_ms, still.slack_ms)
 
 
 def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Standstill:
     each = np.array([_since_and_records(flow, found, slot) for slot in stands.tolist()], np.int64)
-    copies = found.sight.target_places[stands]
-    answered_ms = flow.target.heads.sampled_ms[copies]
     return _Standstill(
         stands,
         frozenset(flow.windows.name(slot)[0] for slot in stands.tolist()),
@@ -206,7 +209,6 @@ def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Stan
         flow.windows.moved_ms[stands],
         int(flow.windows.moved_ms[used].max()),
         _slack_ms(found),
-        bool((copies >= 0).all() and (found.now_ms - answered_ms <= STALE_MS).all()),
     )
 
 
@@ -247,7 +249,8 @@ def _failed_explains(flow: MirrorFlow, still: _Standstill) -> bool:
     failed = flow.states.in_state(FAILED)
     if not failed:
         return False
-    moved_ms = still.moved_ms[may_carry(flow, still.slots, {one.task for one in failed}, still.slack_ms)]
+    known = carriers(flow, still.slots, still.slack_ms)
+    moved_ms = still.moved_ms[may_carry(flow, still.slots, known, {one.task for one in failed})]
     written_ms = [one.at_ms for one in failed if one.start is Start.WRITTEN]
     if len(written_ms) < len(failed):
         return bool(len(moved_ms))

@@ -166,13 +166,13 @@ def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
         else "Those tasks go on with others, so it is not the tasks that stand"
     )
     it, drops = "it" if partitions == 1 else "them", order.flow.handling.drops
-    if drops:
-        why = f"the mirror applies {', '.join(drops)}, which may leave out all records of {it}, unless it may"
-        return (
-            f"{said}: {why} not read {it} or does not reach a leader. An audit (mirrorwatch checksum) tells."
-        )
-    why = f"the mirror may not read {it}, or not reach a leader, or something on the way leaves {it} out"
-    return f"{said}: {why}."
+    if not drops:
+        why = f"the mirror may not read {it}, or not reach a leader, or something on the way leaves {it} out"
+        return f"{said}: {why}."
+    return (
+        f"{said}: the mirror applies {', '.join(drops)}, which may leave out all records of {it}, unless it"
+        f" may not read {it} or does not reach a leader. An audit (mirrorwatch checksum) tells."
+    )
 
 
 def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:

@@ -130,7 +130,7 @@ class WorkerTopic:
                 batch = bulk.take(wait_s=WAIT_S)
                 if batch.faults:
                     raise batch.faults[0]
-                self._handed_over.note(bulk.positions())
+                self._handed_over.check(bulk.positions())
                 with self._lock:
                     self._identity.check()
                 with self.turn:

@@ -39,6 +39,13 @@ def _unavailable(sentence: str, *, weight: int = 2, quotes: bool = False) -> Dia
 _ACLS: Final = "`mirrorwatch check --acls` prints the kafka-acls commands for the rights it needs"
 _PORT: Final = "compare security.protocol with what this port of the cluster speaks"
 
+# What passes by itself: the client has the leaders told to it anew.
+CHANGES_LEADERS: Final = (
+    "LEADER_NOT_AVAILABLE NOT_LEADER_FOR_PARTITION REPLICA_NOT_AVAILABLE BROKER_NOT_AVAILABLE "
+    "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS NOT_COORDINATOR NOT_CONTROLLER "
+    "KAFKA_STORAGE_ERROR FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"
+)
+
 _RULES: Final = (
     # How a connection fails. More than one may be heard of one failure: the texts are looked at first.
     _Rule(
@@ -233,9 +240,7 @@ _RULES: Final = (
         _unavailable("too few replicas are in sync (min.insync.replicas): a broker is down or behind"),
     ),
     _Rule(
-        "LEADER_NOT_AVAILABLE NOT_LEADER_FOR_PARTITION REPLICA_NOT_AVAILABLE BROKER_NOT_AVAILABLE "
-        "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS NOT_COORDINATOR NOT_CONTROLLER "
-        "KAFKA_STORAGE_ERROR FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH",
+        CHANGES_LEADERS,
         "",
         _unavailable("the cluster is changing leaders, or a broker is down: it should pass", quotes=True),
     ),

@@ -22,6 +22,7 @@ from confluent_kafka import (
 
 from fleet.errors import UnavailableError
 from runtime.kafka.consumer_client import make_consumer
+from runtime.kafka.diagnosis import CHANGES_LEADERS
 from runtime.kafka.failures import Symptoms, explain
 from runtime.kafka.tap import headers_of
 
@@ -41,18 +42,7 @@ _FETCH_BYTES = 65_536  # of one partition at a time; a larger record comes whole
 _RECORDS_AT_ONCE = 500
 _WAIT_S = 0.1
 _FIRST, _NEXT = -2, -1  # the protocol's own numbers in a time's place (ListOffsets)
-# The client has the leaders told to it anew by itself.
-_CHANGES_LEADER = frozenset(
-    {
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.REPLICA_NOT_AVAILABLE,
-        KafkaError.BROKER_NOT_AVAILABLE,
-        KafkaError.KAFKA_STORAGE_ERROR,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-    }
-)
+_CHANGES_LEADERS = frozenset(CHANGES_LEADERS.split())
 
 
 Place = tuple[str, int]
@@ -199,7 +189,7 @@ class Picker:
             found.ended = True
         elif code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001
             found.lost = True
-        elif code in _CHANGES_LEADER:
+        elif error.name() in _CHANGES_LEADERS:
             return False
         else:
             raise self._explained(error, message.topic())
@@ -226,7 +216,7 @@ class Picker:
                 topic, error = wanted[0].topic, failure.args[0]
             if error is None:
                 return answers
-            if error.code() not in _CHANGES_LEADER or self._clock.monotonic_ns() > until_ns:
+            if error.name() not in _CHANGES_LEADERS or self._clock.monotonic_ns() > until_ns:
                 raise self._explained(error, topic)
             self._consumer.poll(_WAIT_S)
 

@@ -212,8 +212,8 @@ def test_a_mirror_of_which_nothing_moves_is_down_whatever_its_tasks_carry():
 
 
 def test_a_task_that_does_not_run_explains_only_what_a_task_carries():
-    one = stands("heartbeats-0", "orders-0,orders-1")
-    one.flow.states.take(TaskState(MINE, 1, "UNASSIGNED", ""), one.now)
+    one = stands("orders-0,orders-1")
+    one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
     assert told(one) == (Verdict.STALLED, Cause.TASK_FAILED)
     one = stands("orders-0", "orders-1")
     one.flow.states.take(TaskState(MINE, 0, "UNASSIGNED", ""), one.now)
