@@ -23,7 +23,7 @@ from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.lag_keeping import WHERE as KEEPING
 from mirrorwatch.lag_orders import lag_orders
 from mirrorwatch.recovery_point import RecoveryPoint
-from runtime.supervision import Phase, State, supervise
+from runtime.supervision import BackOff, Phase, State, supervise
 from runtime.worker import Worker
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 WHAT = "the lag monitor"
 OFF = f"{WHAT} is off: lag.commits in the configuration says so"
+WELL_AFTER_S = BackOff().well_after_s  # a process that has run for so long: what ended the one before is over
 ASK_S = 1.0  # between two looks at what it says of flows
 
 
@@ -73,6 +74,7 @@ class Lagging:
         self._canary_topic = config.canary.topic
         self._collected = CollectedCounts()
         self._has_failed = False
+        self._running_ns: int | None = None  # since when a process runs
         self._on_offsets = on_offsets
         self._changed = asyncio.Event()
         self._connect: ConnectLook | None = None
@@ -224,6 +226,14 @@ class Lagging:
             self._reporter.problem(f"{WHAT}: flows", sentence)
         else:
             self._reporter.settled(f"{WHAT}: flows")
+            if self._runs_well():
+                self._reporter.settled(WHAT)
+
+    def _runs_well(self) -> bool:
+        """Tell whether a process has run for so long that the end of the one before needs nobody any more."""
+        if self._running_ns is None:
+            return False
+        return self._clock.monotonic_ns() - self._running_ns >= WELL_AFTER_S * 1e9
 
     async def _look_at_flows(self) -> None:
         by = self._told
@@ -278,6 +288,7 @@ class Lagging:
             told = f"{WHAT} has ended" if ended else f"{WHAT} begins, and answers in a moment"
             state = replace(state, sentence=told)  # heard by whoever asks while there is no process
         self._worker.state = state
+        self._running_ns = self._clock.monotonic_ns() if state.phase is Phase.RUNNING else None
         if state.phase in (Phase.DOWN, Phase.REFUSED):
             self._has_failed = True
             self._reporter.problem(WHAT, state.sentence)

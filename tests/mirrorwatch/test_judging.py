@@ -289,3 +289,18 @@ async def test_clusters_are_tried_once_it_told_of_them_or_failed_itself(monitor)
     assert monitor.lagging.untried(("A", "B")) == {"B"}
     monitor.lagging._tell(State("the lag monitor", Phase.DOWN, "it ended by itself", failures=1))
     assert monitor.lagging.untried(("A", "B")) == set()
+
+
+async def test_that_a_process_ended_needs_nobody_once_the_next_one_has_run_well(monitor):
+    name = lagging.WHAT
+    monitor.lagging._tell(State(name, Phase.RUNNING))
+    monitor.lagging._tell(State(name, Phase.DOWN, "it ended by itself", failures=1, retry_in_s=1.0))
+    await monitor.follow(*[UnavailableError("no process")] * 100)
+    assert monitor.said == {name: "it ended by itself"}
+    monitor.lagging._tell(State(name, Phase.RUNNING, failures=1))
+    await monitor.follow(*[{"flows": []}] * 60)  # one each second: the last at 59 s
+    assert monitor.said == {name: "it ended by itself"}
+    await monitor.follow(UnavailableError("it is silent"))
+    assert monitor.said == {name: "it ended by itself"}
+    await monitor.follow({"flows": []})
+    assert monitor.said == {}
