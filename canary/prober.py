@@ -189,7 +189,6 @@ class Prober:
 
     async def look_closer(self, site: Site) -> None:
         """Ask for the ends and starts of the canary's partitions, and see that what should run does run."""
-        site.reader.confirm()
         unwanted = {topic for topic, _ in site.reader.positions} - site.wanted
         if site.reader.outdated or unwanted:
             await site.reader.read({}, drop=unwanted, drain=self.drain)

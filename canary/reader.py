@@ -9,7 +9,7 @@ from runtime.kafka.tap import Place, Tap, TapFault, TappedEnd, TappedRecord
 from runtime.kafka.throttle import Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from canary.inbox import Inbox
     from runtime.clock import Clock
@@ -45,7 +45,7 @@ class Reader:
         self._names: tuple[str, str] = (f"{alias}{_TAP}0", f"{alias}{_TAP}0-lazy")  # of the present taps
         self._generation = 0
         self._read_eagerly: set[str] = set()  # as the present taps do
-        self._gone_back: set[tuple[str, int]] = set()  # read a smaller offset than before, under one tap
+        self._gone_back: set[tuple[str, int]] = set()  # met a smaller offset than before, under one tap
 
     @property
     def tap_name(self) -> str:
@@ -90,10 +90,13 @@ class Reader:
         key = (tapped.topic, tapped.partition)
         if tapped.tap not in self._names or key not in self.positions:
             return False
-        position = tapped.offset + 1 if isinstance(tapped, TappedRecord) else tapped.position
-        if position <= self.positions[key] and isinstance(tapped, TappedRecord):
+        if isinstance(tapped, TappedRecord):
+            at, then = tapped.offset, tapped.offset + 1
+        else:  # an empty log tells its end before any record
+            at = then = tapped.position
+        if at < self.positions[key]:
             self._gone_back.add(key)
-        self.positions[key] = position
+        self.positions[key] = then
         return True
 
     def note_fault(self, fault: TapFault) -> bool:
@@ -103,9 +106,14 @@ class Reader:
         self.ended = self.ended or fault.lasting
         return True
 
-    def confirm(self) -> None:
-        """Note that the topics are those that they were: whatever went back did so within the same log."""
-        self._gone_back.clear()
+    @property
+    def gone_back(self) -> frozenset[tuple[str, int]]:
+        """Return the partitions that went back, and of which it is not known yet in which log."""
+        return frozenset(self._gone_back)
+
+    def confirm(self, places: Iterable[tuple[str, int]]) -> None:
+        """Note that the topics of these are those that they were: they went back within the same log."""
+        self._gone_back.difference_update(places)
 
     async def read(
         self, places: Mapping[tuple[str, int], int], *, drop: set[str], drain: Callable[[], None]
@@ -119,9 +127,10 @@ class Reader:
         await self.stop()
         drain()
         found = {key: self.positions[key] for key in places if key in self._gone_back}
-        self._gone_back.clear()
         for key in [key for key in self.positions if key[0] in drop]:
             del self.positions[key]
+            self._gone_back.discard(key)
+        self._gone_back.difference_update(places)
         self.positions.update({**places, **found})
         self._generation += 1
         name = f"{self.alias}{_TAP}{self._generation}"

@@ -197,7 +197,7 @@ class Site:
 
     async def _look(self, listener: SiteListener) -> None:
         """Look at every topic once; one that may not be looked at does not hide the others."""
-        asked = sorted(self.wanted)
+        asked, gone_back = sorted(self.wanted), self.reader.gone_back
         answers = await asyncio.gather(*(self._describe(name) for name in asked), return_exceptions=True)
         found: dict[str, TopicDescription | None] = {}
         failed: list[BaseException] = []
@@ -219,6 +219,9 @@ class Site:
         for name in found:
             self._looked_ns[name] = self._clock.monotonic_ns()
             self._look_errors.pop(name, None)
+        # What has gone back meanwhile, or was not there, may stand in a new log already.
+        there = {name for name, topic in found.items() if topic is not None}
+        self.reader.confirm(place for place in gone_back if place[0] in there)
         if found or not asked:
             await listener.look_closer(self)
         for error in failed:

@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from canary import reader as reader_module
 from canary.config import CanaryMode
 from canary.site import Site
 from fleet.errors import RefusedError, UnavailableError
 from fleet.evidence import Control
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.tap import TappedEnd, TappedRecord
 from tests.runtime.fake_clock import FakeClock
 
 SECOND = 1_000_000_000
@@ -55,7 +57,7 @@ class Scene:
             mode=CanaryMode.CREATE,
             nonce=b"n",
             clock=self.clock,
-            inbox=SimpleNamespace(),
+            inbox=SimpleNamespace(put_when_room=None),
             reporter=SimpleNamespace(problem=lambda *_said: None, settled=lambda _where: None),
         )
         self.site.admin = self.admin
@@ -161,6 +163,104 @@ def test_each_tap_is_silent_for_itself():
         SimpleNamespace(lazy=True, last_poll_ns=3 * SECOND),
     ]
     assert (reader.silent_s, reader.lazily_silent_s) == (2.0, 7.0)
+
+
+# --- a tap that goes back by itself, as into the log of a topic that was made anew
+
+
+class Tap:
+    """A tap that begins where it is told, and says nothing."""
+
+    def __init__(self, begun, *, lazy):
+        self.begun, self.lazy, self.dead, self.last_poll_ns = begun, lazy, False, 0
+
+    def start(self, places):
+        self.begun |= {(place.topic, place.partition): place.offset for place in places}
+
+    def stop(self):
+        pass
+
+    def join(self, _longest_s):
+        pass
+
+
+@pytest.fixture
+async def tapped(scene, monkeypatch):
+    """Give a scene whose reader has read c to offset 27, and d; `begun` is where its taps begin."""
+    scene.begun, reader = {}, scene.site.reader
+    monkeypatch.setattr(reader_module, "Tap", lambda *_, lazy, **__: Tap(scene.begun, lazy=lazy))
+    await reader.read({("c", 0): 27, ("d", 0): 27}, drop=set(), drain=lambda: None)
+
+    def go_back(topic="c", to=3):
+        reader.note(TappedRecord(reader.tap_name, topic, 0, to - 1, to, b"k", b"v", [], 0))
+
+    async def remade(topic="c"):
+        """Have the reader begin with the topic's new log, as once its id is known."""
+        await reader.read({(topic, 0): 0}, drop={topic}, drain=lambda: None)
+        return scene.begun[topic, 0]
+
+    scene.go_back, scene.remade = go_back, remade
+    return scene
+
+
+async def test_of_a_log_that_was_made_anew_nothing_is_read_twice(tapped):
+    tapped.go_back()
+    assert await tapped.remade() == 3
+    assert await tapped.remade() == 0  # which is another one: in that nothing has been read
+
+
+async def test_a_new_log_that_was_empty_when_a_tap_found_its_way_into_it_is_not_read_twice(tapped):
+    reader = tapped.site.reader
+    reader.note(TappedEnd(reader.tap_name, "c", 0, 0, 0))
+    for to in (1, 2, 3):
+        tapped.go_back(to=to)
+    assert await tapped.remade() == 3
+
+
+async def test_an_end_that_is_where_all_is_read_is_no_step_back(tapped):
+    reader = tapped.site.reader
+    tapped.go_back(to=28)  # which is the next one
+    reader.note(TappedEnd(reader.tap_name, "c", 0, 28, 0))
+    assert reader.positions["c", 0] == 28
+    assert await tapped.remade() == 0
+
+
+async def test_what_went_back_before_a_look_that_found_the_topic_did_so_in_the_same_log(tapped):
+    tapped.go_back()
+    await tapped.look()
+    assert await tapped.remade() == 0
+
+
+async def test_what_goes_back_while_the_topics_are_looked_at_may_be_in_a_new_log_already(tapped, monkeypatch):
+    describe = tapped.admin.describe_topics
+
+    async def slowly(names):
+        found = await describe(names)  # the topic as it was, and the tap finds its way meanwhile
+        tapped.go_back()
+        return found
+
+    monkeypatch.setattr(tapped.admin, "describe_topics", slowly)
+    await tapped.look()
+    assert await tapped.remade() == 3
+
+
+async def test_what_goes_back_while_the_topic_is_gone_is_in_a_new_log(tapped, monkeypatch):
+    async def gone(names):
+        return dict.fromkeys(names)
+
+    tapped.go_back()
+    monkeypatch.setattr(tapped.admin, "describe_topics", gone)
+    await tapped.look()
+    assert await tapped.remade() == 3
+
+
+async def test_other_topics_that_are_begun_or_dropped_leave_what_went_back_as_it_is(tapped):
+    tapped.go_back()
+    await tapped.site.reader.read({("e", 0): 0}, drop={"d"}, drain=lambda: None)
+    assert await tapped.remade() == 3
+    tapped.go_back(to=2)
+    await tapped.site.reader.read({}, drop={"c"}, drain=lambda: None)
+    assert await tapped.remade() == 0
 
 
 @pytest.mark.parametrize(("wanted", "told"), [(set(), []), ({"c"}, ["topics"])])
