@@ -34,7 +34,6 @@ _PLAIN = (
     "exactly_once",
     "isolation_level",
     "offset_reset",
-    "config_storage_topic",
     "status_storage_topic",
     "emit_checkpoints_interval_s",
     "sync_group_offsets",
@@ -49,8 +48,8 @@ class MirrorOrder:
     worker ("" where nothing tells its name), for group the commits of the source, for offset-syncs their
     topic; equal-offsets are no records, so there the topic is "" and the cluster the target. `connector` is
     for connect-offsets, "" where any will do; `group` is for group: names or patterns, as a PatternList.
-    `told_status_topic` is where an operator says that the worker tells the states of its tasks, "" where none
-    does. It is not the flow's, which has what the worker's own settings say.
+    `status_topic` and `config_topic` are where on that cluster its worker tells the states of its tasks and
+    what these are to carry, for connect-offsets, "" where not known.
     """
 
     flow: Flow
@@ -59,7 +58,8 @@ class MirrorOrder:
     connector: str = ""
     lag_from: str = CONNECT_OFFSETS
     group: str = ""
-    told_status_topic: str = ""
+    status_topic: str = ""
+    config_topic: str = ""
     _groups: PatternList = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -86,26 +86,6 @@ class MirrorOrder:
         read = self.flow.status_storage_topic is not None  # of a flow by hand nothing of the worker is known
         return dedicated and read and not self.connector and not self.flow.exactly_once
 
-    @property
-    def status_topic(self) -> str:
-        """Return where the worker writes the states of its tasks, beside its offsets; "" where not known."""
-        if self.lag_from != CONNECT_OFFSETS:
-            return ""
-        return self.told_status_topic or self.flow.status_storage_topic or self._dedicated("status")
-
-    @property
-    def config_topic(self) -> str:
-        """Return where the worker writes what its tasks are to carry, there too; "" where not known."""
-        if self.lag_from != CONNECT_OFFSETS or not (self.connector or self.flow.connector):
-            return ""  # several connectors may have tasks there
-        return self.flow.config_storage_topic or self._dedicated("configs")
-
-    def _dedicated(self, kind: str) -> str:
-        """Return the default of a dedicated MirrorMaker for a topic of its worker, "" where it is none."""
-        read = self.flow.status_storage_topic is not None  # of its settings
-        dedicated = not self.connector and (read or self.offsets_topic == _dedicated(self.flow))
-        return f"mm2-{kind}.{self.flow.source}.internal" if dedicated else ""
-
     def follows(self, group: str) -> bool:
         """Tell whether the commits of a group, by its name, tell how far the mirror is."""
         return self._groups.matches(group)
@@ -119,12 +99,13 @@ def order_of(
     lag_from: str = CONNECT_OFFSETS,
     group: str | None = None,
     status_topic: str | None = None,
+    config_topic: str | None = None,
 ) -> MirrorOrder:
     """Return the order for a flow; `cluster` and `topic` are where an operator says its offsets are.
 
-    Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. So is
-    `status_topic`, which is on the same cluster. A worker of Connect may hold the offsets of several
-    connectors, so there the name counts.
+    Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. So are
+    `status_topic` and `config_topic`, which are on the same cluster. A worker of Connect may hold the offsets
+    of several connectors, so there the name counts.
     """
     if lag_from in (GROUP, EQUAL_OFFSETS):
         flow = replace(flow, heartbeats_replicated=False)  # which only MirrorMaker 2 copies past its filter
@@ -136,18 +117,24 @@ def order_of(
         case "offset-syncs":
             there = flow.source if flow.offset_syncs_location == "source" else flow.target
             return MirrorOrder(flow, there, flow.offset_syncs_topic, lag_from=OFFSET_SYNCS)
+    kept = topic or flow.offset_storage_topic or ("" if flow.on_connect else _dedicated(flow))
+    read = flow.status_storage_topic is not None  # the settings of its worker
+    dedicated = not flow.on_connect and (read or kept == _dedicated(flow))
+    defaults = {kind: _dedicated(flow, kind) if dedicated else "" for kind in ("status", "configs")}
+    known = flow.config_storage_topic if flow.connector else None  # several connectors may have tasks there
     return MirrorOrder(
         flow,
         cluster or flow.offset_storage_cluster or flow.target,
-        topic or flow.offset_storage_topic or ("" if flow.on_connect else _dedicated(flow)),
+        kept,
         flow.connector if flow.on_connect else "",
-        told_status_topic=status_topic or "",
+        status_topic=status_topic or flow.status_storage_topic or defaults["status"],
+        config_topic=config_topic or known or defaults["configs"],
     )
 
 
-def _dedicated(flow: Flow) -> str:
-    """Return where a dedicated MirrorMaker keeps its offsets."""
-    return f"mm2-offsets.{flow.source}.internal"
+def _dedicated(flow: Flow, kind: str = "offsets") -> str:
+    """Return where a dedicated MirrorMaker keeps its offsets, or what else it has a topic for."""
+    return f"mm2-{kind}.{flow.source}.internal"
 
 
 def write_mirror(order: MirrorOrder) -> dict[str, Any]:
@@ -165,7 +152,8 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "connector": order.connector,
         "lag_from": order.lag_from,
         "group": order.group,
-        "status_topic": order.told_status_topic,
+        "status_topic": order.status_topic,
+        "config_topic": order.config_topic,
     }
 
 
@@ -187,4 +175,5 @@ def read_mirror(told: Mapping[str, Any]) -> MirrorOrder:
         told["lag_from"],
         told["group"],
         told["status_topic"],
+        told["config_topic"],
     )

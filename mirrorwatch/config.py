@@ -78,14 +78,16 @@ class ConnectSection(Section):
 class OffsetsSection(Section):
     """Where the mirror's Connect worker keeps how far it has come, and in which state its tasks are.
 
-    `topic` is its `offset.storage.topic` and `status_topic` its `status.storage.topic`, on one cluster.
+    `topic` is its `offset.storage.topic`, `status_topic` its `status.storage.topic` and `config_topic` its
+    `config.storage.topic`, on one cluster.
     """
 
     topic: str
     kafka_cluster: str | None = Field(default=None, min_length=1)
     status_topic: str | None = None
+    config_topic: str | None = None
 
-    @field_validator("topic", "status_topic")
+    @field_validator("topic", "status_topic", "config_topic")
     @classmethod
     def _topic(cls, text: str | None) -> str | None:
         if text is None:

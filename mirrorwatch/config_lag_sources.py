@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _CONNECT = "connect-offsets"
 _SYNCS = "offset-syncs"
+_OF_TASKS = ("status_topic", "config_topic")  # in which a worker tells of its tasks
 _UNKNOWN = (
     "in which topic the Connect worker keeps its offsets is not known, since it does not tell: write its"
     " offset.storage.topic, for example offsets: {topic: connect-offsets}"
@@ -63,7 +64,7 @@ def sources_of_lag(
 ) -> tuple[dict[str, LagSource], list[Problem]]:
     """Return where each flow's progress is read, by its name, and warnings where nothing says so.
 
-    So it is of the states of tasks, where their topic is named and their connector is not.
+    So it is of what a worker tells of its tasks, where the topic is named and their connector is not.
     """
     found: dict[str, LagSource] = {}
     warnings = []
@@ -76,12 +77,14 @@ def sources_of_lag(
             found[flow.name] = LagSource(lag_from, section.group)
             continue
         topic, home = flow.offset_storage_topic, flow.offset_storage_cluster or flow.target
-        status_topic = section.offsets.status_topic if section.offsets is not None else None
-        found[flow.name] = LagSource(_CONNECT, None, home, topic, status_topic)
+        told = {} if section.offsets is None else {key: getattr(section.offsets, key) for key in _OF_TASKS}
+        found[flow.name] = LagSource(_CONNECT, None, home, topic, **told)
         if flow.on_connect and topic is None:
             warnings.append(where(("flows", flow.name, "offsets"), _UNKNOWN))
-        if status_topic is not None and not _is_named(flow):
-            warnings.append(where(("flows", flow.name, "offsets", "status_topic"), _NAMELESS))
+        if not _is_named(flow):
+            warnings += [
+                where(("flows", flow.name, "offsets", key), _NAMELESS) for key, name in told.items() if name
+            ]
     return found, warnings
 
 

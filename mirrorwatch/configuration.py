@@ -30,7 +30,7 @@ class LagSource:
     `lag_from` is connect-offsets, group, equal-offsets or offset-syncs. `group` is a pattern of names, for
     the second alone; `kafka_cluster` and `topic` are where offsets are kept, for the first: the topic is None
     where nothing says its name. `status_topic` is where on that cluster its worker tells the states of tasks,
-    where the operator says so.
+    and `config_topic` where it tells what they carry, where the operator says so.
     """
 
     lag_from: str
@@ -38,6 +38,7 @@ class LagSource:
     kafka_cluster: str | None = None
     topic: str | None = None
     status_topic: str | None = None
+    config_topic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ def mirror_orders(config: Configuration) -> list[MirrorOrder]:
                     lag_from=source.lag_from,
                     group=source.group,
                     status_topic=source.status_topic,
+                    config_topic=source.config_topic,
                 )
             )
     return found

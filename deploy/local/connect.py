@@ -34,6 +34,7 @@ class ConnectWorker(Process):
         self.url = f"http://127.0.0.1:{port}"
         self.offsets_topic = f"{name}-offsets"
         self.status_topic = f"{name}-status"
+        self.config_topic = f"{name}-configs"
         settings = {
             **home.java_properties(),
             "group.id": name,
@@ -44,7 +45,7 @@ class ConnectWorker(Process):
             "offset.flush.interval.ms": "1000",
             "scheduled.rebalance.max.delay.ms": "0",
             "offset.storage.topic": self.offsets_topic,
-            "config.storage.topic": f"{name}-configs",
+            "config.storage.topic": self.config_topic,
             "status.storage.topic": self.status_topic,
             **{f"{kind}.storage.replication.factor": "1" for kind in ("offset", "config", "status")},
         }

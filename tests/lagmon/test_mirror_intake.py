@@ -218,6 +218,11 @@ def test_where_a_worker_tells_the_states_of_its_tasks(flow, how, topic):
         ({}, {"topic": "connect-offsets"}, ""),
         ({"on_connect": True, "connector": "mine"}, {"topic": "t"}, ""),
         ({"on_connect": True, "connector": "mine", "config_storage_topic": "of-it"}, {}, "of-it"),
+        # among those of others nothing tells which are its own; an operator who names the topic is warned
+        ({"on_connect": True, "connector": "", "config_storage_topic": "of-it"}, {}, ""),
+        ({"on_connect": True, "connector": ""}, {"topic": "t", "config_topic": "told"}, "told"),
+        ({"on_connect": True, "connector": "mine"}, {"topic": "t", "config_topic": "told"}, "told"),
+        ({"config_storage_topic": "of-it"}, {"config_topic": "told"}, "told"),
         ({"config_storage_topic": "of-it"}, {"lag_from": "offset-syncs"}, ""),
     ],
 )

@@ -110,6 +110,11 @@ flows:
     [
         ("topic", "", [("B", "mm2-configs.A.internal", "tasks of A->B")]),
         ("topic", ", offsets: {topic: connect-offsets, status_topic: connect-status}", []),
+        (
+            "topic",
+            ", offsets: {topic: connect-offsets, kafka_cluster: A, config_topic: connect-configs}",
+            [("A", "connect-configs", "tasks of A->B")],
+        ),
         ("topic", ", lag_from: offset-syncs", []),
         ("off", "", []),
     ],

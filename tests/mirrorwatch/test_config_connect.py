@@ -71,7 +71,7 @@ def chosen(*names, more=""):
 
 async def test_a_real_workers_mirror(tmp_path):
     asked = []
-    offsets = "{topic: connect-offsets, status_topic: connect-status}"
+    offsets = "{topic: connect-offsets, status_topic: connect-status, config_topic: connect-configs}"
     text = chosen(*WHOLE, more=f"flows: {{A->B: {{offsets: {offsets}}}}}")
     config = await read(tmp_path, connect(asked=asked), text)
     (flow,) = config.topology.flows
@@ -84,7 +84,9 @@ async def test_a_real_workers_mirror(tmp_path):
         True,
     )
     assert config.lag_sources == {
-        "A->B": LagSource("connect-offsets", None, "B", "connect-offsets", "connect-status")
+        "A->B": LagSource(
+            "connect-offsets", None, "B", "connect-offsets", "connect-status", "connect-configs"
+        )
     }
     assert [warning for warning in config.warnings if "offsets" in warning.key] == []
     assert [(each.name, each.state, len(each.tasks)) for each in config.connectors] == [

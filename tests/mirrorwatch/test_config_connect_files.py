@@ -95,33 +95,40 @@ def test_a_bare_configuration_tells_no_name_and_the_connectors_own_offsets_are_t
     assert "MirrorSourceConnector.name" in [warning.key for warning in config.worth_reading]
 
 
-STATES = (
-    "flows: {A->B: {offsets: {topic: connect-offsets, kafka_cluster: A, status_topic: ' connect-status '}}}\n"
+TASKS = (
+    "flows: {A->B: {offsets: {topic: connect-offsets, kafka_cluster: A, status_topic: ' connect-status ',"
+    " config_topic: connect-configs}}}\n"
 )
 
 
-def of_states(config):
-    """Return the order of the only flow, and the warnings about its topic of states."""
+def of_tasks(config):
+    """Return the order of the only flow, and the warnings about the topics that tell of its tasks."""
     (order,) = mirror_orders(config)
     assert (order.offsets_cluster, order.status_topic) == ("A", "connect-status")
-    key = "flows.A->B.offsets.status_topic"
-    return order, [one.sentence for one in config.worth_reading if one.key == key]
+    assert order.config_topic == "connect-configs"
+    keys = [f"flows.A->B.offsets.{kind}_topic" for kind in ("status", "config")]
+    return order, [one for one in config.worth_reading if one.key in keys]
 
 
-def names_of_states(config):
-    """Return of each flow, as the lag monitor's process is told of it, topic and connector of its states."""
-    clusters = (ClusterLag(wanted=lambda *_: True) for _ in range(2))
-    flows = [MirrorFlow(read_mirror(told), *clusters) for told in lag_orders(config).told["mirrors"]]
-    return [(flow.order.status_topic, flow.states.connector) for flow in flows]
+def told_of_tasks(config):
+    """Return the topics and connectors of the only flow's tasks, as the lag monitor's process is told."""
+    (told,) = lag_orders(config).told["mirrors"]
+    flow = MirrorFlow(read_mirror(told), *(ClusterLag(wanted=lambda *_: True) for _ in range(2)))
+    order = flow.order
+    return {order.status_topic: flow.states.connector, order.config_topic: flow.assignments.connector}
 
 
-def test_the_states_of_a_connector_are_read_where_its_worker_is_said_to_write_them(tmp_path):
-    config = read(tmp_path, "mm2: connector.json\n" + STATES, "connector.json", CONNECTOR)
-    order, warned = of_states(config)
+def both_of(connector):
+    return {"connect-status": connector, "connect-configs": connector}
+
+
+def test_the_tasks_of_a_connector_are_read_where_its_worker_is_said_to_tell_of_them(tmp_path):
+    config = read(tmp_path, "mm2: connector.json\n" + TASKS, "connector.json", CONNECTOR)
+    order, warned = of_tasks(config)
     assert warned == []
-    assert names_of_states(config) == [("connect-status", "mirror-source")]
+    assert told_of_tasks(config) == both_of("mirror-source")
     without = read(tmp_path, "mm2: connector.json\n", "connector.json", CONNECTOR)
-    assert names_of_states(without) == [("", "mirror-source")]
+    assert told_of_tasks(without) == {"": "mirror-source"}
     assert not lag_orders(config).same(order.name, lag_orders(without))
 
 
@@ -130,25 +137,27 @@ def test_without_a_connectors_name_mirrormakers_own_is_taken_and_that_is_warned_
     bare = {key: value for key, value in json.loads(CONNECTOR)["config"].items() if key != "name"}
     clusters = "clusters: {A: {bootstrap.servers: 'a:9092'}, B: {bootstrap.servers: 'b:9092'}}\n"
     mirror = clusters if told == "a flow by hand" else "mm2: connector.json\n"
-    config = read(tmp_path, mirror + STATES, "connector.json", json.dumps(bare))
-    (sentence,) = of_states(config)[1]
+    config = read(tmp_path, mirror + TASKS, "connector.json", json.dumps(bare))
+    _, warned = of_tasks(config)
+    assert [one.key.rpartition(".")[2] for one in warned] == ["status_topic", "config_topic"]
+    (sentence,) = {one.sentence for one in warned}
     assert sentence == (
         "tells of tasks under their connector's name, and nothing names it, so those of MirrorSourceConnector"
         " are taken: where it is called otherwise, have connect tell of it, or write name into its JSON"
     )
-    assert names_of_states(config) == [("connect-status", "MirrorSourceConnector")]
+    assert told_of_tasks(config) == both_of("MirrorSourceConnector")
 
 
-def test_a_dedicated_mirror_and_one_by_strimzi_may_be_told_where_their_states_are(tmp_path):
+def test_a_dedicated_mirror_and_one_by_strimzi_may_be_told_where_their_tasks_are(tmp_path):
     mirror = (
         "clusters = A, B\nA.bootstrap.servers = a:9092\nB.bootstrap.servers = b:9092\nA->B.enabled = true\n"
     )
-    config = read(tmp_path, "mm2: mm2.properties\n" + STATES, "mm2.properties", mirror)
-    assert of_states(config)[1] == []
-    assert names_of_states(config) == [("connect-status", "MirrorSourceConnector")]
-    config = read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD + STATES, "mirror.yaml", STRIMZI)
-    assert of_states(config)[1] == []
-    assert names_of_states(config) == [("connect-status", "A->B.MirrorSourceConnector")]
+    config = read(tmp_path, "mm2: mm2.properties\n" + TASKS, "mm2.properties", mirror)
+    assert of_tasks(config)[1] == []
+    assert told_of_tasks(config) == both_of("MirrorSourceConnector")
+    config = read(tmp_path, "mm2: mirror.yaml\n" + PASSWORD + TASKS, "mirror.yaml", STRIMZI)
+    assert of_tasks(config)[1] == []
+    assert told_of_tasks(config) == both_of("A->B.MirrorSourceConnector")
 
 
 @pytest.mark.parametrize(

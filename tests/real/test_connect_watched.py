@@ -134,6 +134,45 @@ def test_a_failed_task_is_told_from_the_topic_of_states_where_nothing_else_tells
         service.end()
 
 
+@pytest.mark.long
+def test_what_no_task_of_a_connector_carries_any_more_is_told_from_its_workers_topic(
+    worker, kafka_pair, topic_name, tmp_path
+):
+    client, topic, others = kafka_pair.a.client_properties(), topic_name("orders"), topic_name("others")
+    for name in (topic, others):
+        create_topic(client, name)
+    producer = Producer(client)
+    worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=f"{topic},{others}")
+    eventually(lambda: states(worker) == ["RUNNING"], DEADLINE_S, what="a task that runs", every_s=0.5)
+    made = ServiceProcess(
+        tmp_path / "service",
+        topic=topic_name("canary"),
+        canary={"mode": "off"},
+        lag={"commits": "topic"},
+        flows={"A->B": {"offsets": {"topic": worker.offsets_topic, "config_topic": worker.config_topic}}},
+    )
+    change(made, lambda document: document.update(connect={"url": worker.url, "connectors": [NAME]}))
+    with made as service:
+
+        def flow():
+            producer.produce(others, b"x")
+            return after_a_record(service, producer, topic)
+
+        eventually(lambda: keeps_up(flow()), DEADLINE_S, what="healthy, and a cadence", every_s=0.5)
+        # Somebody takes the topic out of the connector while the service runs.
+        worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=others)
+        found = eventually(
+            lambda: (told := flow()).get("cause") == "not_mirrored" and told, 120, what="told", every_s=0.5
+        )
+        assert found["verdict"] == "stalled"
+        assert f"No task of {NAME} carries it, as its worker tells" in found["sentence"]
+        assert topic in found["sentence"]
+
+        worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=f"{topic},{others}")
+        eventually(lambda: flow().get("verdict") == "healthy", DEADLINE_S, what="healthy again", every_s=0.5)
+        service.end()
+
+
 def after_a_record(service, producer, topic):
     """Return what is told of the flow by its offsets, with one more record to copy each time."""
     producer.produce(topic, b"x")
