@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.cluster_marks import by_place
+from lagmon.hanging import hangs_since_ms
 from lagmon.rules_window import Positions
 from lagmon.turns import others_moved
 
@@ -43,17 +44,25 @@ def positions_of(
     readable_from = readable.readable_from(at, offset)
     next_record = np.maximum(offset, readable_from)
     passed_ms, exact = heads.passed_ms(at, next_record)
+    head_at_ms = marks.head_at_ms(heads)[at]
+    # Behind the last stable offset stands only who reads uncommitted records, too; but it is one of an
+    # earlier look that a commit of since then may be behind.
+    uncommitted = (stable >= 0) & (offset > stable) & (head_at_ms >= seen_ms)
     if marks.held:
         # Until then there was nothing to read for one who waits for transactions to be decided.
         known_ms = marks.held_ms(at, next_record, len(heads.end))
         held_ms = np.maximum(intake.rings.held_ms[: len(at)], known_ms)
-        late = (passed_ms >= 0) & (passed_ms < held_ms)
+        late = (passed_ms >= 0) & (passed_ms < held_ms) & ~uncommitted
         passed_ms[late] = held_ms[late]
-    head = np.where(stable >= 0, np.minimum(stable, end), end)
+    head = np.where((stable >= 0) & ~uncommitted, np.minimum(stable, end), end)
+    hangs_ms = np.full(len(at), -1, np.int64)
+    waits = np.flatnonzero((head < end) & (next_record >= head) & (offset <= head))
+    if len(waits):
+        hangs_ms[waits] = hangs_since_ms(heads, at[waits], marks.of, now_ms)
     return Positions(
         head=head,
         end=end,
-        head_at_ms=marks.head_at_ms(heads)[at],
+        head_at_ms=head_at_ms,
         start=heads.starts.as_of(at, heads.start[at], commits_read_to_ms),
         passed_ms=passed_ms,
         passed_exact=exact,
@@ -67,6 +76,7 @@ def positions_of(
         known_before=intake.rings.known_before[: len(at)],
         left_ms=np.full(len(at), absence.left_ms, np.int64),
         back_ms=np.full(len(at), absence.back_ms, np.int64),
+        hangs_ms=hangs_ms,
     )
 
 
@@ -117,4 +127,4 @@ def leave_former_logs(
 def _no_positions() -> Positions:
     none = np.zeros(0, np.int64)
     no = np.zeros(0, np.bool_)
-    return Positions(none, none, none, none, none, no, *[none] * 10)
+    return Positions(none, none, none, none, none, no, *[none] * 11)

@@ -32,6 +32,7 @@ from lagmon.mirror_topics import MirrorTopics
 from lagmon.mirror_topics_behind import TopicsBehind
 from lagmon.mirror_transactions import OpenTransactions
 from lagmon.mirror_unlisted import UnlistedTopics
+from lagmon.mirror_unwatched import Unwatched
 from lagmon.sync_runs import SyncRuns
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class FlowSight:
     uncounted: Mapping[tuple[str, int], Overtaken] = field(default_factory=dict)  # of those overtaken: as yet
     stood: frozenset[int] = frozenset()  # slots that stand before records that were deleted, lost or not
     held: tuple[Held, ...] = ()  # partitions that an open transaction keeps from being read
+    unwatched: tuple[str, ...] = ()  # topics that it copies and that are left out of its configuration
     emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots (mirror_emptied.py)
 
 
@@ -110,6 +112,7 @@ class MirrorFlow:
     distance: DistanceBounds = field(default_factory=DistanceBounds)
     syncs: SyncRuns = field(default_factory=SyncRuns)
     _unlisted: UnlistedTopics = field(default_factory=UnlistedTopics)
+    _unwatched: Unwatched = field(default_factory=Unwatched)
     _settled: object = None  # the topics when settings were forgotten last
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
@@ -166,6 +169,7 @@ class MirrorFlow:
             uncounted,
             frozenset(np.flatnonzero(stood).tolist()),
             mirror_held.held(self, sight),
+            self._unwatched.look(self, sight),
             mirror_emptied.still(sight, stands),
         )
 

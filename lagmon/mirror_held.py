@@ -1,10 +1,6 @@
-"""Partitions that an open transaction holds before a mirror which reads committed records only. Pure.
+"""Partitions that a hanging transaction holds before a mirror which reads committed records only. Pure.
 
-The last stable offset is where the oldest open transaction begins: no such reader gets past it, and by what
-it may read the mirror has no lag. A transaction is aborted when its time-out is over, 15 minutes by the
-brokers' default for the longest (`transaction.max.timeout.ms`). One that stays open while its partition has
-been written to for longer than that hangs (mm2.md: stall at the last stable offset): nobody ends it, what is
-behind it waits, and retention deletes it in the end. Of a topic in use the offset moves: its record is new.
+When one hangs: hanging.py. Of a topic in use the last stable offset moves: its record is new.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import count_text, duration_text
-from lagmon.mirror_sight import STALE_MS
+from lagmon.hanging import hangs_since_ms
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -25,8 +21,6 @@ if TYPE_CHECKING:
     from lagmon.mirror_sight import MirrorSight
 
     Name = tuple[str, int]  # topic and partition
-
-HANGS_MS = 900_000 + 30_000  # that time-out, and until the brokers have looked for it and written its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +48,8 @@ def held(flow: MirrorFlow, sight: MirrorSight) -> tuple[Held, ...]:
     places = np.flatnonzero((heads.stable >= 0) & (heads.stable < heads.end)).astype(np.int32)
     if not len(places):
         return ()
-    _, looks = flow.source.marks(places.tolist())
-    looked_ms, sampled_ms = np.array(looks, np.int64)[:, 0], heads.sampled_ms[places]
-    since_ms, _ = heads.passed_ms(places, heads.stable[places])
-    written_ms, _ = heads.passed_ms(places, heads.end[places] - 1)
-    # A look that had no answer about transactions does not tell that one still holds it.
-    told = (looked_ms >= sampled_ms) & (sight.now_ms - sampled_ms <= STALE_MS)
-    told &= (since_ms >= 0) & (written_ms - since_ms > HANGS_MS)
+    since_ms = hangs_since_ms(heads, places, flow.source.marks, sight.now_ms)
+    told = since_ms >= 0
     hang = dict(zip(places[told].tolist(), since_ms[told].tolist(), strict=True))
     return tuple(
         Held(*name, int(heads.stable[place]), int(heads.end[place]), hang[place], sight.now_ms)

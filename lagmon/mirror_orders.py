@@ -82,9 +82,18 @@ class MirrorOrder:
         It is of a dedicated MirrorMaker whose file was read: that has its worker's settings. No connector
         shows those of its worker, and for exactly once offsets are written with each transaction.
         """
-        dedicated = self.lag_from == CONNECT_OFFSETS and self.offsets_topic == _dedicated(self.flow)
+        dedicated = self.lag_from == CONNECT_OFFSETS and self._is_dedicated
         read = self.flow.status_storage_topic is not None  # of a flow by hand nothing of the worker is known
         return dedicated and read and not self.connector and not self.flow.exactly_once
+
+    @property
+    def is_alone(self) -> bool:
+        """Tell whether what is read of it cannot be of another connector of its worker."""
+        return self.lag_from != CONNECT_OFFSETS or bool(self.connector) or self._is_dedicated
+
+    @property
+    def _is_dedicated(self) -> bool:
+        return self.offsets_topic == _dedicated(self.flow)
 
     def follows(self, group: str) -> bool:
         """Tell whether the commits of a group, by its name, tell how far the mirror is."""

@@ -306,6 +306,7 @@ class _Look:
                 known_before=untold,
                 left_ms=untold,
                 back_ms=untold,
+                hangs_ms=untold,  # mirror_held.py
             ),
             now_ms=self.now_ms,
             policy=Policy(

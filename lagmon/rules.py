@@ -5,7 +5,8 @@ Order, first match wins; a verdict is never made from stale or missing data:
    nothing to read, OK;
 2. records were deleted before they were read: ERR;
 3. nothing more to read than is allowed: OK, whatever happened before; what is known to hold no record that
-   a consumer sees (markers of transactions, aborted and compacted records) is nothing to read;
+   a consumer sees (markers of transactions, aborted and compacted records) is nothing to read; but where
+   a transaction that hangs lets no more be read (hanging.py), STALL;
 4. the rest needs the whole window and its times: absurd ones make UNKNOWN;
 5. the group stands, with something to read, for longer than its own pace allows: STALL where commits still
    come, else STOP;
@@ -103,6 +104,10 @@ def _beyond_end(case: Case) -> bool:
     return case.offset > case.end and (case.position.end_read_later or was_beyond)
 
 
+def _held(case: Case) -> bool:
+    return case.position.hangs_ms >= 0 and case.lag <= case.policy.allowed_lag
+
+
 def _stands_from(case: Case, since_ms: int) -> bool:
     # As of the newest instant up to which commits are known: since then it may have committed, unread.
     return min(case.now_ms, case.position.commits_read_to_ms) - since_ms > case.stopped_after_ms
@@ -153,6 +158,7 @@ _RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
     (lambda case: case.offset < 0, Reason.NEGATIVE_OFFSET),
     (_beyond_end, Reason.BEYOND_END),
     (lambda case: case.position.start > case.next_record, Reason.DELETED_UNREAD),
+    (_held, Reason.HELD),
     (lambda case: case.offsets_left <= case.policy.allowed_lag, Reason.CAUGHT_UP),
     (lambda case: case.lag <= case.policy.allowed_lag, Reason.NOTHING_READABLE),
     (lambda case: min(case.window.offsets) < 0, Reason.NEGATIVE_OFFSET),

@@ -122,6 +122,16 @@ def _caught_up(facts: Facts) -> str:
     return f"{_records(facts.lag)} to read, which is within the allowed {facts.after:,}."
 
 
+def _held(facts: Facts) -> str:
+    waits = "waits" if facts.before == 1 else "wait"
+    return (
+        f"A transaction is open at offset {facts.head} since {instant_text(facts.since_ms)}, {_age(facts)}, "
+        "longer than brokers let one be by default, so that it seems to hang. The group stands there, at "
+        f"offset {facts.offset}, as who reads committed records only has to, and {_records(facts.before)} "
+        f"behind it {waits}. kafka-transactions.sh finds it and aborts it."
+    )
+
+
 def _nothing_readable(facts: Facts) -> str:
     skipped = min(facts.before, facts.head) - facts.offset
     where = "the offset behind it holds" if skipped == 1 else f"the {skipped:,} offsets behind it hold"
@@ -242,6 +252,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.NEGATIVE_OFFSET: lambda facts: f"The group committed offset {facts.before}, which no record has.",
     Reason.BEYOND_END: _beyond_end,
     Reason.DELETED_UNREAD: _deleted_unread,
+    Reason.HELD: _held,
     Reason.CAUGHT_UP: _caught_up,
     Reason.NOTHING_READABLE: _nothing_readable,
     Reason.TIME_ABSURD: lambda facts: (

@@ -43,8 +43,8 @@ class Window:
 class Position:
     """Where one partition's log stands, and how well that and the group's commits are known.
 
-    `head` is the end that can be read by every consumer, `end` the high watermark. They differ while a
-    transaction is open, and a consumer that reads uncommitted records stands between them. `passed_ms` is
+    `head` is the end that this consumer can read up to, `end` the high watermark. They differ while a
+    transaction is open, unless the consumer is known to read uncommitted records, too. `passed_ms` is
     when the head, not the high watermark, passed the newest committed offset, or `readable_from`.
     """
 
@@ -64,6 +64,7 @@ class Position:
     known_before: int = -1  # the newest offset that was known before the end was looked at
     left_ms: int = -1  # when the cluster was last seen before its last absence (cluster_absence.py)
     back_ms: int = -1  # when it was seen again
+    hangs_ms: int = -1  # since when a transaction that hangs is open at the head, where the group stands
 
     @property
     def end_read_later(self) -> bool:
@@ -125,6 +126,7 @@ class Positions:
     known_before: Longs
     left_ms: Longs
     back_ms: Longs
+    hangs_ms: Longs
 
     def row(self, index: int) -> Position:
         """Return the position of one row."""
@@ -145,6 +147,7 @@ class Positions:
             known_before=int(self.known_before[index]),
             left_ms=int(self.left_ms[index]),
             back_ms=int(self.back_ms[index]),
+            hangs_ms=int(self.hangs_ms[index]),
         )
 
 

@@ -99,6 +99,7 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
 
     reason[lag <= policy.allowed_lag] = Reason.NOTHING_READABLE
     reason[offsets_left <= policy.allowed_lag] = Reason.CAUGHT_UP
+    reason[(here.hangs_ms >= 0) & (lag <= policy.allowed_lag)] = Reason.HELD
     reason[here.start > next_record] = Reason.DELETED_UNREAD
     read_later = here.head_at_ms >= here.seen_ms
     was_beyond = (here.known_before > end) & (offset >= here.known_before)
@@ -130,6 +131,8 @@ def _judge_newest(windows: Windows, positions: Positions, part: slice, policy: P
         (Reason.BEYOND_END, found.after, np.where(read_later, offset, here.known_before)),
         (Reason.DELETED_UNREAD, found.before, next_record),
         (Reason.DELETED_UNREAD, found.after, here.start),
+        (Reason.HELD, found.since_ms, here.hangs_ms),
+        (Reason.HELD, found.before, end - here.head),
         (Reason.CAUGHT_UP, found.after, policy.allowed_lag),
         (Reason.NOTHING_READABLE, found.before, here.readable_from),
         (Reason.NOTHING_READABLE, found.after, policy.allowed_lag),

@@ -65,6 +65,7 @@ class Reason(IntEnum):
     RESTING = 22  # in place of PAUSING
     CLUSTER_BACK = 23  # in place of STOPPED
     NO_PARTITION = 24  # in place of NO_HEAD: `unlisted_partitions.py`
+    HELD = 25  # in place of CAUGHT_UP
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -110,6 +111,7 @@ STATUS_OF = {
     Reason.RESTING: Status.OK,
     Reason.CLUSTER_BACK: Status.OK,
     Reason.NO_PARTITION: Status.UNKNOWN,
+    Reason.HELD: Status.STALL,
     Reason.BURROW_NO_RING: Status.OK,
     Reason.BURROW_NO_COMMIT: Status.OK,
     Reason.BURROW_INCOMPLETE: Status.OK,

@@ -150,6 +150,64 @@ def test_an_open_transaction_holds_up_nobody():
     assert desk.reasons("g")[("t", 0)] not in {Reason.STOPPED, Reason.STALLED}
 
 
+class Hanging(Desk):
+    """A transaction that is open at offset 100 of partition 0 since 1,000 s, while records come behind it."""
+
+    def __init__(self, *, long_s=1000, alike=None):
+        super().__init__()
+        self.look(100, 100, ago_s=long_s + 5)
+        for ago_s in range(long_s, -1, -10):
+            stables = (100, 100) if alike is None or ago_s > 20 else alike
+            self.look(101 + long_s - ago_s, 100, ago_s=ago_s, stables=stables)
+            self.commit("committed", 0, 100, ago_s=max(0, ago_s - 4))
+            self.commit("all", 0, max(100, 90 + long_s - ago_s), ago_s=max(1, ago_s - 4))
+        self.read_all()
+
+
+def test_who_reads_committed_records_stalls_where_a_transaction_hangs_and_who_reads_all_does_not():
+    desk = Hanging()
+    assert desk.reasons("committed") == {("t", 0): Reason.HELD}
+    assert desk.reasons("all") == {("t", 0): Reason.MOVING}
+    assert desk.group("committed").status is Status.STALL
+    sight = desk.lag.see(NOW)
+    (slot,) = desk.lag.slots.of("committed").tolist()
+    assert sight.rows.sentence(slot) == (
+        "A transaction is open at offset 100 since 2026-09-21 13:56:35 UTC, 16 min 44 s, longer than brokers"
+        " let one be by default, so that it seems to hang. The group stands there, at offset 100, as who reads"
+        " committed records only has to, and 1,001 records behind it wait. kafka-transactions.sh finds it and"
+        " aborts it."
+    )
+    desk.look(1101, 100)  # it is aborted
+    assert desk.reasons("committed")[("t", 0)] not in {Reason.HELD, Reason.CAUGHT_UP}
+
+
+def test_a_transaction_that_may_still_end_by_itself_holds_nobody():
+    assert Hanging(long_s=920).reasons("committed") == {("t", 0): Reason.CAUGHT_UP}
+
+
+def test_a_look_without_an_answer_about_transactions_does_not_tell_that_one_hangs():
+    assert Reason.HELD not in Hanging(alike=(-1, -1)).reasons("committed").values()
+
+
+def test_who_reads_all_and_stops_has_stopped_while_a_transaction_is_open_too():
+    desk = Desk()
+    for ago_s in range(300, -1, -10):
+        desk.look(1000 - ago_s, 100, ago_s=ago_s, stables=(600, 100))
+        if ago_s >= 120:
+            desk.commit("g", 0, 1000 - ago_s - 5, ago_s=ago_s - 1)
+    desk.read_all()
+    assert desk.reasons("g") == {("t", 0): Reason.STOPPED}
+
+
+def test_who_stands_at_a_stable_offset_that_is_newer_than_the_last_look_has_nothing_to_read():
+    desk = Desk()
+    for ago_s in range(300, 5, -10):
+        desk.look(1000 - ago_s, 100, ago_s=ago_s, stables=(990 - ago_s, 100))
+        desk.commit("g", 0, 995 - ago_s, ago_s=ago_s - 5)  # by then the transaction has ended
+    desk.read_all()
+    assert desk.reasons("g") == {("t", 0): Reason.CAUGHT_UP}
+
+
 @pytest.mark.parametrize("every", [1, 6])
 def test_a_group_that_is_dead_has_stopped_also_where_a_transaction_is_open_at_each_look(every):
     desk = Desk()

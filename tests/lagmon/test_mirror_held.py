@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
-from lagmon.mirror_held import HANGS_MS
+from lagmon.hanging import HANGS_MS
 from lagmon.mirror_movement import movement_document
 from tests.lagmon.mirrors import Mirrored, S, told
 

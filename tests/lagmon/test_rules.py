@@ -101,6 +101,26 @@ CASES = {
     "all read": (STEADY, position(190, seen_ago=5), Reason.CAUGHT_UP),
     "all read, long ago": (STEADY, position(190, seen_ago=86400), Reason.CAUGHT_UP),
     "all read, back again": (BACK, position(60), Reason.CAUGHT_UP),
+    "held by a transaction that hangs": (
+        STEADY,
+        position(190, seen_ago=5, end=200, hangs_ms=NOW - 20 * MIN),
+        Reason.HELD,
+    ),
+    "held, and only markers before it": (
+        standing(100, 900),
+        position(102, seen_ago=900, readable_from=102, end=200, hangs_ms=NOW - 20 * MIN),
+        Reason.HELD,
+    ),
+    "held further on, and behind": (
+        STEADY,
+        replace(BEHIND, end=300, hangs_ms=NOW - 20 * MIN),
+        Reason.MOVING,
+    ),
+    "held, and what it waits for is deleted": (
+        STEADY,
+        position(190, seen_ago=5, start=195, end=200, hangs_ms=NOW - 20 * MIN),
+        Reason.DELETED_UNREAD,
+    ),
     "nothing to read up to the end": (
         standing(100, 900),
         position(102, seen_ago=900, passed_ago=900, readable_from=102),

@@ -128,6 +128,7 @@ _wild_positions = st.builds(
     known_before=st.integers(-1, 50),
     left_ms=times,
     back_ms=times,
+    hangs_ms=times | st.just(-1),
 )
 _past = st.sampled_from(_AGES).map(lambda age: NOW - age)
 _sane_positions = st.builds(
@@ -147,6 +148,7 @@ _sane_positions = st.builds(
     known_before=st.sampled_from([-1, -1, 60, 61]),
     left_ms=_past,
     back_ms=_past | st.just(-1),
+    hangs_ms=_past | st.just(-1),
 )
 _after_absences = st.builds(
     Position,

@@ -135,11 +135,12 @@ def test_a_failed_task_is_told_from_the_topic_of_states_where_nothing_else_tells
 
 
 @pytest.mark.long
-def test_what_no_task_of_a_connector_carries_any_more_is_told_from_its_workers_topic(
+def test_what_no_task_of_a_connector_carries_any_more_and_what_one_carries_anew_is_told(
     worker, kafka_pair, topic_name, tmp_path
 ):
     client, topic, others = kafka_pair.a.client_properties(), topic_name("orders"), topic_name("others")
-    for name in (topic, others):
+    added = topic_name("added")
+    for name in (topic, others, added):
         create_topic(client, name)
     producer = Producer(client)
     worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=f"{topic},{others}")
@@ -155,7 +156,8 @@ def test_what_no_task_of_a_connector_carries_any_more_is_told_from_its_workers_t
     with made as service:
 
         def flow():
-            producer.produce(others, b"x")
+            for each in (others, added):
+                producer.produce(each, b"x")
             return after_a_record(service, producer, topic)
 
         eventually(lambda: keeps_up(flow()), DEADLINE_S, what="healthy, and a cadence", every_s=0.5)
@@ -170,6 +172,10 @@ def test_what_no_task_of_a_connector_carries_any_more_is_told_from_its_workers_t
 
         worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=f"{topic},{others}")
         eventually(lambda: flow().get("verdict") == "healthy", DEADLINE_S, what="healthy again", every_s=0.5)
+        # And another one is put in.
+        worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=f"{topic},{others},{added}")
+        unwatched = f"leaves out as it was read here, so that nothing watches it: {added}."
+        eventually(lambda: unwatched in flow().get("sentence", ""), 120, what="unwatched", every_s=0.5)
         service.end()
 
 

@@ -1,0 +1,76 @@
+"""How soon retention reaches what a mirror that stands has not copied, as its verdict tells it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lagmon.mirrors import Mirrored, S, busy, busy_for_a_minute
+
+HOUR = 3600 * S
+REACHES = "Retention reaches what waits in"
+
+
+def standing(seconds=120, *, retention_ms=HOUR):
+    """Return a flow whose mirror stands for so long, while records come to both partitions."""
+    one = busy_for_a_minute()
+    if retention_ms is not None:
+        one.flow.retention_ms["orders"] = retention_ms
+    one.go(seconds, each=lambda: busy(one, moves=()))
+    return one
+
+
+@pytest.mark.parametrize(
+    ("retention_ms", "when"),
+    [
+        (HOUR, "in 58 min."),
+        (7 * 24 * HOUR, "in 6 d 23 h."),
+        (60 * S, "at any time now."),
+        (0, "at any time now."),
+    ],
+)
+def test_a_mirror_that_stands_is_told_with_the_time_that_is_left(retention_ms, when):
+    assert f"{REACHES} orders-0 {when}" in standing(retention_ms=retention_ms).verdict().sentence
+
+
+def test_of_a_mirror_that_is_well_nothing_is_told():
+    one = busy_for_a_minute()
+    one.flow.retention_ms["orders"] = 120 * S
+    one.write(10)
+    assert REACHES not in one.verdict().sentence
+
+
+@pytest.mark.parametrize("retention_ms", [None, -1])
+def test_where_no_retention_is_known_and_nothing_is_deleted_nothing_is_told(retention_ms):
+    assert REACHES not in standing(retention_ms=retention_ms).verdict().sentence
+
+
+def test_where_the_log_starts_move_their_speed_tells():
+    one = standing(retention_ms=-1)
+
+    def each():
+        busy(one, moves=())
+        one.starts["orders", 1] = one.starts.get(("orders", 1), 0) + 20
+
+    one.go(60, each=each)
+    assert f"{REACHES} orders-1 in " in one.verdict().sentence
+    assert "at the present rates." in one.verdict().sentence
+
+
+def test_the_topic_with_the_shortest_retention_is_told_and_not_the_one_that_waits_longest():
+    names = [f"topic-{number}" for number in range(200)]
+    one = Mirrored(dict.fromkeys(names, 1))
+    one.flow.retention_ms |= dict.fromkeys(names, 24 * HOUR) | {"topic-7": 6 * HOUR}
+    one.look()
+    for _ in range(8):
+        for name in names:
+            one.write(10, name)
+            one.commit(name)
+        one.go(10)
+    late = "topic-7"
+    for name in names:
+        if name != late:
+            one.write(10, name, copied=False)
+    one.go(60)
+    one.write(10, late, copied=False)
+    one.go(240)
+    assert f"{REACHES} {late}-0 in 5 h 56 min." in one.verdict().sentence

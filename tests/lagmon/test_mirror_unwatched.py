@@ -1,0 +1,89 @@
+"""A mirror that copies topics which its configuration, as it was read, leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet.filters import TopicFilter
+from fleet.vocabulary import Verdict
+from tests.lagmon.mirrors import Mirrored, told
+
+TOLD = "The mirror also copies 1 topic of A that its configuration leaves out as it was read here"
+
+
+def changed(topics=("orders", "payments"), **how):
+    """Return a flow whose configuration names orders alone, and whose mirror copies all of these."""
+    flow = {"topic_filter": TopicFilter("orders"), **how}
+    one = Mirrored(dict.fromkeys(topics, 1), **flow)
+    one.copies = topics
+    one.look()
+    return one
+
+
+def copying(one, *, others=True):
+    def each():
+        for topic in one.copies if others else ("orders",):
+            one.write(10, topic)
+            one.commit(topic)
+
+    return each
+
+
+def test_a_topic_that_is_copied_though_it_is_left_out_is_told_and_changes_no_verdict():
+    one = changed()
+    one.go(60, each=copying(one))
+    assert one.sight().unwatched == ("payments",)
+    assert told(one) == (Verdict.HEALTHY, None)
+    assert one.verdict().sentence.endswith(
+        f"{TOLD}, so that nothing watches it: payments. Have the configuration read again (SIGHUP), or the"
+        " mirror restarted if it still runs with another one."
+    )
+
+
+def test_of_many_some_are_named():
+    one = changed(("orders", *(f"topic-{number:04}" for number in range(2000))))
+    one.go(60, each=copying(one), step=20)
+    assert (
+        "copies 2,000 topics of A that its configuration leaves out as it was read here, so that nothing"
+        " watches them: topic-0000, topic-0001, topic-0002 and 1,997 more." in one.verdict().sentence
+    )
+
+
+def test_what_is_not_copied_any_more_is_not_told():
+    one = changed()
+    one.go(60, each=copying(one))
+    one.go(840, each=copying(one, others=False), step=10)
+    assert TOLD in one.verdict().sentence
+    one.go(70, each=copying(one, others=False), step=10)
+    assert TOLD not in one.verdict().sentence
+
+
+def test_what_it_copied_before_the_configuration_was_taken_over_is_not_told():
+    """Nor what it wrote last, while it was restarted with the same one."""
+    one = changed()
+    one.commit("payments")
+    one.go(10, each=copying(one))
+    one.go(300, each=copying(one, others=False))
+    assert one.sight().unwatched == ()
+
+
+def test_a_topic_that_is_gone_is_not_told():
+    one = changed()
+    one.go(60, each=copying(one))
+    one.a.note_topics({"orders": 1})
+    assert one.sight().unwatched == ()
+
+
+@pytest.mark.parametrize(
+    ("how", "is_alone"),
+    [
+        ({}, True),
+        ({"on_connect": True, "connector": "ours", "offset_storage_topic": "connect-offsets"}, True),
+        ({"on_connect": True, "connector": "", "offset_storage_topic": "connect-offsets"}, False),
+        ({"lag_from": "group", "group": "mm1"}, True),
+    ],
+)
+def test_what_may_be_another_connectors_is_not_told(how, is_alone):
+    one = changed(**how)
+    one.go(60, each=copying(one))
+    assert one.sight().unwatched == (("payments",) if is_alone else ())
