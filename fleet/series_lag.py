@@ -14,7 +14,8 @@ COMMITS_SOURCES = ("topic", "admin")
 
 _STATUS = (
     "1 OK, 2 WARN (it falls behind), 3 ERR (records were deleted before it read them), 4 STOP (it commits "
-    "no more), 5 STALL (it commits and does not move), 6 REWIND (it went back), 7 unknown"
+    "no more), 5 STALL (it commits and does not move, or a transaction holds it), 6 REWIND (it went back), "
+    "7 unknown"
 )
 
 # Service

@@ -20,6 +20,7 @@ from lagmon.cluster_tails import Tails
 from lagmon.earlier_lags import measure_earlier
 from lagmon.group_growth import GroupGrowth, Look
 from lagmon.group_sight import GroupSight
+from lagmon.hanging import LONGEST_MS, hangs_since_ms
 from lagmon.heads import Heads
 from lagmon.intake import Intake, none_hidden
 from lagmon.membership import Membership
@@ -69,8 +70,10 @@ class ClusterLag:
         hidden: Callable[[str, str | None], bool] = none_hidden,
         policy: Policy | None = None,
         flows: Iterable[Flow] = (),
+        longest_transaction_ms: int = LONGEST_MS,
     ) -> None:
         self.policy = policy or Policy()
+        self._longest_transaction_ms = longest_transaction_ms
         self._carriers = Carriers(flows)
         self.heads = Heads()
         self.places = Places(self.heads.claim, self.heads.release)
@@ -172,6 +175,11 @@ class ClusterLag:
         measure_earlier(self.intake, self.heads, at_ms)
         self._note_growth(at_ms)
         self.silences.note_look(self.topics, at_ms=at_ms, read_ms=read_ms)
+
+    def hangs_since_ms(self, places: NDArray[np.int32], now_ms: int) -> NDArray[np.int64]:
+        """Return since when a transaction that seems to hang is seen at each place, -1 where none is."""
+        longest_ms = self._longest_transaction_ms
+        return hangs_since_ms(self.heads, self._marked, places, now_ms, longest_ms=longest_ms)
 
     def _note_known_before(self, places: NDArray[np.int32]) -> None:
         """Take note of what groups stood at before the ends of these places were read."""
@@ -310,6 +318,7 @@ class ClusterLag:
             members=self._members()[np.maximum(self.slots.group[:count], 0)],
             grouping=grouping,
             now_ms=now_ms,
+            longest_transaction_ms=self._longest_transaction_ms,
         )
         rows = sweep(windows, positions, now_ms=now_ms, policy=self.policy)
         rows = tell_unlisted(rows, places, self.places, self.topics)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from lagmon.heads import Heads
 
 _BEFORE_ALL_TIME = np.iinfo(np.int64).min
-NEVER = (-1, -1)  # of a look when readers were held up
+NEVER = (-1, -1, -1)  # of looks when readers were held up
+AWAY_MS = 180_000  # between two such looks: had brokers been there, they might have ended what was open
 _MOST_GONE = 10_000  # topics
 
 
@@ -31,8 +32,9 @@ class TopicMarks:
         # Of topics that went away with what groups had committed to them; "" where it was never known.
         self.gone_ids: dict[str, str] = {}
         self.remade_ms: dict[int, int] = {}  # when the topic was seen to be another one
-        # When a transaction was last seen to hold up readers, and the last stable offset at that look.
-        self.held: dict[int, tuple[int, int]] = {}
+        # When a transaction was last seen to hold up readers, the last stable offset at that look, and since
+        # when looks have seen it there, without a gap.
+        self.held: dict[int, tuple[int, int, int]] = {}
         # Where it had no answer when the end was read last: when the last stable offset was, -1 never.
         self.stable_ms: dict[int, int] = {}
 
@@ -85,21 +87,35 @@ class TopicMarks:
 
     def note_held(self, places: NDArray[np.int32], stables: NDArray[np.int64], at_ms: int) -> None:
         """Take note that transactions held up readers at these places, from these offsets on."""
-        held = zip(places.tolist(), stables.tolist(), strict=True)
-        self.held.update({place: (at_ms, stable) for place, stable in held})
+        for place, stable in zip(places.tolist(), stables.tolist(), strict=True):
+            looked_ms, before, since_ms = self.held.get(place, NEVER)
+            goes_on = before == stable and 0 <= at_ms - looked_ms <= AWAY_MS
+            self.held[place] = (at_ms, stable, since_ms if goes_on else at_ms)
 
     def held_ms(self, at: NDArray[np.int32], offsets: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Return when readers at these places, of so many, were last held up, before all time where never.
 
         Who stood before the last stable offset of that look had something to read.
         """
-        held_ms, stables = np.full(count, _BEFORE_ALL_TIME, np.int64), np.full(count, -1, np.int64)
-        places, found = list(self.held), chain.from_iterable(self.held.values())
-        held_ms[places], stables[places] = np.fromiter(found, np.int64).reshape(-1, 2).T
+        held_ms, stables, _ = self._held(count)
         return np.where(offsets >= stables[at], held_ms[at], _BEFORE_ALL_TIME)
 
-    def of(self, places: Sequence[int]) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return of places when they were made anew and of the look when readers were held up, -1 never."""
+    def held_looks(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return by place, of so many, the last look that saw a transaction, and since when looks saw it.
+
+        Of a place where none was ever seen both are before all time.
+        """
+        held_ms, _, since_ms = self._held(count)
+        return held_ms, since_ms
+
+    def _held(self, count: int) -> NDArray[np.int64]:
+        found = np.full((3, count), _BEFORE_ALL_TIME, np.int64)
+        values = np.fromiter(chain.from_iterable(self.held.values()), np.int64)
+        found[:, list(self.held)] = values.reshape(-1, 3).T
+        return found
+
+    def of(self, places: Sequence[int]) -> tuple[list[int], list[tuple[int, int, int]]]:
+        """Return of places when they were made anew and of looks when readers were held up, -1 never."""
         remade = [self.remade_ms.get(place, -1) for place in places]
         return remade, [self.held.get(place, NEVER) for place in places]
 
@@ -107,7 +123,7 @@ class TopicMarks:
         self,
         places: Sequence[int],
         remade_ms: Sequence[int],
-        held: Sequence[tuple[int, int]],
+        held: Sequence[tuple[int, int, int]],
         *,
         now_ms: int,
     ) -> None:
@@ -117,8 +133,8 @@ class TopicMarks:
         )
         self.held.update(
             {
-                place: (min(at, now_ms), stable)
-                for place, (at, stable) in zip(places, held, strict=True)
+                place: (min(at, now_ms), stable, min(since_ms, now_ms))
+                for place, (at, stable, since_ms) in zip(places, held, strict=True)
                 if at >= 0
             }
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from lagmon.cluster_marks import by_place
 from lagmon.hanging import hangs_since_ms
+from lagmon.readable import MOST_OFFSETS
 from lagmon.rules_window import Positions
 from lagmon.turns import others_moved
 
@@ -35,6 +36,7 @@ def positions_of(
     members: Longs,
     grouping: Grouping,
     now_ms: int,
+    longest_transaction_ms: int,
 ) -> Positions:
     """Return where each slot stands; `at` is its place, the first where it has none."""
     if not len(at):
@@ -44,25 +46,26 @@ def positions_of(
     readable_from = readable.readable_from(at, offset)
     next_record = np.maximum(offset, readable_from)
     passed_ms, exact = heads.passed_ms(at, next_record)
-    head_at_ms = marks.head_at_ms(heads)[at]
-    # Behind the last stable offset stands only who reads uncommitted records, too; but it is one of an
-    # earlier look that a commit of since then may be behind.
-    uncommitted = (stable >= 0) & (offset > stable) & (head_at_ms >= seen_ms)
+    head = np.where(stable >= 0, np.minimum(stable, end), end)
+    hangs_ms = np.full(len(at), -1, np.int64)
+    waits = np.flatnonzero((head < end) & (next_record >= head))
+    if len(waits):
+        hangs_ms[waits] = hangs_since_ms(heads, marks, at[waits], now_ms, longest_ms=longest_transaction_ms)
+    # Behind a transaction that hangs stands only who reads uncommitted records, too. Whether the last few
+    # before the end hold any for it is not looked at.
+    uncommitted = (hangs_ms >= 0) & (offset > head)
+    far = uncommitted & (end - next_record > MOST_OFFSETS)
+    head[far], hangs_ms[uncommitted] = end[far], -1
     if marks.held:
         # Until then there was nothing to read for one who waits for transactions to be decided.
         known_ms = marks.held_ms(at, next_record, len(heads.end))
         held_ms = np.maximum(intake.rings.held_ms[: len(at)], known_ms)
-        late = (passed_ms >= 0) & (passed_ms < held_ms) & ~uncommitted
+        late = (passed_ms >= 0) & (passed_ms < held_ms) & ~far
         passed_ms[late] = held_ms[late]
-    head = np.where((stable >= 0) & ~uncommitted, np.minimum(stable, end), end)
-    hangs_ms = np.full(len(at), -1, np.int64)
-    waits = np.flatnonzero((head < end) & (next_record >= head) & (offset <= head))
-    if len(waits):
-        hangs_ms[waits] = hangs_since_ms(heads, at[waits], marks.of, now_ms)
     return Positions(
         head=head,
         end=end,
-        head_at_ms=head_at_ms,
+        head_at_ms=marks.head_at_ms(heads)[at],
         start=heads.starts.as_of(at, heads.start[at], commits_read_to_ms),
         passed_ms=passed_ms,
         passed_exact=exact,

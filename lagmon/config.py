@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import Field, ValidationInfo, field_validator
 
 from fleet.filters import EVERYTHING, PatternList
-from runtime.config import Count, Flag, Section
+from runtime.config import Count, Duration, Flag, Section
 
 
 class CommitsFrom(StrEnum):
@@ -28,6 +28,7 @@ class LagConfig(Section):
     topics_exclude: str | None = None
     per_partition: Flag = False  # tell the lag of each partition as a series of its own
     max_series: Count = Field(default=100_000, ge=0, le=5_000_000)  # of each family
+    longest_transaction: Duration = Field(default=900.0, ge=1, le=7 * 86400)  # as the brokers allow
 
     @property
     def on(self) -> bool:

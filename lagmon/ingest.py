@@ -65,6 +65,7 @@ async def serve(orders: Orders) -> None:
                 wanted=partial(orders.wanted, alias),
                 hidden=orders.hidden,
                 flows=[one.flow for one in orders.mirrors if one.flow.target == alias],
+                longest_transaction_ms=orders.longest_transaction_ms,
             ),
             clock=clock,
             random=random.SystemRandom().random,

@@ -68,8 +68,7 @@ class MirrorAnswers:
                 for name, flow in self.flows.items():
                     self._seen[name] = self._judged(flow, now_ms)
             for name, (_, told) in self._seen.items():
-                words = str(told.verdict), None if told.cause is None else str(told.cause)
-                self._follow(name, words, now_ms)
+                self._follow(name, _words(told), now_ms)
             self._seen_at = now_s
         return self._seen
 
@@ -84,7 +83,9 @@ class MirrorAnswers:
         with self.held():
             for name, flow in self.flows.items():
                 if self._versions[name] != flow.windows.version:
-                    sights[name] = self._judged(flow, int(self._clock.wall_s() * 1000))
+                    now_ms = int(self._clock.wall_s() * 1000)
+                    sights[name] = self._judged(flow, now_ms)
+                    self._follow(name, _words(sights[name][1]), now_ms)
             yield sights
 
     def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSight, MirrorVerdict]:
@@ -179,3 +180,7 @@ class MirrorAnswers:
         for lock in self._locks:
             stack.enter_context(lock)
         return stack
+
+
+def _words(told: MirrorVerdict) -> tuple[str, str | None]:
+    return str(told.verdict), None if told.cause is None else str(told.cause)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lagmon import mirror_held, mirror_soonest, mirror_unwatched, mirror_words
+from lagmon import mirror_held, mirror_unwatched, mirror_words
 from lagmon.mirror_findings import HELD_MS
 from lagmon.rules_sentences import instant_text
 
@@ -32,7 +32,7 @@ def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
         told.append(_remade(flow, list(lately.values())))
     told += [
         flow.rewinds.replays.sentence(flow),
-        mirror_soonest.sentence(flow, found),
+        flow.soonest.sentence(flow, found),
         mirror_unwatched.sentence(flow, found.unwatched),
     ]
     return " ".join(filter(None, told))

@@ -25,6 +25,7 @@ from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP, OFFSET_S
 from lagmon.mirror_rewinds import Rewinds
 from lagmon.mirror_settings import MirrorSettings, retention_of
 from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
+from lagmon.mirror_soonest import Soonest
 from lagmon.mirror_standing import standing
 from lagmon.mirror_starts import StartLooks
 from lagmon.mirror_states import MirrorStates
@@ -113,6 +114,7 @@ class MirrorFlow:
     syncs: SyncRuns = field(default_factory=SyncRuns)
     _unlisted: UnlistedTopics = field(default_factory=UnlistedTopics)
     _unwatched: Unwatched = field(default_factory=Unwatched)
+    soonest: Soonest = field(default_factory=Soonest)
     _settled: object = None  # the topics when settings were forgotten last
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import count_text, duration_text
-from lagmon.hanging import hangs_since_ms
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class Held:
     partition: int
     stable: int  # the offset at which it begins: nothing from there on is read
     end: int
-    since_ms: int  # when the record there was written, or later
+    since_ms: int  # when that was seen first
     now_ms: int
 
     @property
@@ -48,7 +47,7 @@ def held(flow: MirrorFlow, sight: MirrorSight) -> tuple[Held, ...]:
     places = np.flatnonzero((heads.stable >= 0) & (heads.stable < heads.end)).astype(np.int32)
     if not len(places):
         return ()
-    since_ms = hangs_since_ms(heads, places, flow.source.marks, sight.now_ms)
+    since_ms = flow.source.hangs_since_ms(places, sight.now_ms)
     told = since_ms >= 0
     hang = dict(zip(places[told].tolist(), since_ms[told].tolist(), strict=True))
     return tuple(
@@ -79,8 +78,8 @@ def sentence(flow: MirrorFlow, found: Sequence[Held]) -> str:
     lasted = duration_text((one.now_ms - one.since_ms) / 1000)
     return (
         f"A transaction on {flow.order.flow.source} is open at offset {one.stable} of"
-        f" {one.topic}-{one.partition} since {instant_text(one.since_ms)}, {lasted}, longer than brokers let"
-        f" one be by default, so that it seems to hang: the mirror reads committed records only, and"
+        f" {one.topic}-{one.partition}, seen since {instant_text(one.since_ms)}, for {lasted}: longer than"
+        " brokers are to let one be, so that it seems to hang. The mirror reads committed records only, and"
         f" {count_text(one.records, 'record')} behind its last stable offset {waits}{such if others else ''}."
         " kafka-transactions.sh finds it and aborts it."
     )

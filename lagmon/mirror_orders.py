@@ -49,7 +49,9 @@ class MirrorOrder:
     topic; equal-offsets are no records, so there the topic is "" and the cluster the target. `connector` is
     for connect-offsets, "" where any will do; `group` is for group: names or patterns, as a PatternList.
     `status_topic` and `config_topic` are where on that cluster its worker tells the states of its tasks and
-    what these are to carry, for connect-offsets, "" where not known.
+    what these are to carry, for connect-offsets, "" where not known. `tells_topics` is whether its topics are
+    as the mirror's own configuration had them, and its offsets those of this one alone: an offset of another
+    topic says that the configuration is another one by now.
     """
 
     flow: Flow
@@ -60,6 +62,7 @@ class MirrorOrder:
     group: str = ""
     status_topic: str = ""
     config_topic: str = ""
+    tells_topics: bool = False
     _groups: PatternList = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,18 +85,9 @@ class MirrorOrder:
         It is of a dedicated MirrorMaker whose file was read: that has its worker's settings. No connector
         shows those of its worker, and for exactly once offsets are written with each transaction.
         """
-        dedicated = self.lag_from == CONNECT_OFFSETS and self._is_dedicated
+        dedicated = self.lag_from == CONNECT_OFFSETS and self.offsets_topic == _dedicated(self.flow)
         read = self.flow.status_storage_topic is not None  # of a flow by hand nothing of the worker is known
         return dedicated and read and not self.connector and not self.flow.exactly_once
-
-    @property
-    def is_alone(self) -> bool:
-        """Tell whether what is read of it cannot be of another connector of its worker."""
-        return self.lag_from != CONNECT_OFFSETS or bool(self.connector) or self._is_dedicated
-
-    @property
-    def _is_dedicated(self) -> bool:
-        return self.offsets_topic == _dedicated(self.flow)
 
     def follows(self, group: str) -> bool:
         """Tell whether the commits of a group, by its name, tell how far the mirror is."""
@@ -109,12 +103,14 @@ def order_of(
     group: str | None = None,
     status_topic: str | None = None,
     config_topic: str | None = None,
+    topics_read: bool = False,
 ) -> MirrorOrder:
     """Return the order for a flow; `cluster` and `topic` are where an operator says its offsets are.
 
     Else they are where the flow's worker has them, which is known for every dedicated MirrorMaker. So are
     `status_topic` and `config_topic`, which are on the same cluster. A worker of Connect may hold the offsets
-    of several connectors, so there the name counts.
+    of several connectors, so there the name counts. `topics_read` is whether the mirror's configuration says
+    which topics it carries, and not an operator.
     """
     if lag_from in (GROUP, EQUAL_OFFSETS):
         flow = replace(flow, heartbeats_replicated=False)  # which only MirrorMaker 2 copies past its filter
@@ -138,6 +134,7 @@ def order_of(
         flow.connector if flow.on_connect else "",
         status_topic=status_topic or flow.status_storage_topic or defaults["status"],
         config_topic=config_topic or known or defaults["configs"],
+        tells_topics=topics_read and (bool(flow.connector) or not flow.on_connect),
     )
 
 
@@ -163,6 +160,7 @@ def write_mirror(order: MirrorOrder) -> dict[str, Any]:
         "group": order.group,
         "status_topic": order.status_topic,
         "config_topic": order.config_topic,
+        "tells_topics": order.tells_topics,
     }
 
 
@@ -185,4 +183,5 @@ def read_mirror(told: Mapping[str, Any]) -> MirrorOrder:
         told["group"],
         told["status_topic"],
         told["config_topic"],
+        told["tells_topics"],
     )

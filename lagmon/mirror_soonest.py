@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet.quantity import duration_text
 from lagmon.headroom import How
+from lagmon.mirror_sight import LOOK_MS
 from lagmon.mirror_starts import room_of
 from lagmon.time_lag import LagKind, written
 from lagmon.words import Status
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from lagmon.mirror_flow import FlowSight, MirrorFlow
 
 _WAITING = (Status.WARN, Status.STOP, Status.STALL)
-_OLDEST = 5_000  # partitions, those whose first record that waits is oldest
-_CLOSEST = 20  # of these, by the retention of their topics; and what was seen to be deleted from
+_CLOSEST = 20  # partitions of each kind that are looked at: by retention.ms, and by speed
 _WORTH = {
     How.BY_RETENTION: "in {}",
     How.BY_RECORD_TIME: "in about {}",
@@ -29,13 +29,27 @@ _WORTH = {
 }
 
 
-def sentence(flow: MirrorFlow, found: FlowSight) -> str:
-    """Return when that is, and where; "" where nothing waits, or it is not in sight or not known."""
-    sight = found.sight
-    waits = sight.used & (sight.lag > 0) & np.isin(sight.rows.status, _WAITING)
-    oldest = np.flatnonzero(waits)
-    oldest = oldest[np.argsort(-sight.lag_s[oldest], kind="stable")][:_OLDEST]
-    rooms = [(room, slot) for slot, room in _rooms(flow, found, oldest) if room.how in _WORTH]
+class Soonest:
+    """Tells it of one flow, made anew at most once in the time between two looks at the logs."""
+
+    def __init__(self) -> None:
+        self._at_ms = -1
+        self._said = ""
+
+    def sentence(self, flow: MirrorFlow, found: FlowSight) -> str:
+        """Return when that is, and where; "" where nothing waits, or it is not in sight or not known."""
+        sight = found.sight
+        waits = sight.used & (sight.lag > 0) & ~sight.not_committing & np.isin(sight.rows.status, _WAITING)
+        if not waits.any():
+            self._at_ms = -1
+            return ""
+        if self._at_ms < 0 or not 0 <= found.now_ms - self._at_ms < LOOK_MS:
+            self._at_ms, self._said = found.now_ms, _said(flow, found, np.flatnonzero(waits))
+        return self._said
+
+
+def _said(flow: MirrorFlow, found: FlowSight, waits: NDArray[np.intp]) -> str:
+    rooms = [(room, slot) for slot, room in _rooms(flow, found, waits) if room.how in _WORTH]
     if not rooms:
         return ""
     room, slot = min(rooms, key=lambda one: (one[0].seconds, one[1]))
@@ -45,15 +59,22 @@ def sentence(flow: MirrorFlow, found: FlowSight) -> str:
     return f"Retention reaches what waits in {topic}-{partition} {when}."
 
 
-def _rooms(flow: MirrorFlow, found: FlowSight, oldest: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
-    sight, moving = found.sight, flow.starts.moving
-    left: list[tuple[float, int]] = []
-    for slot, lag_s in zip(oldest.tolist(), sight.lag_s[oldest].tolist(), strict=True):
+def _rooms(flow: MirrorFlow, found: FlowSight, waits: NDArray[np.intp]) -> list[tuple[int, Headroom]]:
+    """Return the headroom of those of these slots that may be closest."""
+    sight = found.sight
+    by_age: list[tuple[float, int]] = []
+    by_speed: list[tuple[float, int]] = []
+    lag_s = sight.lag_s[waits].tolist()
+    records = (sight.next_record[waits] - flow.source.heads.start[sight.places[waits]]).tolist()
+    moving, retention_ms = flow.starts.moving, flow.retention_ms
+    for slot, seconds, left in zip(waits.tolist(), lag_s, records, strict=True):
         name = flow.windows.name(slot)
-        retention_ms = flow.retention_ms.get(name[0], -1)
-        if retention_ms >= 0 or name in moving:
-            left.append((-1.0 if name in moving else retention_ms - lag_s * 1000, slot))
-    slots = [slot for _, slot in sorted(left)[:_CLOSEST]]
+        longest_ms = retention_ms.get(name[0], -1)
+        if longest_ms >= 0:
+            by_age.append((longest_ms - seconds * 1000, slot))
+        if name in moving:
+            by_speed.append((left, slot))
+    slots = sorted({slot for some in (by_age, by_speed) for _, slot in sorted(some)[:_CLOSEST]})
     if not slots:
         return []
     produced_ms, kinds = written(flow.source.heads, sight.places[slots], sight.next_record[slots])

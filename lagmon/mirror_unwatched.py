@@ -3,7 +3,6 @@
 Somebody changed the mirror's file or its connector since, so nothing is judged of these topics: the offsets
 that the mirror writes of them tell so. Only what it wrote a while after the configuration was taken over
 counts, since a mirror that is restarted with another one at that moment writes last of what it had before.
-Where several connectors may write their offsets under any name, nothing tells whose they are.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
 
-LATELY_MS = 900_000  # before an instant: what was written earlier may not be copied any more
+LATELY_MS = 300_000  # before an instant: what was written earlier may not be copied any more
 _SHOWN = 3
 
 
@@ -33,15 +32,12 @@ class Unwatched:
         """Return the topics of the source that are copied though they are left out, by name."""
         if self._since_ms < 0:
             self._since_ms = sight.now_ms
-        if not flow.order.is_alone:
+        if not flow.order.tells_topics:
             return ()
         from_ms = max(self._since_ms + sight.cadence_ms + LOOK_MS, sight.now_ms - LATELY_MS)
         moved = flow.windows.moved_ms[: len(sight.used)] > from_ms
         names = {flow.windows.name(slot)[0] for slot in np.flatnonzero(moved & ~sight.used).tolist()}
-        there = flow.source.topics
-        return tuple(
-            sorted(name for name in names if name in there and not flow.order.flow.decide(name).replicated)
-        )
+        return tuple(sorted((names & flow.source.topics.keys()) - flow.topics.remote.keys()))
 
 
 def sentence(flow: MirrorFlow, topics: tuple[str, ...]) -> str:

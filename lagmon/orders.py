@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fleet.filters import EVERYTHING, PatternList
+from lagmon.hanging import LONGEST_MS
 from lagmon.mirror_orders import MirrorOrder, read_mirror, write_mirror
 from lagmon.sync_orders import SyncOrder, read_sync, write_sync
 from runtime.kafka.client_settings import ClientSettings
@@ -35,6 +36,7 @@ class Orders:
     snapshot: Path | None = None  # what an earlier process knew, to be taken up and away
     topics: PatternList = field(default_factory=lambda: PatternList(EVERYTHING))
     topics_exclude: PatternList = field(default_factory=lambda: PatternList(""))
+    longest_transaction_ms: int = LONGEST_MS
 
     def wanted(self, alias: str, group: str, topic: str | None) -> bool:
         """Tell whether to keep a group's offset on a topic, or on any: one that is told of, or a mirror's."""
@@ -73,6 +75,7 @@ def write_orders(
     commits: str = "topic",
     topics: str = EVERYTHING,
     topics_exclude: str = "",
+    longest_transaction_ms: int = LONGEST_MS,
 ) -> dict[str, Any]:
     """Return the orders as JSON has them; the worker adds its socket."""
     return {
@@ -84,6 +87,7 @@ def write_orders(
         "topics_exclude": topics_exclude,
         "per_partition": per_partition,
         "max_series": max_series,
+        "longest_transaction_ms": longest_transaction_ms,
         "log_level": log_level,
         "log_format": log_format,
         "mirrors": [write_mirror(one) for one in mirrors],
@@ -106,6 +110,7 @@ def read_orders(told: Mapping[str, Any]) -> Orders:
         topics_exclude=PatternList(told["topics_exclude"]),
         per_partition=told["per_partition"],
         max_series=told["max_series"],
+        longest_transaction_ms=told.get("longest_transaction_ms", LONGEST_MS),
         log_level=told["log_level"],
         log_format=told["log_format"],
         mirrors=tuple(read_mirror(one) for one in told.get("mirrors", ())),

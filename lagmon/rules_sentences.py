@@ -125,10 +125,10 @@ def _caught_up(facts: Facts) -> str:
 def _held(facts: Facts) -> str:
     waits = "waits" if facts.before == 1 else "wait"
     return (
-        f"A transaction is open at offset {facts.head} since {instant_text(facts.since_ms)}, {_age(facts)}, "
-        "longer than brokers let one be by default, so that it seems to hang. The group stands there, at "
-        f"offset {facts.offset}, as who reads committed records only has to, and {_records(facts.before)} "
-        f"behind it {waits}. kafka-transactions.sh finds it and aborts it."
+        f"A transaction is open at offset {facts.head}, seen since {instant_text(facts.since_ms)}, for "
+        f"{_age(facts)}: longer than brokers are to let one be, so that it seems to hang. The group stands "
+        f"at offset {facts.offset}: who reads committed records only gets no further, and "
+        f"{_records(facts.before)} behind it {waits}. kafka-transactions.sh finds it and aborts it."
     )
 
 

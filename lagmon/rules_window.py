@@ -43,8 +43,9 @@ class Window:
 class Position:
     """Where one partition's log stands, and how well that and the group's commits are known.
 
-    `head` is the end that this consumer can read up to, `end` the high watermark. They differ while a
-    transaction is open, unless the consumer is known to read uncommitted records, too. `passed_ms` is
+    `head` is the end that can be read by every consumer, `end` the high watermark. They differ while a
+    transaction is open, and a consumer that reads uncommitted records stands between them; where the
+    transaction hangs, it is judged by the end. `passed_ms` is
     when the head, not the high watermark, passed the newest committed offset, or `readable_from`.
     """
 

@@ -27,7 +27,7 @@ class Marks:
     """What is known of some partitions, in order."""
 
     remade_ms: list[int]  # when the topic was made anew
-    held: list[tuple[int, int]]  # when a transaction held up readers last, and from which offset on
+    held: list[tuple[int, int, int]]  # when a transaction held up readers last, at which offset, since when
     gaps: list[list[Gap]]  # what holds nothing that a consumer would see
 
     @classmethod
@@ -50,9 +50,10 @@ def read_marks(document: Mapping[str, Any], count: int) -> Marks:
     found = Marks([-1] * count, [NEVER] * count, [[] for _ in range(count)])
     for row, (at_ms,) in _told(document, "remade", count, least=1, most=1):
         found.remade_ms[row] = instant(at_ms)
-    for row, (at_ms, *stable) in _told(document, "held", count, least=1, most=2):
-        # An earlier program did not tell from which offset on: from any, until that look.
-        found.held[row] = instant(at_ms), number((stable or [0])[0], least=0, most=MOST_LONG)
+    for row, (at_ms, *more) in _told(document, "held", count, least=1, most=3):
+        # An earlier program did not tell from which offset on: from any, until that look; nor since when.
+        stable, since_ms = (*more, *(0, at_ms)[len(more) :])
+        found.held[row] = instant(at_ms), number(stable, least=0, most=MOST_LONG), instant(since_ms)
     for row, told in _told(document, "gaps", count, least=3, most=3):
         found.gaps[row].append(_gap(told))
         if len(found.gaps[row]) > MOST_GAPS:

@@ -78,7 +78,10 @@ def sources_of_lag(
             continue
         topic, home = flow.offset_storage_topic, flow.offset_storage_cluster or flow.target
         told = {} if section.offsets is None else {key: getattr(section.offsets, key) for key in _OF_TASKS}
-        found[flow.name] = LagSource(_CONNECT, None, home, topic, **told)
+        read = flow.on_connect or flow.status_storage_topic is not None
+        found[flow.name] = LagSource(
+            _CONNECT, None, home, topic, **told, topics_read=read and section.topics is None
+        )
         if flow.on_connect and topic is None:
             warnings.append(where(("flows", flow.name, "offsets"), _UNKNOWN))
         if not _is_named(flow):

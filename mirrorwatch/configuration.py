@@ -30,7 +30,8 @@ class LagSource:
     `lag_from` is connect-offsets, group, equal-offsets or offset-syncs. `group` is a pattern of names, for
     the second alone; `kafka_cluster` and `topic` are where offsets are kept, for the first: the topic is None
     where nothing says its name. `status_topic` is where on that cluster its worker tells the states of tasks,
-    and `config_topic` where it tells what they carry, where the operator says so.
+    and `config_topic` where it tells what they carry, where the operator says so. `topics_read` is whether
+    the mirror's own configuration says which topics it carries.
     """
 
     lag_from: str
@@ -39,6 +40,7 @@ class LagSource:
     topic: str | None = None
     status_topic: str | None = None
     config_topic: str | None = None
+    topics_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)

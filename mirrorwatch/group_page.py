@@ -39,7 +39,8 @@ LOOKS = {
 MEANINGS = {
     "ERR": "records were deleted before the group had read them",
     "STOP": "there is something to read, and the group has stopped committing",
-    "STALL": "the group commits the same offset again and again, with something to read",
+    "STALL": "the group commits the same offset again and again, with something to read; or a transaction "
+    "that seems to hang lets it read no more",
     "REWIND": "the group went back and reads again what it had read",
     "WARN": "the group moves, and falls behind",
     "UNKNOWN": "what a verdict needs is missing or too old; the sentence says what",
@@ -49,7 +50,8 @@ MEANINGS = {
 # Of one group, where the Admin API is asked: the pictures and words are about looks then.
 ASKED = (
     "Its offsets are asked for by the Admin API. A dot is when an offset was seen to have moved, not when "
-    "it was committed; STALL says that the group stands and has members, STOP that it stands and has none."
+    "it was committed; STALL says that the group stands and has members, or that a transaction lets it read "
+    "no more, STOP that it stands and has none."
 )
 
 

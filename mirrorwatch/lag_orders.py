@@ -55,6 +55,7 @@ def lag_orders(
         topics_exclude=config.lag.topics_exclude or "",
         per_partition=config.lag.per_partition,
         max_series=config.lag.max_series,
+        longest_transaction_ms=round(config.lag.longest_transaction * 1000),
         log_level=log_level,
         log_format=log_format,
         secrets=frozenset(),  # which ones, follows from all the others
@@ -108,6 +109,7 @@ def mirror_orders(config: Configuration) -> list[MirrorOrder]:
                     group=source.group,
                     status_topic=source.status_topic,
                     config_topic=source.config_topic,
+                    topics_read=source.topics_read,
                 )
             )
     return found

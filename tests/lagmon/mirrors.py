@@ -19,7 +19,15 @@ class Mirrored:
     """A flow whose clock is `now`; `orders` has two partitions unless `topics` says otherwise."""
 
     def __init__(
-        self, topics=None, *, target=None, flush_s=1.0, lag_from="connect-offsets", group=None, **flow
+        self,
+        topics=None,
+        *,
+        target=None,
+        flush_s=1.0,
+        lag_from="connect-offsets",
+        group=None,
+        topics_read=False,
+        **flow,
     ):
         topics = topics or {"orders": 2}
         target = {f"A.{name}": count for name, count in topics.items()} if target is None else target
@@ -27,7 +35,9 @@ class Mirrored:
         self.now = NOW
         self.a, self.b = (ClusterLag(wanted=lambda *_: True) for _ in range(2))
         self.flow = MirrorFlow(
-            order_of(Flow("A", "B", **settings), lag_from=lag_from, group=group), self.a, self.b
+            order_of(Flow("A", "B", **settings), lag_from=lag_from, group=group, topics_read=topics_read),
+            self.a,
+            self.b,
         )
         self.a.note_topics(topics)
         self.b.note_topics(target)

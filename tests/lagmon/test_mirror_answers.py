@@ -18,7 +18,7 @@ from lagmon.mirror_answers import MirrorAnswers
 from lagmon.mirror_flow import MirrorFlow
 from lagmon.mirror_orders import order_of
 from runtime import logs
-from tests.lagmon.mirrors import S, busy, busy_for_a_minute
+from tests.lagmon.mirrors import NOW, S, busy, busy_for_a_minute
 from tests.runtime.fake_clock import FakeClock
 
 PLACES = {
@@ -140,3 +140,22 @@ def test_a_slot_that_was_given_back_since_its_flow_was_judged_takes_no_answer():
     one.commit(partition=1)  # which has the slot of one of them by now
     assert page() == [1]
     assert wrong == []
+
+
+def test_since_when_is_told_with_a_verdict_that_is_given_anew_in_the_same_answer():
+    """As after a restart, when its offsets are read between judging and answering."""
+    one = busy_for_a_minute()
+    one.flow.read_to_ms = -1
+    answers = MirrorAnswers(
+        [one.flow],
+        [threading.Lock()],
+        clock=SimpleNamespace(wall_s=lambda: one.now / S),
+        wrong=lambda *told: pytest.fail(str(told)),
+    )
+    answers.take_up_since("A->B", ("healthy", None), NOW - 1234)
+    assert flows(answers)["A->B"]["verdict"] == "unknown"
+    one.now += S // 2  # still the same sight
+    one.commit("new", 0, to=5)
+    one.flow.read_to_ms = one.now
+    told = flows(answers)["A->B"]
+    assert (told["verdict"], told["since_ms"]) == ("healthy", NOW - 1234)

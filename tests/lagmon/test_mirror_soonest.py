@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fleet.vocabulary import Cause
 from tests.lagmon.mirrors import Mirrored, S, busy, busy_for_a_minute
 
 HOUR = 3600 * S
@@ -56,17 +57,29 @@ def test_where_the_log_starts_move_their_speed_tells():
     assert "at the present rates." in one.verdict().sentence
 
 
-def test_the_topic_with_the_shortest_retention_is_told_and_not_the_one_that_waits_longest():
+def test_offsets_that_are_not_written_are_nothing_that_waits():
+    one = busy_for_a_minute()
+    one.flow.retention_ms["orders"] = HOUR
+    one.go(300, each=lambda: busy(one, commits=()))
+    assert one.verdict().cause is Cause.OFFSETS_NOT_COMMITTING
+    assert REACHES not in one.verdict().sentence
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_the_topic_with_the_shortest_retention_is_told_and_not_the_one_that_waits_longest(moving):
+    """Nor one of those that are deleted from all the time, as all are after a while."""
     names = [f"topic-{number}" for number in range(200)]
+    late = "topic-150"
     one = Mirrored(dict.fromkeys(names, 1))
-    one.flow.retention_ms |= dict.fromkeys(names, 24 * HOUR) | {"topic-7": 6 * HOUR}
+    one.flow.retention_ms |= dict.fromkeys(names, 24 * HOUR) | {late: 6 * HOUR}
     one.look()
-    for _ in range(8):
+    for turn in range(8):
         for name in names:
             one.write(10, name)
             one.commit(name)
+            if moving:
+                one.starts[name, 0] = turn // 4
         one.go(10)
-    late = "topic-7"
     for name in names:
         if name != late:
             one.write(10, name, copied=False)

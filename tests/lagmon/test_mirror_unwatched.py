@@ -13,7 +13,7 @@ TOLD = "The mirror also copies 1 topic of A that its configuration leaves out as
 
 def changed(topics=("orders", "payments"), **how):
     """Return a flow whose configuration names orders alone, and whose mirror copies all of these."""
-    flow = {"topic_filter": TopicFilter("orders"), **how}
+    flow = {"topic_filter": TopicFilter("orders"), "topics_read": True, **how}
     one = Mirrored(dict.fromkeys(topics, 1), **flow)
     one.copies = topics
     one.look()
@@ -52,9 +52,9 @@ def test_of_many_some_are_named():
 def test_what_is_not_copied_any_more_is_not_told():
     one = changed()
     one.go(60, each=copying(one))
-    one.go(840, each=copying(one, others=False), step=10)
+    one.go(280, each=copying(one, others=False), step=10)
     assert TOLD in one.verdict().sentence
-    one.go(70, each=copying(one, others=False), step=10)
+    one.go(30, each=copying(one, others=False), step=10)
     assert TOLD not in one.verdict().sentence
 
 
@@ -75,15 +75,17 @@ def test_a_topic_that_is_gone_is_not_told():
 
 
 @pytest.mark.parametrize(
-    ("how", "is_alone"),
+    ("how", "tells"),
     [
         ({}, True),
+        ({"topics_read": False}, False),  # the operator says which topics to watch, of those that it carries
         ({"on_connect": True, "connector": "ours", "offset_storage_topic": "connect-offsets"}, True),
+        # Nothing tells which of a worker's connectors they are of.
         ({"on_connect": True, "connector": "", "offset_storage_topic": "connect-offsets"}, False),
-        ({"lag_from": "group", "group": "mm1"}, True),
+        ({"lag_from": "offset-syncs"}, False),
     ],
 )
-def test_what_may_be_another_connectors_is_not_told(how, is_alone):
+def test_what_may_be_another_connectors_or_is_left_out_by_hand_is_not_told(how, tells):
     one = changed(**how)
     one.go(60, each=copying(one))
-    assert one.sight().unwatched == (("payments",) if is_alone else ())
+    assert one.sight().unwatched == (("payments",) if tells else ())

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fleet.errors import MalformedError
 from fleet.wire_commits import encode_commit_key, encode_commit_value
 from lagmon.cluster import ClusterLag
+from lagmon.cluster_marks import NEVER
 from lagmon.head_history import HORIZON_MS
 from lagmon.readable_gaps import Seen
 from lagmon.snapshot_cluster import PLACES_AT_ONCE, frames_of, read_cluster, take_up, take_up_topics
@@ -310,15 +311,23 @@ def test_a_transaction_behind_what_a_group_has_to_read_holds_it_up_no_more_after
     assert told(again, world.now)["g0", "t", 0][0] is Reason.STOPPED
 
 
-def test_what_an_earlier_program_kept_of_transactions_holds_up_until_then():
+@pytest.mark.parametrize(
+    ("kept", "known"),
+    [
+        ([NOW - S], (NOW - S, 0, NOW - S)),
+        ([NOW - S, 7], (NOW - S, 7, NOW - S)),
+        ([NOW - S, 7, 5], (NOW - S, 7, 5)),
+    ],
+)
+def test_what_an_earlier_program_kept_of_transactions_holds_up_until_then(kept, known):
     lag, _ = many(1)
     document, heads = next(
         unseal(list(frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=NOW))[1])
     )
-    found = read_cluster(seal(HEAD) + seal(document | {"held": [[1, NOW - S]]}, heads))
+    found = read_cluster(seal(HEAD) + seal(document | {"held": [[1, *kept]]}, heads))
     again = ClusterLag(wanted=lambda *_: True)
     take_up(again, found, partitions={"topic0": 3}, now_ms=NOW)
-    assert again.marks(again.places.of("topic0"))[1] == [(-1, -1), (NOW - S, 0), (-1, -1)]
+    assert again.marks(again.places.of("topic0"))[1] == [NEVER, known, NEVER]
 
 
 def test_where_there_is_nothing_to_read_is_known_after_a_restart_where_retention_took_the_log_as_well():

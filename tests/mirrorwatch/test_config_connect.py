@@ -85,7 +85,13 @@ async def test_a_real_workers_mirror(tmp_path):
     )
     assert config.lag_sources == {
         "A->B": LagSource(
-            "connect-offsets", None, "B", "connect-offsets", "connect-status", "connect-configs"
+            "connect-offsets",
+            None,
+            "B",
+            "connect-offsets",
+            "connect-status",
+            "connect-configs",
+            topics_read=True,
         )
     }
     assert [warning for warning in config.warnings if "offsets" in warning.key] == []
@@ -126,7 +132,7 @@ async def test_where_offsets_are_kept_is_asked_for(tmp_path):
         "in which topic the Connect worker keeps its offsets is not known, since it does not tell: write its"
         " offset.storage.topic, for example offsets: {topic: connect-offsets}"
     )
-    assert config.lag_sources == {"A->B": LagSource("connect-offsets", None, "B", None)}
+    assert config.lag_sources == {"A->B": LagSource("connect-offsets", None, "B", None, topics_read=True)}
 
 
 def lets_in(request):

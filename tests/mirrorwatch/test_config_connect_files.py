@@ -78,7 +78,9 @@ def test_a_connector_as_a_worker_tells_it(tmp_path):
     config = read(tmp_path, ours, "connector.json", CONNECTOR)
     (flow,) = config.topology.flows
     assert (flow.name, flow.connector, flow.on_connect, flow.tasks_max) == ("A->B", "mirror-source", True, 2)
-    assert config.lag_sources == {"A->B": LagSource("connect-offsets", None, "A", "connect-offsets")}
+    assert config.lag_sources == {
+        "A->B": LagSource("connect-offsets", None, "A", "connect-offsets", topics_read=True)
+    }
     assert [warning for warning in config.warnings if warning.key.endswith("offsets")] == []
     assert config.mm2_path == tmp_path / "connector.json"
     assert any("shown-in-clear" in secret for secret in config.secrets)
@@ -231,7 +233,7 @@ def test_a_strimzi_mirror(tmp_path, as_json):
     assert (client["sasl.username"], client["sasl.password"]) == ("mirror", "hunter2secret")
     assert config.clients["B"].librdkafka.get("security.protocol", "plaintext") == "plaintext"
     assert config.lag_sources["A->B"] == LagSource(
-        "connect-offsets", None, "B", "mirrormaker2-cluster-offsets"
+        "connect-offsets", None, "B", "mirrormaker2-cluster-offsets", topics_read=True
     )
     assert config.canary_flows[0].tasks_topic == ""
 
