@@ -56,10 +56,14 @@ def second_mirror(pair: Pair) -> MirrorMaker:
 
 
 class Bench(Several):
-    """The stack with traffic, and the services of the drills that run on it."""
+    """The stack with traffic, and the services of the drills that run on it.
 
-    def __init__(self, folder: Path) -> None:
+    With `both`, those that have a canary judge by offsets as well.
+    """
+
+    def __init__(self, folder: Path, *, both: bool = False) -> None:
         self.folder = folder
+        self._both = both
         self.pair = Pair(folder / "pair", properties=_QUICK_BROKERS)
         self._proxy_port = free_port()
         behind = listen_behind(self.pair.a, self._proxy_port)
@@ -173,6 +177,7 @@ class Bench(Several):
                 canary=drill.canary,
                 told=drill.told,
                 by_offsets=drill.by_offsets,
+                both=self._both,
             )
             self._services[label].start()
         return self._services[label]

@@ -28,6 +28,7 @@ class Watched(Service):
         canary: Mapping[str, str],
         told: Mapping[str, str] | None = None,
         by_offsets: bool = False,
+        both: bool = False,
     ) -> None:
         assert pair.mirror is not None
         folder.mkdir()
@@ -41,8 +42,9 @@ class Watched(Service):
         if by_offsets:
             document |= {"canary": {"mode": "off"}, "lag": {"commits": "topic"}}
         else:
-            # What the canary finds by itself: offsets would tell some of it too.
-            document |= {"canary": {"topic": topic, **canary}, "lag": {"commits": "off"}}
+            # What the canary finds by itself, unless both are wanted: offsets would tell some of it too.
+            commits = "topic" if both else "off"
+            document |= {"canary": {"topic": topic, **canary}, "lag": {"commits": commits}}
         super().__init__(folder, document)
         self._by_offsets = by_offsets
 

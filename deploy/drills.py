@@ -1,6 +1,6 @@
 """Make each fault happen on real clusters and hold what the service says against what was done.
 
-    python -m deploy.drills [NAME ...] [--results FILE] [--write docs/drills.md]
+    python -m deploy.drills [NAME ...] [--results FILE] [--write docs/drills.md] [--both]
 
 For every fault: a healthy flow, watched by a service in its own process; the fault, begun by another
 process; what the service said and after how many seconds; the end of the fault, and how the flow came back.
@@ -9,7 +9,9 @@ and at last ten checksums in a row of a mirror that is well (`checksums`). Exit 
 cause was not the expected one.
 
 `--results` keeps a line for each drill and replaces the lines of those that ran before, so that they can be
-run in portions and written down together; of a drill that could not be run no line stays.
+run in portions and written down together; of a drill that could not be run no line stays. With `--both` the
+services with a canary judge by offsets too, as they do by default: what is said sooner or more exactly then
+is not what the table holds, and what one drill lost is told while the next ones run.
 """
 
 from __future__ import annotations
@@ -93,14 +95,17 @@ def main() -> None:
         "--results", type=Path, metavar="FILE", help="keep a line for each drill in this file"
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page of all results")
+    parser.add_argument("--both", action="store_true", help="judge by canary and offsets together")
     chosen = parser.parse_args()
+    if chosen.both and chosen.write is not None:
+        parser.error("--both is for looking: the page is of canary and offsets each by itself")
     known = [*BY_LABEL, *_AUDIT_LABELS, drill_checksum.LABEL]
     strange = sorted(set(chosen.names) - set(known))
     if strange:
         parser.error(f"no drill is called {strange[0]}; there are: {', '.join(known)}")
     ledger = Ledger(chosen.results)
     with tempfile.TemporaryDirectory(prefix="mirrorwatch-drills-", ignore_cleanup_errors=True) as name:
-        _run(Path(name), chosen.names or known, ledger)
+        _run(Path(name), chosen.names or known, ledger, both=chosen.both)
     results = ledger.results
     print(table(results), table(results, by_offsets=True), drill_audit_page.table(results), sep="\n\n")
     if chosen.write is not None:
@@ -112,11 +117,11 @@ def _said(result: Result) -> str:
     return ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
 
 
-def _run(folder: Path, labels: Container[str], ledger: Ledger) -> None:
+def _run(folder: Path, labels: Container[str], ledger: Ledger, *, both: bool) -> None:
     drills = [one for one in DRILLS if one.label in labels]
     audits = [one for one in AUDITS if one.label in labels]
     if drills:
-        with Bench(folder) as bench:
+        with Bench(folder, both=both) as bench:
             for group in groups(drills):
                 bench.run(group, ledger.drill, ledger.fail)
     if audits:
