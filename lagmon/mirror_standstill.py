@@ -23,6 +23,7 @@ from fleet.quantity import count_text, duration_text
 from fleet.vocabulary import Cause
 from lagmon import mirror_words
 from lagmon.mirror_carriers import carriers, going_on, may_carry
+from lagmon.mirror_orders import EQUAL_OFFSETS, OFFSET_SYNCS
 from lagmon.mirror_sight import LOOK_MS, STALE_MS, STOPPED
 from lagmon.mirror_states import FAILED, UNASSIGNED, Start
 from lagmon.rules_sentences import instant_text
@@ -97,7 +98,7 @@ def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
     if not failed or not len(used) or not is_read(found):
         return used[:0]
     sight = found.sight
-    heads, places, slack_ms = flow.source.heads, sight.places[used], _slack_ms(found)
+    heads, places, slack_ms = flow.source.heads, sight.places[used], _slack_ms(flow, found)
     moved_ms = flow.windows.moved_ms[used]
     waits = flow.readable_ends[places] > sight.known_to[used]
     left = np.zeros(len(used), np.bool_)
@@ -208,12 +209,14 @@ def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Stan
         each[:, 1],
         flow.windows.moved_ms[stands],
         int(flow.windows.moved_ms[used].max()),
-        _slack_ms(found),
+        _slack_ms(flow, found),
     )
 
 
-def _slack_ms(found: FlowSight) -> int:
-    return found.sight.cadence_ms + LOOK_MS
+def _slack_ms(flow: MirrorFlow, found: FlowSight) -> int:
+    # What is told by where copies end counts as of a look at both logs, which may be the next but one.
+    looks = 2 if flow.order.lag_from in (EQUAL_OFFSETS, OFFSET_SYNCS) else 1
+    return found.sight.cadence_ms + looks * LOOK_MS
 
 
 def _left(flow: MirrorFlow, found: FlowSight, used: Slots) -> Flags:

@@ -500,3 +500,20 @@ def test_a_topic_waits_for_what_has_failed_of_the_mirror(task, copy, cause):
     one.go(300, each=lambda: busy(one))
     assert told(one) == (Verdict.STALLED, cause)
     assert "is FAILED since" in one.verdict().sentence
+
+
+# --- what is told by looks
+
+
+@pytest.mark.parametrize(
+    ("lag_from", "cause"), [("offset-syncs", Cause.MIRROR_DOWN), ("connect-offsets", Cause.TASK_STUCK)]
+)
+def test_what_is_estimated_from_looks_may_be_seen_to_move_two_looks_after_all_stands(lag_from, cause):
+    one = Mirrored({"orders": 2, "idle": 1}, lag_from=lag_from)
+    one.look()
+    one.go(60, each=lambda: busy(one))
+    one.write(1, "idle")
+    one.go(19, each=lambda: busy(one, moves=()))
+    one.commit("idle")
+    one.go(90, each=lambda: busy(one, moves=()))
+    assert told(one) == (Verdict.STALLED, cause)
