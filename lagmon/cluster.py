@@ -6,6 +6,7 @@ Pure: the loops that read hand in what they have read, with the instant by our w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +74,6 @@ class ClusterLag:
         longest_transaction_ms: int = LONGEST_MS,
     ) -> None:
         self.policy = policy or Policy()
-        self._longest_transaction_ms = longest_transaction_ms
         self._carriers = Carriers(flows)
         self.heads = Heads()
         self.places = Places(self.heads.claim, self.heads.release)
@@ -106,6 +106,9 @@ class ClusterLag:
         # Known by these names to who reads, tells and keeps them.
         self.ids, self.former_ids = self._marked.ids, self._marked.former_ids
         self.marks, self.take_up_marks = self._marked.of, self._marked.take_up
+        self.hangs_since_ms = partial(
+            hangs_since_ms, self.heads, self._marked, longest_ms=longest_transaction_ms
+        )
         self.positions_lost = False  # whether topics are back that took with them what groups had committed
         self._growth = GroupGrowth()
         self._commits = CommitsKnown()
@@ -175,11 +178,6 @@ class ClusterLag:
         measure_earlier(self.intake, self.heads, at_ms)
         self._note_growth(at_ms)
         self.silences.note_look(self.topics, at_ms=at_ms, read_ms=read_ms)
-
-    def hangs_since_ms(self, places: NDArray[np.int32], now_ms: int) -> NDArray[np.int64]:
-        """Return since when a transaction that seems to hang is seen at each place, -1 where none is."""
-        longest_ms = self._longest_transaction_ms
-        return hangs_since_ms(self.heads, self._marked, places, now_ms, longest_ms=longest_ms)
 
     def _note_known_before(self, places: NDArray[np.int32]) -> None:
         """Take note of what groups stood at before the ends of these places were read."""
@@ -318,7 +316,7 @@ class ClusterLag:
             members=self._members()[np.maximum(self.slots.group[:count], 0)],
             grouping=grouping,
             now_ms=now_ms,
-            longest_transaction_ms=self._longest_transaction_ms,
+            hangs_since_ms=self.hangs_since_ms,
         )
         rows = sweep(windows, positions, now_ms=now_ms, policy=self.policy)
         rows = tell_unlisted(rows, places, self.places, self.topics)

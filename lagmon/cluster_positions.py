@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.cluster_marks import by_place
-from lagmon.hanging import hangs_since_ms
 from lagmon.readable import MOST_OFFSETS
 from lagmon.rules_window import Positions
 from lagmon.turns import others_moved
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from lagmon.cluster_absence import Absence
@@ -36,9 +37,12 @@ def positions_of(
     members: Longs,
     grouping: Grouping,
     now_ms: int,
-    longest_transaction_ms: int,
+    hangs_since_ms: Callable[[NDArray[np.int32], int], Longs],
 ) -> Positions:
-    """Return where each slot stands; `at` is its place, the first where it has none."""
+    """Return where each slot stands; `at` is its place, the first where it has none.
+
+    `hangs_since_ms` tells since when a transaction that seems to hang is seen at a place, -1 where none is.
+    """
     if not len(at):
         return _no_positions()
     end, stable = heads.end[at], heads.stable[at]
@@ -50,7 +54,7 @@ def positions_of(
     hangs_ms = np.full(len(at), -1, np.int64)
     waits = np.flatnonzero((head < end) & (next_record >= head))
     if len(waits):
-        hangs_ms[waits] = hangs_since_ms(heads, marks, at[waits], now_ms, longest_ms=longest_transaction_ms)
+        hangs_ms[waits] = hangs_since_ms(at[waits], now_ms)
     # Behind a transaction that hangs stands only who reads uncommitted records, too. Whether the last few
     # before the end hold any for it is not looked at.
     uncommitted = (hangs_ms >= 0) & (offset > head)
