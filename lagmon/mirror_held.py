@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.quantity import count_text, duration_text
-from lagmon.rules_sentences import instant_text
+from fleet.quantity import count_text
+from lagmon.rules_sentences import hangs_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,11 +75,9 @@ def sentence(flow: MirrorFlow, found: Sequence[Held]) -> str:
     others = len(found) - 1
     such = f" ({count_text(others, 'more partition')} {'is' if others == 1 else 'are'} held as well)"
     waits = "waits" if one.records == 1 else "wait"
-    lasted = duration_text((one.now_ms - one.since_ms) / 1000)
+    hangs = hangs_text(f"offset {one.stable} of {one.topic}-{one.partition}", one.since_ms, one.now_ms)
     return (
-        f"A transaction on {flow.order.flow.source} is open at offset {one.stable} of"
-        f" {one.topic}-{one.partition}, seen since {instant_text(one.since_ms)}, for {lasted}: longer than"
-        " brokers are to let one be, so that it seems to hang. The mirror reads committed records only, and"
+        f"A transaction on {flow.order.flow.source} {hangs} The mirror reads committed records only, and"
         f" {count_text(one.records, 'record')} behind its last stable offset {waits}{such if others else ''}."
         " kafka-transactions.sh finds it and aborts it."
     )

@@ -53,6 +53,14 @@ def _lasting(milliseconds: int) -> str:
     return duration_text(milliseconds / 1000)
 
 
+def hangs_text(where: str, since_ms: int, now_ms: int) -> str:
+    """Say of a transaction, its subject, where it is open, since when, and that it seems to hang."""
+    return (
+        f"is open at {where}, seen since {instant_text(since_ms)}, for {_lasting(now_ms - since_ms)}: longer "
+        "than brokers are to let one be, so that it seems to hang."
+    )
+
+
 def _age(facts: Facts) -> str:
     return _lasting(facts.now_ms - facts.since_ms)
 
@@ -124,11 +132,11 @@ def _caught_up(facts: Facts) -> str:
 
 def _held(facts: Facts) -> str:
     waits = "waits" if facts.before == 1 else "wait"
+    hangs = hangs_text(f"offset {facts.head}", facts.since_ms, facts.now_ms)
     return (
-        f"A transaction is open at offset {facts.head}, seen since {instant_text(facts.since_ms)}, for "
-        f"{_age(facts)}: longer than brokers are to let one be, so that it seems to hang. The group stands "
-        f"at offset {facts.offset}: who reads committed records only gets no further, and "
-        f"{_records(facts.before)} behind it {waits}. kafka-transactions.sh finds it and aborts it."
+        f"A transaction {hangs} The group stands at offset {facts.offset}: who reads committed records only "
+        f"gets no further, and {_records(facts.before)} behind it {waits}. kafka-transactions.sh finds it "
+        "and aborts it."
     )
 
 
