@@ -12,9 +12,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-import structlog
-
 from runtime.interpolation import SecretText
+from runtime.logs_structlog import structlog
 from runtime.logs_text import render_text
 
 if TYPE_CHECKING:

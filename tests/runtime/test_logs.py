@@ -6,6 +6,8 @@ import io
 import json
 import logging
 import re
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -217,3 +219,12 @@ def test_what_is_nested_without_end_is_cut():
     nest = {}
     nest["a"] = nest
     assert "..." in json.dumps(logs.Redactor().value(nest))
+
+
+def test_logging_loads_nothing_to_draw_with_and_leaves_that_to_who_wants_it():
+    code = (
+        "import sys, runtime.logs; print(any(name.split('.')[0] in ('rich', 'pygments') for name in sys.modules));"
+        "from rich.console import Console; Console(file=sys.stdout).print('drawn')"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ran.stdout.splitlines() == ["False", "drawn"]
