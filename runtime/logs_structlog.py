@@ -1,7 +1,7 @@
 """structlog without rich, which it loads only because it is there, to draw tracebacks that nobody asks for.
 
-Every process of ours logs, and none but the command line's tables needs rich: it would cost each of them
-4 MiB and 50 ms of its start.
+Every process of ours logs, and only commands that draw on a terminal need rich, and load it themselves: it
+would cost each of the others 4 MiB and 50 ms of its start.
 """
 
 from __future__ import annotations
