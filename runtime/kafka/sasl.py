@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from runtime.kafka import jaas, oauth
+from runtime.kafka import jaas
 
 if TYPE_CHECKING:
     from runtime.kafka.draft import Draft
@@ -42,6 +42,8 @@ def translate(draft: Draft, *, used: bool, protocol: str | None) -> None:
         _handlers(draft, own=False, login_too=False)
         module = _module(draft)
         if module is not None or not draft.has("sasl.jaas.config"):
+            from runtime.kafka import oauth  # noqa: PLC0415 - it loads what reads certificates, some 10 MiB
+
             oauth.translate(draft, module=module)
     elif mechanism == "":
         draft.problem(key, f"is missing, and Java's default, GSSAPI (Kerberos), is not supported: {_OWN}")

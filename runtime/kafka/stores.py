@@ -13,10 +13,9 @@ import base64
 import binascii
 import re
 import shlex
-import stat
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Final
 
 from cryptography import x509
@@ -30,7 +29,6 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-_MAX_BYTES = 16 * 1024 * 1024
 _CERTIFICATE: Final = re.compile(
     r"-+BEGIN (?:X509 |TRUSTED )?CERTIFICATE-+([A-Za-z0-9/+=\s]+)-+END (?:X509 |TRUSTED )?CERTIFICATE-+"
 )
@@ -61,20 +59,6 @@ class Identity:
 
     chain_pem: str
     key_pem: str = field(repr=False)
-
-
-def read_file(path: str) -> bytes:
-    """Return the bytes of a file, at most 16 MB of them."""
-    with Path(path).open("rb") as file:
-        return file.read(_MAX_BYTES)
-
-
-def readable_by_everybody(path: str) -> bool:
-    """Say whether every user of this machine may read the file; False where that cannot be told."""
-    try:
-        return bool(Path(path).stat().st_mode & stat.S_IROTH)
-    except OSError:
-        return False
 
 
 def kind_of(data: bytes) -> Kind:

@@ -21,13 +21,8 @@ _FILE_TYPES: Final = frozenset({"JKS", "PKCS12", "PEM", "JCEKS", "BKS", "BCFKS",
 _OFFERED: Final = frozenset({"TLS", "TLSV1.2", "TLSV1.3"})
 
 
-def translate(draft: Draft, *, used: bool) -> None:
-    """Write the TLS settings, or their problems, into `draft`; `used` says whether the protocol has TLS."""
-    if not used:
-        for key in ("ssl.truststore.location", "ssl.keystore.location", "ssl.ca.location", "ssl.ca.pem"):
-            if draft.has(key):
-                draft.note(key, "has no effect while security.protocol has no TLS")
-        return
+def translate(draft: Draft) -> None:
+    """Write the TLS settings, or their problems, into `draft`."""
     for key in ("ssl.truststore.type", "ssl.keystore.type"):
         text = draft.value(key)
         if text is not None and text.upper() not in _FILE_TYPES:

@@ -10,7 +10,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError
-from runtime.kafka import sasl, stores, tls
+from runtime.kafka import named_files, sasl
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.draft import Draft, Surroundings
 from runtime.kafka.fate import Fate, Key
@@ -37,8 +37,8 @@ def translate(
     *,
     cluster: str,
     file: str,
-    read_bytes: Callable[[str], bytes] = stores.read_file,
-    readable_by_everybody: Callable[[str], bool] = stores.readable_by_everybody,
+    read_bytes: Callable[[str], bytes] = named_files.read_file,
+    readable_by_everybody: Callable[[str], bool] = named_files.readable_by_everybody,
     locate: Callable[[str], tuple[str, str]] | None = None,
 ) -> ClientSettings:
     """Return the librdkafka settings for the client properties of `cluster`.
@@ -58,7 +58,12 @@ def translate(
         draft.has("sasl.mechanism", "sasl.mechanisms") if protocol is None else protocol.startswith("SASL_")
     )
     sasl.translate(draft, used=asked, protocol=protocol)
-    tls.translate(draft, used=protocol is None or protocol.endswith("SSL"))
+    if protocol is None or protocol.endswith("SSL"):
+        from runtime.kafka import tls  # noqa: PLC0415 - it loads what reads certificates, some 10 MiB
+
+        tls.translate(draft)
+    else:
+        _without_tls(draft)
     if draft.problems:
         raise ConfigurationError(draft.problems)
     return ClientSettings(librdkafka=draft.settings, notes=tuple(draft.notes))
@@ -138,3 +143,9 @@ def _protocol(draft: Draft) -> str | None:
         return None
     draft.settings["security.protocol"] = text.lower()
     return text
+
+
+def _without_tls(draft: Draft) -> None:
+    for key in ("ssl.truststore.location", "ssl.keystore.location", "ssl.ca.location", "ssl.ca.pem"):
+        if draft.has(key):
+            draft.note(key, "has no effect while security.protocol has no TLS")

@@ -167,13 +167,3 @@ def test_a_certificate_of_another_key_is_noticed():
     identity = stores.Identity(chain_pem=_CLIENT.pem, key_pem=_MIDDLE.key_pem())
     assert not stores.belongs_together(identity)
     assert "PRIVATE" not in repr(identity)
-
-
-def test_file_rights(tmp_path):
-    path = tmp_path / "key.pem"
-    path.write_text("x", encoding="utf-8")
-    path.chmod(0o644)
-    assert stores.readable_by_everybody(str(path))
-    path.chmod(0o640)
-    assert not stores.readable_by_everybody(str(path))
-    assert not stores.readable_by_everybody(str(tmp_path / "missing"))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -458,3 +460,17 @@ def test_any_values_give_settings_or_sentences(properties):
     assert bool(problems) != bool(settings)
     assert all(problem.sentence and problem.key.startswith("clusters.A.") for problem in problems)
     assert all(isinstance(value, str) for value in settings.values())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "loaded"), [("PLAINTEXT", "False"), ("SASL_PLAINTEXT", "False"), ("SSL", "True")]
+)
+def test_what_reads_certificates_is_loaded_by_who_has_tls_only(protocol, loaded):
+    sasl = {"sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": _JAAS} if "SASL" in protocol else {}
+    properties = {"bootstrap.servers": "a1:9092", "security.protocol": protocol} | sasl
+    code = (
+        "import sys, mirrorwatch.service; from runtime.kafka.translation import translate;"
+        f"translate({properties!r}, cluster='A', file='c'); print('cryptography' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ran.stdout.split() == [loaded]
