@@ -15,7 +15,7 @@ from deploy.local.process import ROOT
 from fleet.errors import UnavailableError
 from lagmon.orders import write_orders
 from runtime import channel
-from runtime.kafka.client_settings import ClientSettings
+from runtime.kafka.translation import translate
 from runtime.worker import SPARING
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Ingest:
         self._socket = folder / "socket"
         self._log = folder / "ingest.log"
         self._orders = write_orders(
-            {"A": ClientSettings(client)},
+            {"A": translate(client, cluster="A", file="bench")},
             burrow_names={"A": "A"},
             groups=".*",
             groups_exclude=groups_exclude,

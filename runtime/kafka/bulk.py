@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from runtime.kafka.client_settings import ClientSettings
 
 RECORDS = 10_000  # of one batch at most
-_QUEUE_KBYTES = 8192  # what the client holds ready: more of it only costs memory
-_FETCH_BYTES = 4_000_000
+# What the client holds ready: more is not read sooner. A record of 100 bytes takes it 400, so that they are
+# counted, too, and each broker's next answer comes on top of them, whole.
+_QUEUE_KBYTES = 8192
+_QUEUE_RECORDS = 2 * RECORDS
+_FETCH_BYTES = 1_000_000
 _WAIT_MS = 200  # how long a broker lets records gather
 _BACKOFF_MS = 10  # a queue that was full is looked at again; the client's own second makes a backlog wait
 
@@ -77,9 +80,10 @@ class Bulk:
             **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
             "isolation.level": "read_committed",
             "fetch.wait.max.ms": _WAIT_MS,
-            "fetch.min.bytes": 1_000_000,
+            "fetch.min.bytes": _FETCH_BYTES // 2,
             "fetch.max.bytes": _FETCH_BYTES,
             "queued.max.messages.kbytes": _QUEUE_KBYTES,
+            "queued.min.messages": _QUEUE_RECORDS,
             "fetch.queue.backoff.ms": _BACKOFF_MS,
             "error_cb": self._symptoms.hear_error,
         }

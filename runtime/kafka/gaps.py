@@ -31,6 +31,7 @@ LONGEST_S = 1.0  # of one look
 MOST_BYTES = 8_000_000  # of one look, as records hold them
 _FETCH_BYTES = 65_536  # of one partition at a time: one record is enough to know
 _AT_ONCE = 500
+MOST_HELD = 2_000  # partitions of one client: it keeps 2 KB of each that it was ever assigned, until it is closed
 _WAIT_S = 0.1
 
 
@@ -50,6 +51,8 @@ class Found:
 class Gaps:
     """Looks at partitions of one cluster; the client is made at the first look, and anew after `close`.
 
+    And after `MOST_HELD` partitions, or it would grow until it had seen every one of the cluster.
+
     `committed` leaves out what transactions have aborted, as most consumers that know transactions do.
     """
 
@@ -63,6 +66,7 @@ class Gaps:
         self._committed = committed
         self._symptoms = Symptoms()
         self._consumer: Any = None
+        self._held: set[tuple[str, int]] = set()
         self._turn = threading.Lock()  # a client that is closed under a thread takes the process with it
 
     def look(self, starts: Mapping[tuple[str, int], int], *, longest_s: float = LONGEST_S) -> Found:
@@ -75,6 +79,7 @@ class Gaps:
                 self._open()
             found = Found()
             until_ns = self._clock.monotonic_ns() + int(longest_s * 1e9)
+            self._held.update(starts)
             try:
                 self._consumer.assign([TopicPartition(*place, offset) for place, offset in starts.items()])
                 # What was paused at an earlier look stays so over an assignment, and would answer no more.
@@ -88,14 +93,20 @@ class Gaps:
                     doing="reading ends of topics",
                     symptoms=self._symptoms,
                 ) from error
+            if len(self._held) >= MOST_HELD:
+                self._let_go()
             return found
 
     def close(self) -> None:
         """Let the client go."""
         with self._turn:
-            consumer, self._consumer = self._consumer, None
-            if consumer is not None:
-                consumer.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        consumer, self._consumer = self._consumer, None
+        self._held.clear()
+        if consumer is not None:
+            consumer.close()
 
     def _open(self) -> None:
         self._consumer = make_consumer(

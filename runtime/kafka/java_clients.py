@@ -15,7 +15,11 @@ _CONNECTION: Final = (
     plain("client.dns.lookup", words=("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")),
     plain("client.rack", sentence="lets a reader fetch from a replica in its own rack"),
     number("connections.max.idle.ms", lowest=0, sentence="-1, never, becomes 0"),
-    plain("enable.metrics.push", words=("true", "false")),
+    plain(
+        "enable.metrics.push",
+        words=("true", "false"),
+        sentence="false unless it is set: each client would keep 0.8 MiB for them",
+    ),
     plain("metadata.recovery.strategy", words=("none", "rebootstrap")),
     number("metadata.recovery.rebootstrap.trigger.ms", lowest=0),
     number(

@@ -17,7 +17,7 @@ from confluent_kafka import (
 from fleet.errors import MirrorwatchError
 from runtime.kafka import consumer_client
 from runtime.kafka.client_settings import ClientSettings
-from runtime.kafka.gaps import MOST_BYTES, Found, Gaps
+from runtime.kafka.gaps import MOST_BYTES, MOST_HELD, Found, Gaps
 
 SETTINGS = ClientSettings({"bootstrap.servers": "a:1"})
 
@@ -179,6 +179,17 @@ def test_the_client_is_kept_from_look_to_look_and_made_anew_after_it_was_let_go(
         assert len(client.made) == made
         if turn == 1:
             looks.close()
+    assert [one.closed for one in client.made] == [True, False]
+
+
+def test_a_client_that_was_assigned_many_partitions_is_let_go_and_none_that_sees_the_same_again(client):
+    looks = Gaps(SETTINGS, cluster="A", name="A-tails", clock=Ticking())
+    half = MOST_HELD // 2
+    for turn, made in ((0, 1), (0, 1), (1, 1), (0, 2), (0, 2)):
+        places = [("t", turn * half + number) for number in range(half)]
+        client.batches[:] = [[end(place, 12) for place in places]]
+        assert looks.look(dict.fromkeys(places, 10)).empty_to == dict.fromkeys(places, 12)
+        assert len(client.made) == made
     assert [one.closed for one in client.made] == [True, False]
 
 

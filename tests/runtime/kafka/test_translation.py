@@ -67,7 +67,11 @@ def _problems(properties: dict[str, str]) -> list[str]:
 
 
 TRANSLATED = [
-    ({}, {"bootstrap.servers": "a1:9092", "security.protocol": "plaintext"}),
+    (
+        {},
+        {"bootstrap.servers": "a1:9092", "security.protocol": "plaintext", "enable.metrics.push": "false"},
+    ),
+    ({"enable.metrics.push": "true"}, {"enable.metrics.push": "true"}),
     (
         {"bootstrap.servers": " a1:9092, PLAINTEXT://[::1]:9093 ,"},
         {"bootstrap.servers": "a1:9092,[::1]:9093"},
