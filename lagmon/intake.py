@@ -94,6 +94,7 @@ class Intake:
     seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
     _slot_of: dict[bytes, int] = field(default_factory=dict)
     _keys: list[bytes | None] = field(default_factory=list)  # by slot
+    _ended: set[str] = field(default_factory=set)  # groups that ended in what is just taken in
     _passed_over: int = 0  # keys that are remembered as not wanted
     _asked: tuple[str, str] = ("", "")  # group and topic of the newest key: the next is often of the same
     _is_wanted: bool | None = None  # what was said of these
@@ -109,6 +110,9 @@ class Intake:
         slots = self._look_up(keys, values)
         if None in values:
             slots = self._bury(slots, keys, values)
+            # A group's end follows those of its offsets, and was read before them: it is the last word.
+            self.membership.forget_commits(self._ended)
+            self._ended.clear()
         at = np.flatnonzero(slots >= 0)
         if not len(at):
             return
@@ -192,6 +196,8 @@ class Intake:
             case GroupDescribed() | GroupGone() | MemberDescribed() | MemberAssigned() | MemberGone():
                 self.membership.take(record)
                 self.taken.members += 1
+                if isinstance(record, GroupGone):
+                    self._ended.add(record.group)
             case _:
                 # A null one says that something of the group is gone, and perhaps the group too.
                 if isinstance(record, OtherRecord) and value is not None:
@@ -208,6 +214,7 @@ class Intake:
             self._is_hidden = self._is_wanted and self.hidden(group, topic)
             if not self._is_wanted and self.wanted(group, None):
                 self.membership.note_committed(group)
+                self._ended.discard(group)  # it began again
         if not self._is_wanted:
             if self._passed_over < MAX_PASSED_OVER:
                 self._passed_over += 1

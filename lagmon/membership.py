@@ -13,7 +13,7 @@ from fleet.wire_commits import GroupDescribed, GroupGone, MemberAssigned, Member
 from lagmon.group_kinds import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fleet.wire_commits import MemberRecord
 
@@ -121,6 +121,10 @@ class Membership:
         if group not in self._committed:
             self._committed.add(group)
             self.changed.add(group)
+
+    def forget_commits(self, groups: Iterable[str]) -> None:
+        """Know no more that these groups committed: what they did, they did before they ended."""
+        self._committed.difference_update(groups)
 
     def committed(self, group: str) -> bool:
         """Tell whether that is so of a group, since it began."""

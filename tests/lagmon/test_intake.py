@@ -103,6 +103,24 @@ def test_any_cut_into_batches_gives_the_windows_of_one_by_one(records, cuts):
     assert intake.taken.malformed == 0
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_nothing_stays_of_a_group_that_ended_with_its_offsets(at_once):
+    intake = make(wanted=lambda _group, topic: topic != "unwanted")
+    keys = [encode_commit_key("g", topic, 0) for topic in ("t", "u", "unwanted")]
+    began = [(key, encode_commit_value(3, 1)) for key in keys]
+    ended = [*((key, None) for key in keys), (encode_group_key(2, "g"), None)]
+    stays = (encode_commit_key("h", "t", 0), encode_commit_value(3, 1)), (encode_commit_key("h", "t", 0), None)
+    records = [*began, *ended, *stays]
+    for batch in [records] if at_once else [[one] for one in records]:
+        intake.take([key for key, _ in batch], [value for _, value in batch], read_ms=7, live=True)
+    assert [intake.membership.committed(group) for group in "gh"] == [False, True]
+    assert (len(windows(intake)), intake.taken.records) == (0, len(records))
+    again = encode_commit_key("g", "unwanted", 1), encode_commit_value(4, 2)
+    ends = encode_group_key(2, "g"), None
+    intake.take([ends[0], again[0]], [ends[1], again[1]], read_ms=8, live=True)
+    assert intake.membership.committed("g")
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 2), st.sampled_from((None, encode_commit_value(7, 1), *NO_COMMITS))),
