@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 
 TOPICS_AT_ONCE = 50  # whose ids are asked for: an answer makes several objects of each partition
 MAX_TOPICS = 100_000
+# A topic that was deleted since it was listed: its broker has answered, and says nothing against itself.
+_GONE = frozenset(
+    (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)  # noqa: SLF001
+)
+# What a broker says is an answer, and so is that nobody leads by the cluster's list: whoever was asked is not
+# silent by that. But for what is said of one that is not there.
+_NO_LEADER = KafkaError._NOENT  # noqa: SLF001 - the client's name for it
+_AWAY = frozenset((KafkaError.LEADER_NOT_AVAILABLE, KafkaError.REQUEST_TIMED_OUT, KafkaError.NETWORK_EXCEPTION))
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 
 
@@ -181,7 +189,7 @@ class Positions:
                 try:
                     found[name] = known_id(str(future.result(left_s).topic_id))
                 except (KafkaException, LateError) as error:
-                    if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    if _code(error) not in _GONE:
                         failure = error
         if failure is not None and not found:
             raise self._told(failure, "reading the ids of topics") from failure
@@ -211,7 +219,7 @@ class Positions:
             for row, offset in zip(question.rows, offsets, strict=True):
                 found[row] = offset
             if question.leader is not None:
-                answered = max(offsets) >= 0 or why is None
+                answered = max(offsets) >= 0 or why is None or _is_answer(why)
                 self._leaders.note_one(question.leader, answered=answered, now_ns=self._clock.monotonic_ns())
         self._listen()
         if isinstance(failure, MirrorwatchError) and max(found, default=-1) < 0:
@@ -280,7 +288,8 @@ class Positions:
                 left_s = max(0.0, (until_ns - self._clock.monotonic_ns()) / 1e9)
                 found[place] = max(int(future.result(left_s).offset), -1)
             except (KafkaException, LateError) as error:
-                failure = error
+                if _code(error) not in _GONE:
+                    failure = error
         return found, failure
 
     def _silent(self, leader: int) -> UnavailableError:
@@ -299,6 +308,11 @@ class Positions:
 
 def _code(error: Exception) -> int | None:
     return int(error.args[0].code()) if isinstance(error, KafkaException) else None
+
+
+def _is_answer(error: Exception) -> bool:
+    code = _code(error)
+    return code == _NO_LEADER or (code is not None and code > 0 and code not in _AWAY)
 
 
 def _spec(which: Which) -> tuple[Any, Any]:

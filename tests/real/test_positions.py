@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
-from deploy.local.topics import add_partitions, create_topic
+from deploy.local.topics import add_partitions, create_topic, delete_topic
 from runtime.clock import SystemClock
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.positions import Partitions, Positions, Which
@@ -67,3 +67,23 @@ def test_partitions_that_a_topic_gets_later_are_known_at_the_next_look(asked, to
     add_partitions(client, topic, total=3)
     eventually(lambda: positions.topics()[topic].leaders == (1, 1, 1), DEADLINE_S)
     assert positions.read([(topic, number) for number in range(3)], Which.END) == [0, 0, 0]
+
+
+def test_a_topic_that_is_deleted_takes_no_other_with_it(asked, topic_name):
+    client, positions = asked
+    stays, goes = topic_name("many"), topic_name("zzz")  # which a question of its own is for, the last one
+    create_topic(client, stays, partitions=AT_ONCE)
+    create_topic(client, goes, partitions=1)
+    eventually(lambda: {stays, goes} <= positions.topics().keys(), DEADLINE_S)
+    partitions = Partitions([*((stays, number) for number in range(AT_ONCE)), (goes, 0)])
+    eventually(lambda: positions.read(partitions, Which.END) == [0] * (AT_ONCE + 1), DEADLINE_S)
+    delete_topic(client, goes)
+    looks = []
+
+    def gone():
+        looks.append(positions.read(partitions, Which.END))
+        return looks[-1][-1] < 0
+
+    eventually(gone, DEADLINE_S)
+    looks += [positions.read(partitions, Which.END) for _ in range(3)]
+    assert all(look[:-1] == [0] * AT_ONCE for look in looks)

@@ -26,6 +26,7 @@ class Broker:
         self.fails: dict[int, int] = {}  # by leader, the code that a question fails with
         self.unknown: set[tuple[str, int]] = set()  # to the quick client
         self.gone: set[tuple[str, int]] = set()  # to both
+        self.gone_as = KafkaError.UNKNOWN_TOPIC_OR_PART
         self.asked: list[tuple[bool, int, list[tuple[str, int]]]] = []
         self.singly: list[list[tuple[str, int]]] = []
         self.learnt: list[str] = []
@@ -66,8 +67,9 @@ class Broker:
         found = {}
         for place, name in zip(asked, names, strict=True):
             found[place] = Future()
-            if name in self.gone or self.fails.get(LEADERS[name[0]][name[1]]):
-                found[place].set_exception(KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
+            code = self.fails.get(LEADERS[name[0]][name[1]])
+            if name in self.gone or code:
+                found[place].set_exception(KafkaException(KafkaError(code or self.gone_as)))
             else:
                 found[place].set_result(SimpleNamespace(offset=1000 + name[1]))
         return found
@@ -157,6 +159,38 @@ def test_where_nobody_answers_the_reason_is_raised_and_so_while_all_are_left_alo
 def test_a_partition_that_is_gone_has_no_offset(asked, broker):
     broker.gone = {("t", 1)}
     assert asked.read(ALL[:3], Which.END) == [100, -1, 102]
+
+
+@pytest.mark.parametrize(
+    ("code", "asked_again"),
+    [
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, [2, 1, AT_ONCE, 1]),
+        (KafkaError._UNKNOWN_PARTITION, [2, 1, AT_ONCE, 1]),
+        (KafkaError._NOENT, [2, 1, AT_ONCE, 1]),  # "No leaders found"
+        (KafkaError.NOT_LEADER_FOR_PARTITION, [2, 1, AT_ONCE, 1]),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, [2, 1, AT_ONCE, 1]),
+        (KafkaError.LEADER_NOT_AVAILABLE, [2, 1]),
+        (KafkaError._TRANSPORT, [2, 1]),
+    ],
+)
+def test_a_broker_that_says_no_is_not_silent(asked, broker, code, asked_again):
+    broker.gone, broker.gone_as = {("wide", AT_ONCE)}, code  # of which the last question is
+    assert asked.read(ALL, Which.END)[-2:] == [100 + AT_ONCE - 1, -1]
+    broker.asked.clear()
+    asked.read(ALL, Which.END)
+    assert [len(names) for _, _, names in broker.asked] == asked_again
+
+
+def test_where_all_was_deleted_nothing_is_there_and_nothing_failed(asked, broker):
+    broker.gone = set(ALL)
+    assert asked.read(ALL, Which.END) == [-1] * len(ALL)
+
+
+def test_where_nothing_has_a_leader_that_is_raised(asked, broker):
+    broker.gone, broker.gone_as = set(ALL), KafkaError._NOENT
+    for _ in range(2):
+        with pytest.raises(UnavailableError, match="No such entry"):
+            asked.read(ALL, Which.END)
 
 
 def test_another_leader_is_asked_once_the_topics_are_listed_anew(asked, broker, monkeypatch):
