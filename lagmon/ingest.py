@@ -33,7 +33,7 @@ from runtime.clock import SystemClock
 from runtime.complaints import ComplaintBook
 from runtime.limits import allow_many_files, use_enough_threads
 from runtime.logs import Redactor
-from runtime.memory import collect_rarely
+from runtime.memory import collect_now_and_then, collect_rarely
 from runtime.supervision import State, supervise
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ async def serve(orders: Orders) -> None:
     )
     async with asyncio.TaskGroup() as group:
         group.create_task(_end_with_input(stopping))
+        group.create_task(collect_now_and_then(stopping, clock))
         works: list[tuple[str, Callable[[asyncio.Event], Awaitable[None]], Callable[[State], None]]] = [
             *((watch.alias, watch.run, partial(_tell, answers, watch.alias, warn)) for watch in watches),
             *((reader.name, reader.run, partial(_tell_of_offsets, reader, warn)) for reader in readers),

@@ -32,14 +32,20 @@ if TYPE_CHECKING:
 
 TOPICS_AT_ONCE = 50  # whose ids are asked for: an answer makes several objects of each partition
 MAX_TOPICS = 100_000
-# A topic that was deleted since it was listed: its broker has answered, and says nothing against itself.
+# Of a topic that was deleted since it was listed, as a broker says it and as the client does.
 _GONE = frozenset(
-    (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)  # noqa: SLF001
+    (
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001 - the client's names for it
+        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+    )
 )
 # What a broker says is an answer, and so is that nobody leads by the cluster's list: whoever was asked is not
 # silent by that. But for what is said of one that is not there.
 _NO_LEADER = KafkaError._NOENT  # noqa: SLF001 - the client's name for it
-_AWAY = frozenset((KafkaError.LEADER_NOT_AVAILABLE, KafkaError.REQUEST_TIMED_OUT, KafkaError.NETWORK_EXCEPTION))
+_AWAY = frozenset(
+    (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.REQUEST_TIMED_OUT, KafkaError.NETWORK_EXCEPTION)
+)
 _GRACE_S = 2.0  # the client's own timeout comes first, with a better word for what is wrong
 
 

@@ -109,7 +109,10 @@ def test_nothing_stays_of_a_group_that_ended_with_its_offsets(at_once):
     keys = [encode_commit_key("g", topic, 0) for topic in ("t", "u", "unwanted")]
     began = [(key, encode_commit_value(3, 1)) for key in keys]
     ended = [*((key, None) for key in keys), (encode_group_key(2, "g"), None)]
-    stays = (encode_commit_key("h", "t", 0), encode_commit_value(3, 1)), (encode_commit_key("h", "t", 0), None)
+    stays = (
+        (encode_commit_key("h", "t", 0), encode_commit_value(3, 1)),
+        (encode_commit_key("h", "t", 0), None),
+    )
     records = [*began, *ended, *stays]
     for batch in [records] if at_once else [[one] for one in records]:
         intake.take([key for key, _ in batch], [value for _, value in batch], read_ms=7, live=True)
