@@ -34,6 +34,7 @@ RECORDS = 10_000  # of one batch at most
 _QUEUE_KBYTES = 8192
 _QUEUE_RECORDS = 2 * RECORDS
 _FETCH_BYTES = 1_000_000
+_LEAST_BYTES = 65_536  # or a broker waits with what it has while records of others are held back
 _WAIT_MS = 200  # how long a broker lets records gather
 _BACKOFF_MS = 10  # a queue that was full is looked at again; the client's own second makes a backlog wait
 
@@ -80,7 +81,7 @@ class Bulk:
             **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
             "isolation.level": "read_committed",
             "fetch.wait.max.ms": _WAIT_MS,
-            "fetch.min.bytes": _FETCH_BYTES // 2,
+            "fetch.min.bytes": _LEAST_BYTES,
             "fetch.max.bytes": _FETCH_BYTES,
             "queued.max.messages.kbytes": _QUEUE_KBYTES,
             "queued.min.messages": _QUEUE_RECORDS,
