@@ -102,7 +102,7 @@ class Answers:
         return Answer(found.head, _tidied(found.pieces))
 
     def _forget_old_sights(self) -> None:
-        """Make room of verdicts that are too old to be told again: about 100 bytes a group-partition."""
+        """Make room of verdicts that are too old to be told again: about 45 bytes a group-partition."""
         now_s = self._clock.wall_s()
         old = [alias for alias, (at, _) in self._sights.items() if not 0 <= now_s - at < SIGHT_S]
         for alias in old:

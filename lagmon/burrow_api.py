@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from lagmon.burrow_documents import listed_groups, status_document, topics_document, unknown_group
+from lagmon.burrow_paths import Answer, error_document, not_served
 from lagmon.words import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lagmon.cluster import ClusterLag
-
-Answer = tuple[int, dict[str, Any]]
-"""HTTP status, and the document to send as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,30 +57,6 @@ def answer(path: str, clusters: Mapping[str, BurrowCluster], *, host: str, url: 
             return _about(clusters.get(cluster), rest, request, now_ms)
         case _:
             return not_served()
-
-
-def is_served(path: str) -> bool:
-    """Tell whether there is anything at this path for GET, whatever clusters, groups and topics there are."""
-    match [unquote(part) for part in path.rstrip("/").split("/")]:
-        case ["", "v3", "kafka"] | ["", "v3", "kafka", _]:
-            return True
-        case ["", "v3", "kafka", _, "topic" | "consumer"] | ["", "v3", "kafka", _, "topic" | "consumer", _]:
-            return True
-        case ["", "v3", "kafka", _, "topic", _, "consumers"]:
-            return True
-        case ["", "v3", "kafka", _, "consumer", _, "status" | "lag"]:
-            return True
-    return False
-
-
-def not_served() -> tuple[int, dict[str, Any]]:
-    """Answer what no route is for."""
-    return HTTPStatus.NOT_FOUND, {"error": True, "message": "invalid request type", "result": {}}
-
-
-def error_document(message: str, request: dict[str, str]) -> dict[str, Any]:
-    """Return why there is no answer; `request` is the path that was asked for, and this machine's name."""
-    return {"error": True, "message": message, "request": request}
 
 
 def _about(asked: BurrowCluster | None, rest: list[str], request: dict[str, str], now_ms: int) -> Answer:

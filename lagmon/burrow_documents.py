@@ -152,7 +152,7 @@ def _rows_of(lag: ClusterLag, group: str, now_ms: int) -> _Rows | None:
     names = sorted(slot_of)
     ordered = np.array([slot_of[name] for name in names], np.int32)
     windows = _windows(lag, ordered)
-    recent = lag.heads.recent[np.where(ordered >= 0, lag.slots.place[ordered], 0)]
+    recent = lag.heads.recent(np.where(ordered >= 0, lag.slots.place[ordered], 0))
     sweep = burrow_sweep(
         windows,
         recent[:, -1],

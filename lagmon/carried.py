@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lagmon.membership import Membership
     from lagmon.names import Places, Slots
     from lagmon.sweep import Sweep
+    from lagmon.verdicts import Verdicts
 
     Carried: TypeAlias = Mapping[int, tuple[str, ...]]
 
@@ -145,7 +146,7 @@ def writes(flow: Flow, topic: str) -> bool:
     return upstream is not None and flow.decide(upstream).replicated
 
 
-def sentence_of(rows: Sweep, row: int, flows: Sequence[str]) -> str:
+def sentence_of(rows: Verdicts, row: int, flows: Sequence[str]) -> str:
     """Return why the verdict on one row of a group was given; `flows` are those that carry the group."""
     if flows and rows.reason[row] == Reason.CARRIED:
         who = f"{' and '.join(flows)} {'carries' if len(flows) == 1 else 'carry'}"

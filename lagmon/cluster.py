@@ -11,32 +11,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.admin_words import seen_by_asking
-from lagmon.carried import Carriers, tell_carried
+from lagmon.carried import Carriers
 from lagmon.cluster_absence import Absence
 from lagmon.cluster_commits import CommitsKnown
 from lagmon.cluster_marks import TopicMarks
-from lagmon.cluster_positions import leave_former_logs, note_held, positions_of
+from lagmon.cluster_positions import leave_former_logs, note_held
+from lagmon.cluster_sight import Known, SlotVerdicts
 from lagmon.cluster_tails import Tails
 from lagmon.earlier_lags import measure_earlier
 from lagmon.group_growth import GroupGrowth, Look
 from lagmon.group_sight import GroupSight
-from lagmon.hanging import LONGEST_MS, hangs_since_ms
+from lagmon.hanging import hangs_since_ms
 from lagmon.heads import Heads
 from lagmon.intake import Intake, none_hidden
 from lagmon.membership import Membership
 from lagmon.names import Places, Slots
+from lagmon.place_rows import parts
 from lagmon.rings import Rings
 from lagmon.rules import Policy
 from lagmon.rules_groups import Grouping, judge_groups
 from lagmon.rules_window import Windows
 from lagmon.silences import Silences, counts_of
-from lagmon.sweep import sweep
-from lagmon.time_lag import NO_ANSWER_S, LagKind, lag_s
-from lagmon.unlisted_partitions import tell_unlisted
+from lagmon.transaction_limit import LONGEST_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
@@ -78,7 +77,7 @@ class ClusterLag:
         self.heads = Heads()
         self.places = Places(self.heads.claim, self.heads.release)
         self.slots = Slots()
-        self.rings = Rings()
+        self.rings = Rings(near=True)
         self.membership = Membership()
         self.intake = Intake(
             places=self.places,
@@ -193,29 +192,35 @@ class ClusterLag:
 
     def _measure_lags(self, now_ms: int) -> None:
         """Tell the lags of late commits by where the logs ended when they were made."""
-        count = len(self.slots)
-        trail, places = self.trail, self.slots.place[:count]
-        before_newest_ms = self.rings.committed_ms[:count, -1] - trail.committed_ms[:count, -2]
-        at_ms = self.intake.seen_ms[:count] - before_newest_ms
-        late = (places >= 0) & (trail.lag[:count, -2] >= 0) & (at_ms > now_ms - MEASURED_MS)
-        rows = np.flatnonzero(late)
-        trail.measure(rows, self.heads.end_at(places[rows], at_ms[rows]))
+        trail = self.trail
+        for part in parts(len(self.slots)):
+            places = self.slots.place[part]
+            before_newest_ms = self.rings.committed_ms[part, -1] - trail.committed_ms[part, -1]
+            at_ms = self.intake.seen_ms[part] - before_newest_ms
+            late = (places >= 0) & (trail.lag[part, -1] >= 0) & (at_ms > now_ms - MEASURED_MS)
+            rows = np.flatnonzero(late)
+            trail.measure(part.start + rows, self.heads.end_at(places[rows], at_ms[rows]))
 
     def _note_growth(self, now_ms: int) -> None:
         """Sum up what each group has to read, once all its commits are known."""
-        count = len(self.slots)
-        places, heads = self.slots.place[:count], self.heads
-        at, known = np.maximum(places, 0), self._commits.of_slots(self.slots, places >= 0) >= 0
-        end, stable = heads.end[at], heads.stable[at]
-        look = Look(
-            group=self.slots.group[:count],
-            turns=self.slots.turns[:count],
-            seen=self._marked.head_at_ms(heads)[at] >= now_ms,
-            end=np.where(stable >= 0, np.minimum(stable, end), end),
-            offset=np.where(known, self.rings.offset[:count, -1], -1),
-        )
         numbers, begun = self.slots.group_numbers, self.slots.begun
-        self._growth.note(look, count=numbers, begun=begun, now_ms=now_ms)
+        self._growth.note(self._growth_looks(now_ms), count=numbers, begun=begun, now_ms=now_ms)
+
+    def _growth_looks(self, now_ms: int) -> Iterator[Look]:
+        slots, heads = self.slots, self.heads
+        seen = self._marked.head_at_ms(heads) >= now_ms
+        known = self._commits.by_group(slots) >= 0
+        for part in parts(len(slots)):
+            at = np.maximum(slots.place[part], 0)
+            end, stable = heads.end[at], heads.stable[at]
+            yield Look(
+                part.start,
+                group=slots.group[part],
+                turns=slots.turns[part],
+                seen=seen[at],
+                end=np.where(stable >= 0, np.minimum(stable, end), end),
+                offset=np.where(known[slots.group[part]], self.rings.offset[part, -1], -1),
+            )
 
     def note_answer(self, now_ms: int, failure: str = "", *, refused: bool = False) -> None:
         """Take note that a look is over, and if the cluster did not tell all (`failure`), why."""
@@ -299,53 +304,46 @@ class ClusterLag:
 
     def see(self, now_ms: int) -> GroupSight:
         """Judge every group by our rules."""
-        count = len(self.slots)
-        places = self.slots.place[:count]
-        used = places >= 0
-        at = np.where(used, places, 0)
-        leave_former_logs(self.intake, self.heads, self._marked, at=at, used=used)
-        windows, grouping = self._windows(count), self._grouping(used)
-        positions = positions_of(
-            self.intake,
-            self.heads,
-            self.readable,
-            self._marked,
-            self.absence,
-            at=at,
-            commits_read_to_ms=self._commits.of_slots(self.slots, used),
-            members=self._members()[np.maximum(self.slots.group[:count], 0)],
-            grouping=grouping,
-            now_ms=now_ms,
-            hangs_since_ms=self.hangs_since_ms,
-        )
-        rows = sweep(windows, positions, now_ms=now_ms, policy=self.policy)
-        rows = tell_unlisted(rows, places, self.places, self.topics)
-        if self.asking:
-            rows = seen_by_asking(rows, positions.members)
-        carried = self._carriers.of(self.slots, count, self.places, self.membership, asking=self.asking)
-        rows = tell_carried(rows, self.slots.group[:count], carried)
-        next_record = np.maximum(windows.offset[:, -1], positions.readable_from)
-        seconds, kinds = lag_s(self.heads, at, next_record, now_ms) if count else _no_lags()
-        seconds[rows.lag < 0], kinds[rows.lag < 0] = NO_ANSWER_S, LagKind.NONE
+        slots = self.slots
+        count = len(slots)
+        leave_former_logs(self.intake, self.heads, self._marked)
+        carried = self._carriers.of(slots, count, self.places, self.membership, asking=self.asking)
+        judged = SlotVerdicts(self._known(), carried, now_ms=now_ms)
         silent = self.silences.see(self.topics, now_ms=now_ms, policy=self.policy)
+        grouping = Grouping(slots.group[:count], slots.group_numbers)
         falls, counts = self._falls(carried), counts_of(silent, grouping.count)
-        groups = judge_groups(rows.status, rows.lag, seconds, grouping, falls=falls, silent=counts)
+        rows = judged.rows
+        groups = judge_groups(rows.status, rows.lag, judged.lag_s, grouping, falls=falls, silent=counts)
         return GroupSight(
             now_ms,
             rows,
-            seconds,
-            kinds,
+            judged.lag_s,
+            judged.lag_kind,
             groups,
-            end=positions.end,
-            start=positions.start,
-            readable_from=positions.readable_from,
-            begun=self.slots.begun,
-            turns=self.slots.turns[:count].copy(),
+            end=judged.end,
+            start=judged.start,
+            readable_from=judged.readable_from,
+            begun=slots.begun,
+            turns=slots.turns[:count].copy(),
             carried=carried,
             falling={
                 number: self._growth.falling(number) for number in np.flatnonzero(groups.falls).tolist()
             },
             silent=silent,
+        )
+
+    def _known(self) -> Known:
+        return Known(
+            intake=self.intake,
+            heads=self.heads,
+            readable=self.readable,
+            marks=self._marked,
+            absence=self.absence,
+            commits=self._commits,
+            topics=self.topics,
+            policy=self.policy,
+            windows=self._windows,
+            hangs_since_ms=self.hangs_since_ms,
         )
 
     def tails_due(self, now_ms: int, *, committed: bool = True) -> list[Stretch]:
@@ -365,8 +363,8 @@ class ClusterLag:
         intake = self.intake if self.read_to_ms >= 0 else None
         return self.tails.records_due(intake, self.heads, now_ms=now_ms, without=without)
 
-    def _windows(self, count: int) -> Windows:
-        offset, committed_ms, lag, filled = self.trail.close(self.rings, count)
+    def _windows(self, part: slice) -> Windows:
+        offset, committed_ms, lag, filled = self.trail.close(self.rings, part)
         return Windows(
             offset=offset,
             committed_ms=committed_ms,
@@ -375,13 +373,6 @@ class ClusterLag:
             live=filled,  # it holds no others
         )
 
-    def _members(self) -> NDArray[np.int64]:
-        count = max(1, self.slots.group_numbers)
-        found = np.full(count, -1, np.int64)
-        for number, name in self.slots.groups():
-            found[number] = self.membership.members(name)
-        return found
-
     def _falls(self, carried: Carried) -> NDArray[np.bool_]:
         """Tell by number which groups fall behind; where a mirror keeps the offsets, nobody does."""
         falls = np.zeros(self.slots.group_numbers, np.bool_)
@@ -389,12 +380,5 @@ class ClusterLag:
         falls[list(carried)] = False
         return falls
 
-    def _grouping(self, used: NDArray[np.bool_]) -> Grouping:
-        return Grouping(self.slots.group[: len(used)], self.slots.group_numbers)
-
     def _ends(self, places: NDArray[np.int32]) -> NDArray[np.int64]:
         return self.heads.end[places]
-
-
-def _no_lags() -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    return np.zeros(0), np.zeros(0, np.uint8)

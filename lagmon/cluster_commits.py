@@ -57,13 +57,15 @@ class CommitsKnown:
 
     def of_slots(self, slots: Slots, used: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return up to when the commits of each slot's group are known."""
+        return self.by_group(slots)[np.where(used, slots.group[: len(used)], -1)]
+
+    def by_group(self, slots: Slots) -> NDArray[np.int64]:
+        """Return up to when the commits of each group are known, by number; the last is for slots of none."""
         names = slots.names
         if self.asking:
-            asked_ms = np.array([self.asked_ms.get(name, -1) for name in (*names, "")], np.int64)
-            return asked_ms[np.where(used, slots.group[: len(used)], -1)]
+            return np.array([self.asked_ms.get(name, -1) for name in (*names, "")], np.int64)
         if self._homes_known != names:
             partitions = len(self._read_to_ms)
             self._home = np.array([partition_of(name, partitions) for name in names], np.int32)
             self._homes_known = list(names)
-        groups = np.where(used, slots.group[: len(used)], 0)
-        return self._read_to_ms[self._home[groups]]
+        return np.append(self._read_to_ms[self._home], -1)

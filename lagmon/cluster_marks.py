@@ -97,21 +97,27 @@ class TopicMarks:
 
         Who stood before the last stable offset of that look had something to read.
         """
-        held_ms, stables, _ = self._held(count)
-        return np.where(offsets >= stables[at], held_ms[at], _BEFORE_ALL_TIME)
+        return held_ms(self.held_by_place(count), at, offsets)
 
     def held_looks(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return by place, of so many, the last look that saw a transaction, and since when looks saw it.
 
         Of a place where none was ever seen both are before all time.
         """
-        held_ms, _, since_ms = self._held(count)
-        return held_ms, since_ms
+        looked_ms, since_ms = self._held(count, 0, 2)
+        return looked_ms, since_ms
 
-    def _held(self, count: int) -> NDArray[np.int64]:
-        found = np.full((3, count), _BEFORE_ALL_TIME, np.int64)
-        values = np.fromiter(chain.from_iterable(self.held.values()), np.int64)
-        found[:, list(self.held)] = values.reshape(-1, 3).T
+    def held_by_place(self, count: int) -> NDArray[np.int64]:
+        """Return the last look that saw a transaction and the last stable offset then, by place, of so many.
+
+        Of a place where none was ever seen both are before all time.
+        """
+        return self._held(count, 0, 1)
+
+    def _held(self, count: int, *which: int) -> NDArray[np.int64]:
+        found = np.full((len(which), count), _BEFORE_ALL_TIME, np.int64)
+        values = np.fromiter(chain.from_iterable(self.held.values()), np.int64).reshape(-1, 3)
+        found[:, list(self.held)] = values[:, which].T
         return found
 
     def of(self, places: Sequence[int]) -> tuple[list[int], list[tuple[int, int, int]]]:
@@ -140,8 +146,16 @@ class TopicMarks:
         )
 
 
+def held_ms(held: NDArray[np.int64], at: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the same as `TopicMarks.held_ms`, of what `held_by_place` gave: as often as is needed."""
+    looked_ms, stables = held
+    return np.where(offsets >= stables[at], looked_ms[at], _BEFORE_ALL_TIME)
+
+
 def by_place(instants: Mapping[int, int], count: int) -> NDArray[np.int64]:
     """Return instants of some places as an array over so many, before all time where none is."""
+    if not instants:
+        return np.broadcast_to(np.int64(_BEFORE_ALL_TIME), count)  # which takes no room
     found = np.full(count, _BEFORE_ALL_TIME, np.int64)
     found[list(instants)] = list(instants.values())
     return found

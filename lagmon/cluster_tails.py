@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.readable import Readable, Readers, joined
+from lagmon.place_rows import parts
+from lagmon.readable import Readable, Readers
 from lagmon.record_due import OldReaders, RecordDue
 from lagmon.record_questions import RecordQuestions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
     from lagmon.heads import Heads
     from lagmon.intake import Intake
-    from lagmon.readable import Stretch
+from lagmon.readable import Stretch
 
 
 class Tails:
@@ -51,39 +53,48 @@ class Tails:
 
         `silent` are groups where they have committed nothing.
         """
-        readers = [one for leaves_open, one in self.mirror_readers.values() if leaves_open is committed]
-        if committed:
-            readers += [_groups(intake, heads, now_ms), silent]
-        recent = heads.recent[:, -3:]
-        settled = (recent >= 0).all(axis=1) & (recent == recent[:, -1:]).all(axis=1)
+        mirrors = (one for leaves_open, one in self.mirror_readers.values() if leaves_open is committed)
+        groups = chain(_groups(intake, heads, now_ms), (silent,)) if committed else ()
         readable = self.readable if committed else self.readable_uncommitted
-        return readable.due(joined(readers), settled, now_ms=now_ms)
+        return readable.due(chain(mirrors, groups), heads.stood(3), now_ms=now_ms)
 
     def records_due(
         self, intake: Intake | None, heads: Heads, *, now_ms: int, without: Collection[int]
     ) -> list[tuple[int, int]]:
         """Return place and offset of records to look at for their timestamps."""
-        readers = [*([] if intake is None else [_every_group(intake)]), *self.mirrors_stand.values()]
+        groups = iter(()) if intake is None else _every_group(intake)
+        readers = chain(groups, self.mirrors_stand.values())
         return self._records.due(readers, heads, now_ms=now_ms, without=without)
 
 
-def _every_group(intake: Intake) -> OldReaders:
-    used = np.flatnonzero(intake.slots.place[: len(intake.slots)] >= 0)
-    return OldReaders(intake.slots.place[used], intake.rings.offset[used, -1])
+def _used(intake: Intake) -> Iterator[NDArray[np.intp]]:
+    """Yield the slots that hold a position, some at a time: so that little is held at once."""
+    for part in parts(len(intake.slots)):
+        yield part.start + np.flatnonzero(intake.slots.place[part] >= 0)
 
 
-def _groups(intake: Intake, heads: Heads, now_ms: int) -> Readers:
-    slots, rings, trail = intake.slots, intake.rings, intake.trail
-    used = np.flatnonzero(slots.place[: len(slots)] >= 0)
-    places = slots.place[used]
+def _every_group(intake: Intake) -> Iterator[OldReaders]:
+    for used in _used(intake):
+        yield OldReaders(intake.slots.place[used], intake.rings.offset[used, -1])
+
+
+def _groups(intake: Intake, heads: Heads, now_ms: int) -> Iterator[Readers]:
+    for used in _used(intake):
+        yield _readers(intake, heads, used, now_ms)
+
+
+def _readers(intake: Intake, heads: Heads, used: NDArray[np.intp], now_ms: int) -> Readers:
+    """Return the groups at these slots that have anything left to read."""
+    rings, trail = intake.rings, intake.trail
+    places = intake.slots.place[used]
     offset, stable, end = rings.offset[used, -1], heads.stable[places], heads.end[places]
     standing_ms = now_ms - intake.seen_ms[used]
-    for column in (-2, -3):
-        same = (trail.offset[used, column:-1] == offset[:, None]).all(axis=1)
+    for column in (-1, -2):
+        same = (trail.offset[used, column:] == offset[:, None]).all(axis=1)
         apart_ms = rings.committed_ms[used, -1] - trail.committed_ms[used, column]
         standing_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
     head = np.where(stable >= 0, np.minimum(stable, end), end)
-    there = offset >= heads.start[places]
+    there = (offset >= heads.start[places]) & (offset < head)
     # A consumer commits where it is, behind what was aborted.
     far = np.zeros(np.count_nonzero(there), np.bool_)
     return Readers(places[there], offset[there], head[there], standing_ms[there], far)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.trail import LENGTH, MOST_LAG
+from lagmon.trail import BEFORE, MOST_LAG
 
 if TYPE_CHECKING:
     from lagmon.heads import Heads
@@ -35,7 +35,7 @@ def measure_earlier(intake: Intake, heads: Heads, now_ms: int) -> None:
     count = len(intake.slots)
     places, trail, rings = intake.slots.place[:count], intake.trail, intake.rings
     seen, left = (places >= 0) & (rings.live[:count] > 0), MOST_COMMITS
-    for column in range(-2, -LENGTH - 1, -1):
+    for column in range(-1, -BEFORE - 1, -1):
         made_ms = intake.seen_ms[:count] - rings.committed_ms[:count, -1] + trail.committed_ms[:count, column]
         unknown = seen & (trail.lag[:count, column] < 0) & (trail.committed_ms[:count, column] > 0)
         unknown &= made_ms > now_ms - EARLIER_MS

@@ -10,31 +10,31 @@ out are the newest; a text lives exactly as long as a series uses it.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lagmon.exposition_format import (
-    LONGEST_VALUE_BYTES,
-    Form,
-    header,
-    known,
-    label_text,
-    seconds_texts,
-    value_texts,
-)
+from lagmon.exposition_format import LONGEST_VALUE_BYTES, Form, header, label_text
 from lagmon.exposition_texts import Texts
+from lagmon.exposition_values import known, seconds_texts, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
     from fleet.series_kinds import Series
 
+    # Of series in their order the numbers of their texts, by table, and their values.
+    _Block: TypeAlias = "tuple[list[NDArray[np.int32]], NDArray[Any]]"
+
 CHUNK_BYTES = 64 * 1024
 """The longest chunk that a family is handed on in."""
 
+_BLOCK = 8_192  # series: texts and widths are gathered of so many at a time
+_MOST_INT32 = np.iinfo(np.int32).max
 _FIRST_ROOM = 64
 _FEWEST_HOLES = 1024  # fewer are not worth closing
 
@@ -125,22 +125,29 @@ class Family:
         does anything else below 0, NaN or infinite. What is told is what stands when this returns: series may
         come and go while the chunks are made. Raises ValueError when the values don't reach a series' row.
         """
-        told = np.flatnonzero(self._order[: self._filled] >= 0)[: self.max_series]
-        rows = self._order[told]
-        if rows.size and int(rows.max()) >= len(values):
-            raise ValueError(
-                f"{self.series.full_name} has a series at row {int(rows.max())}, and values for rows below "
-                f"{len(values)} only: grow the values with the rows"
-            )
-        seen = values[rows]
-        mask = known(seen)
-        if not mask.all():
-            told, seen = told[mask], seen[mask]
-        numbers = [column[told] for column in self._columns]
-        texts = [table.texts[number] for table, number in zip(self._tables, numbers, strict=True)]
-        widths = sum(table.lengths[number] for table, number in zip(self._tables, numbers, strict=True))
-        ends = np.cumsum(widths + np.int64(LONGEST_VALUE_BYTES))
-        return _chunked(header(self.series, form) + b"\n", texts, seen, ends)
+        tables = [(table.texts.copy(), table.lengths.copy()) for table in self._tables]
+        return _chunked(header(self.series, form) + b"\n", tables, self._told(values))
+
+    def _told(self, values: NDArray[Any]) -> deque[_Block]:
+        """Return what the lines that are told are made of, a block of them each, to be used up."""
+        found: deque[_Block] = deque()
+        left = self._live if self.max_series is None else self.max_series
+        for begin in range(0, self._filled, _BLOCK):
+            order = self._order[begin : min(begin + _BLOCK, self._filled)]
+            places = begin + np.flatnonzero(order >= 0)[:left]
+            left -= len(places)
+            rows = self._order[places]
+            if rows.size and int(rows.max()) >= len(values):
+                raise ValueError(
+                    f"{self.series.full_name} has a series at row {int(rows.max())}, and values for rows "
+                    f"below {len(values)} only: grow the values with the rows"
+                )
+            seen = values[rows]
+            mask = known(seen)
+            if not mask.all():
+                places, seen = places[mask], seen[mask]
+            found.append(([column[places] for column in self._columns], _narrowed(seen)))
+        return found
 
     def _close_holes(self) -> None:
         alive = np.flatnonzero(self._order[: self._filled] >= 0)
@@ -167,15 +174,27 @@ def _pair(name: str, value: str) -> bytes:
 
 
 def _chunked(
-    head: bytes, texts: list[NDArray[np.object_]], seen: NDArray[Any], ends: NDArray[np.int64]
+    head: bytes, tables: list[tuple[NDArray[np.object_], NDArray[np.int32]]], told: deque[_Block]
 ) -> Iterator[bytes]:
     yield head
-    begin = 0
-    while begin < len(ends):
-        before = int(ends[begin - 1]) if begin else 0
-        end = int(np.searchsorted(ends, before + CHUNK_BYTES, side="right"))
-        yield _lines([column[begin:end] for column in texts], seen[begin:end])
-        begin = end
+    while told:
+        numbers, seen = told.popleft()
+        widths = sum(lengths[number] for (_, lengths), number in zip(tables, numbers, strict=True))
+        ends = np.cumsum(widths + np.int64(LONGEST_VALUE_BYTES))
+        texts = [texts[number] for (texts, _), number in zip(tables, numbers, strict=True)]
+        begin = 0
+        while begin < len(ends):
+            before = int(ends[begin - 1]) if begin else 0
+            end = int(np.searchsorted(ends, before + CHUNK_BYTES, side="right"))
+            yield _lines([column[begin:end] for column in texts], seen[begin:end])
+            begin = end
+
+
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return known integers in half the room where they have room in that."""
+    if values.dtype.kind == "f" or values.max(initial=0) > _MOST_INT32:
+        return values
+    return values.astype(np.int32)
 
 
 def _lines(texts: list[NDArray[np.object_]], values: NDArray[Any]) -> bytes:
@@ -193,6 +212,6 @@ def _lines(texts: list[NDArray[np.object_]], values: NDArray[Any]) -> bytes:
 
 
 def _grown(array: NDArray[np.int32], needed: int, filling: int) -> NDArray[np.int32]:
-    room = np.full(max(needed, 2 * len(array)), filling, dtype=np.int32)
+    room = np.full(max(needed, len(array) * 5 // 4), filling, dtype=np.int32)
     room[: len(array)] = array
     return room

@@ -1,4 +1,4 @@
-"""How a family of series is written down: labels, headers and values, in Prometheus' two text formats.
+"""How a family of series is written down, but for its values: labels and headers, in Prometheus' two formats.
 
 The formats are the text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats) and
 OpenMetrics 1.0. A line of a sample is the same in both; only the header differs: in OpenMetrics a counter's
@@ -10,15 +10,11 @@ from __future__ import annotations
 import re
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from fleet.series_kinds import Kind, Unit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fleet.series_kinds import Series
 
 LONGEST_LABEL_BYTES = 256
@@ -89,32 +85,3 @@ def header(series: Series, form: Form) -> bytes:
         word = _UNITS.get(series.unit, series.unit.value)
         unit = f"\n# UNIT {name} {word}" if name.endswith("_" + word) else ""
     return f"# HELP {name} {told}\n# TYPE {name} {series.kind.value}{unit}".encode()
-
-
-def known(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of each value whether it is told: -1, all below 0, NaN and what is no time are not."""
-    told: NDArray[np.bool_] = values >= 0
-    return told & (values <= MOST_SECONDS) if values.dtype.kind == "f" else told
-
-
-def value_texts(values: NDArray[Any]) -> list[bytes]:
-    r"""Return each of these known integers as `12\n`: what stands after a space at the end of its line."""
-    # One representation of the whole list is several times faster than a text for each.
-    listed = repr(values.astype(np.int64, copy=False).tolist())[1:-1] + ","
-    return listed.encode().replace(b",", b"\n").split(b" ")
-
-
-def seconds_texts(values: NDArray[Any]) -> tuple[list[bytes], NDArray[np.object_]]:
-    r"""Return each of these known floats, rounded to a thousandth, as what stands before and after its point.
-
-    Like `12` and `.5\n`, or `12` and `\n` where it is whole.
-    """
-    thousandths = np.rint(values.astype(np.float64, copy=False) * 1000).astype(np.int64)
-    whole, rest = np.divmod(thousandths, 1000)
-    return repr(whole.tolist())[1:-1].encode().split(b", "), _FRACTIONS[rest]
-
-
-_FRACTIONS = np.array(
-    [(f".{n:03d}".rstrip("0").rstrip(".") + "\n").encode() for n in range(1000)], dtype=object
-)
-"""What stands after the whole seconds, by thousandths."""

@@ -1,13 +1,16 @@
-"""A family of series that is written at once and as a whole, by whoever has all of it. Pure."""
+"""A family of series that is written at once and as a whole, by whoever has all of it. Pure.
+
+Byte for byte what a `Family` writes, but without arrays: the service, which has no other use for NumPy, would
+load it for these few lines.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fleet.series_kinds import Unit
-from lagmon.exposition_family import Family
+from lagmon.exposition_format import MOST_SECONDS, header, label_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,10 +26,32 @@ def written(one: Series, samples: Iterable[tuple[Sequence[str], float]], form: F
 
     Values that are no whole numbers by their unit are rounded to thousandths; those below 0 are left out.
     """
-    family = Family(one)
-    values = []
-    for row, (labels, value) in enumerate(samples):
-        family.put(row, labels)
-        values.append(value)
-    array = np.array(values, dtype=np.int64 if one.unit in _WHOLE else np.float64)
-    return b"".join(family.chunks(array, form))
+    value_text = _whole_text if one.unit in _WHOLE else _thousandths_text
+    line = _line(one)
+    spelled = cache(label_text)  # the same names stand in many lines
+    lines = [header(one, form) + b"\n"]
+    for labels, value in samples:
+        told = value_text(value)
+        if told:
+            lines.append(line % (*map(spelled, labels), told.encode()))
+    return b"".join(lines)
+
+
+def _line(one: Series) -> bytes:
+    """Return a line with a place for each label's value, and for its own."""
+    pairs = ",".join(f'{name}="%b"' for name in one.label_names)
+    return f"{one.full_name}{{{pairs}}} %b\n".encode() if pairs else f"{one.full_name} %b\n".encode()
+
+
+def _whole_text(value: float) -> str:
+    """Return a whole number as it is written, "" where it is not told."""
+    whole = int(value)
+    return str(whole) if whole >= 0 else ""
+
+
+def _thousandths_text(value: float) -> str:
+    """Return a number, rounded to a thousandth, without zeros at its end; "" where it is not told."""
+    if not 0 <= value <= MOST_SECONDS:
+        return ""
+    whole, rest = divmod(round(float(value) * 1000), 1000)
+    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".")

@@ -28,7 +28,7 @@ import numpy as np
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -67,8 +67,9 @@ class Falling:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Where all slots of a cluster stand, an entry for each: -1 where that is not known."""
+    """Where slots of a cluster stand that follow each other: -1 where that is not known."""
 
+    first: int  # the slot of the first entry
     group: NDArray[np.integer]  # by number, -1 for a slot that is free
     turns: NDArray[np.integer]  # how often it was given out and back
     seen: Flags  # whether its log was read at this look
@@ -90,34 +91,30 @@ class GroupGrowth:
         self._looked_ms = -1
         self._begun = 0  # how many groups had begun by the last look
 
-    def note(self, look: Look, *, count: int, begun: int, now_ms: int) -> None:
-        """Take in a look at an instant; there are so many numbers of groups, and so many have begun."""
+    def note(self, looks: Iterable[Look], *, count: int, begun: int, now_ms: int) -> None:
+        """Take in looks at an instant, which are of all slots once: so that few are held at once.
+
+        There are so many numbers of groups, and so many have begun.
+        """
         before_ms, self._looked_ms = self._looked_ms, now_ms
         self._begun = begun
         self._hold(count)
         if not 0 <= now_ms - before_ms <= AWAY_MS:
             self._forget(np.ones(len(self.falls), np.bool_))
-        slots = np.flatnonzero((look.group >= 0) & (look.end >= 0))
-        group, end, offset = look.group[slots], look.end[slots], look.offset[slots]
-
-        def sums(values: NDArray[np.generic]) -> Sums:
-            found = np.bincount(group, weights=values, minlength=len(self.falls))
-            return found.astype(np.float64, copy=False)  # without any value they would be whole numbers
-
-        partitions = sums(1000.0 * (slots + 1) + look.turns[slots])
-        unknown = sums(offset < 0) > 0
+        partitions, unknown_ones, unseen, lag, ends, offsets = _summed(looks, len(self.falls))
+        unknown = unknown_ones > 0
         self._forget(unknown | (partitions != self._partitions))
         self._partitions = np.where(unknown, 0.0, partitions)
         block = now_ms // BLOCK_MS
         for _ in range(min(block - before_ms // BLOCK_MS, BLOCKS) if before_ms >= 0 else 0):
             self._blocks[:, :-1] = self._blocks[:, 1:]
         # Where a log could not be read at this look, what was known of the group stands.
-        seen = (partitions > 0) & ~unknown & (sums(~look.seen[slots]) == 0)
-        lag, newest = sums(np.maximum(end - offset, 0)), self._blocks[:, -1]
+        seen = (partitions > 0) & ~unknown & (unseen == 0)
+        newest = self._blocks[:, -1]
         new = self._seen_in != block
         low = np.where(new, lag, np.fmin(newest[_LOW], lag))
         high = np.where(new, lag, np.fmax(newest[_HIGH], lag))
-        self._blocks[:, -1] = np.where(seen, (low, high, sums(end), sums(offset)), newest)
+        self._blocks[:, -1] = np.where(seen, (low, high, ends, offsets), newest)
         self._seen_in[seen] = block
         self._judge()
 
@@ -159,6 +156,29 @@ class GroupGrowth:
             self._partitions = np.concatenate((self._partitions, np.zeros(more)))
             self._seen_in = np.concatenate((self._seen_in, np.full(more, -1)))
             self.falls = np.concatenate((self.falls, np.zeros(more, np.bool_)))
+
+
+def _summed(looks: Iterable[Look], groups: int) -> Sums:
+    """Sum up by group what its partitions are, how many are not known, or not seen, and what each tells.
+
+    That is how much it has left, where it ends, and where the group stands. Sums are of whole numbers.
+    """
+    found = np.zeros((6, groups))
+    for look in looks:
+        here = np.flatnonzero((look.group >= 0) & (look.end >= 0))
+        group, end, offset = look.group[here], look.end[here], look.offset[here]
+        for row, values in enumerate(
+            (
+                1000.0 * (look.first + here + 1) + look.turns[here],
+                offset < 0,
+                ~look.seen[here],
+                np.maximum(end - offset, 0),
+                end,
+                offset,
+            )
+        ):
+            found[row] += np.bincount(group, weights=values, minlength=groups)
+    return found
 
 
 def _grown(blocks: Sums) -> Flags:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lagmon.carried import sentence_of
 from lagmon.place_looks import looks_of
 from lagmon.time_lag import LagKind
+from lagmon.trail import BEFORE
 from lagmon.words import RANK, STATUS_OF, Reason
 
 if TYPE_CHECKING:
@@ -67,17 +68,17 @@ def _owner(owner: Owner | None) -> dict[str, Any]:
 
 def _row(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any]:
     place = _place(lag, slot)
-    seconds = float(sight.lag_s[slot])
+    seconds, facts = float(sight.lag_s[slot]), sight.rows.facts(slot)
     return {
         "status": _status(sight, slot).name,
         "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
         "sentence": sentence_of(sight.rows, slot, sight.carried.get(int(lag.slots.group[slot]), ())),
-        "since_ms": _known(int(sight.rows.since_ms[slot])),
-        "committed_offset": int(sight.rows.offset[slot]),
-        "readable_from": _known(int(sight.readable_from[slot])),  # nothing is to be read before it
-        "end_offset": int(sight.end[slot]),
-        "start_offset": int(sight.start[slot]),
-        "lag_records": _known(int(sight.rows.lag[slot])),
+        "since_ms": _known(facts.since_ms),
+        "committed_offset": facts.offset,
+        "readable_from": _known(sight.readable_from[slot]),  # nothing is to be read before it
+        "end_offset": sight.end[slot],
+        "start_offset": sight.start[slot],
+        "lag_records": _known(facts.lag),
         "lag_s": round(seconds, 3) if seconds >= 0 else None,
         "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
         "commits": [{"offset": offset, "committed_at_ms": at_ms} for offset, at_ms in _commits(lag, slot)],
@@ -115,7 +116,7 @@ def _commits(lag: ClusterLag, slot: int) -> list[tuple[int, int]]:
     """Return offsets and times of the last commits, all of them, and of some that came before."""
     rings, trail = lag.rings, lag.trail
     newest = slice(rings.length - int(rings.filled[slot]), None)
-    settled = slice(rings.length - 1 - int(trail.settled[slot]), -1)
+    settled = slice(BEFORE - int(trail.settled[slot]), None)
     last, before = (
         list(zip(kept.offset[slot, at].tolist(), kept.committed_ms[slot, at].tolist(), strict=True))
         for kept, at in ((rings, newest), (trail, settled))

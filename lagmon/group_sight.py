@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from lagmon.carried import Carried
     from lagmon.group_growth import Falling
     from lagmon.names import Slots
+    from lagmon.packed import Packed
     from lagmon.rules_groups import GroupSweep
-    from lagmon.rules_window import Longs
     from lagmon.silences import Silent
-    from lagmon.sweep import Sweep
+    from lagmon.verdicts import Verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class GroupSight:
     """
 
     now_ms: int
-    rows: Sweep
+    rows: Verdicts
     lag_s: NDArray[np.float64]
     lag_kind: NDArray[np.uint8]
     groups: GroupSweep
     # As the verdicts were made from: what is read later would contradict their lags.
-    end: Longs
-    start: Longs
-    readable_from: Longs
+    end: Packed
+    start: Packed
+    readable_from: Packed
     begun: int  # how many groups had begun
     turns: NDArray[np.int32]  # of each slot
     carried: Carried = field(default_factory=dict)  # by number of a group that mirrors carry, their flows

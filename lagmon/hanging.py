@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from lagmon.heads import Heads
     from lagmon.place_rows import Int32s
 
-LONGEST_MS = 900_000
 ENDED_WITHIN_MS = 30_000  # until the brokers have looked for what is over, and written its end
 STALE_MS = 60_000  # a look that is older does not tell that it is open still
 

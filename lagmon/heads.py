@@ -3,8 +3,12 @@
 A *place* is one topic partition of one cluster: a row, claimed and released by its number. Offsets are int64,
 -1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
 contiguous over places, and grow by an eighth (not by more: with huge pages rows never claimed are in memory
-too). 312 bytes a place: looks with their times 24 times 12 (`head_history.py` says which are kept), and three
+too). 232 bytes a place: looks with their times 24 times 8 (`head_history.py` says which are kept), and five
 more offsets or times. Of a few places, what records from before all looks tell (`record_times.py`).
+
+Looks are kept for a day, or for the last 2**31 - 1 records at least where more than that is written in one
+(25,000 a second, all day, into one partition; `near_ends.py`). Of an offset before them a bound is told, as
+of any before all looks: written then or before.
 
 An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
 it was there when the end first passed it. One that falls below the log's start is of another log: where that
@@ -25,11 +29,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lagmon.head_history import AGED, LONGEST_LINE_MS, POINTS, SPAN_MS, age, ended, passed
+from lagmon.near_ends import UNKNOWN, NearEnds
 from lagmon.place_rows import chunks, grown, parts, places_of
 from lagmon.record_times import EARLIEST_MS, RecordTimes
 from lagmon.start_history import StartHistory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lagmon.head_history import Flags, Int32s, Int64s
     from lagmon.place_rows import Rows
 
@@ -64,7 +71,7 @@ class Heads:
         self._free: list[int] = []
         self._forgotten: list[Int32s] = []  # since the newest asking began
         self._origin_ms = 0  # where the 32 bits of `_times` count from
-        self._ends = np.empty((POINTS, _FIRST_CAPACITY), np.int64)
+        self._ends = NearEnds(POINTS, _FIRST_CAPACITY)
         self._times = np.empty((POINTS, _FIRST_CAPACITY), np.int32)
         self._start = np.empty(_FIRST_CAPACITY, np.int64)
         self._start_at_ms = np.empty(_FIRST_CAPACITY, np.int64)
@@ -76,21 +83,31 @@ class Heads:
         heads = cls()
         places = heads.claim(len(state.start))
         heads._origin_ms = state.origin_ms
-        heads._ends[:, places], heads._times[:, places] = state.ends, state.times
+        heads._ends.take(places, state.ends)
+        heads._times[:, places] = state.times
         heads._start[places], heads._stable[places] = state.start, state.stable
         heads._start_at_ms[places] = state.start_at_ms
         return heads
 
-    def state(self) -> HeadsState:
-        """Return what is known of all places: the arrays themselves, to be read before the next change."""
+    def state(self, places: Int32s) -> HeadsState:
+        """Return a copy of what is known of these places: 312 bytes each."""
         return HeadsState(
             origin_ms=self._origin_ms,
-            ends=self._ends[:, : self._size],
-            times=self._times[:, : self._size],
-            start=self.start,
-            start_at_ms=self.start_at_ms,
-            stable=self.stable,
+            ends=self._ends.whole(places),
+            times=self._times[:, places],
+            start=self._start[places],
+            start_at_ms=self._start_at_ms[places],
+            stable=self._stable[places],
         )
+
+    def columns(self, places: Int32s) -> Iterator[Int64s | Int32s]:
+        """Yield the arrays of the state of these places in their order, a column at a time."""
+        for near in self._ends.near:
+            yield self._ends.ends(places, near[places])
+        for times in self._times:
+            yield times[places]
+        for array in (self._start, self._start_at_ms, self._stable):
+            yield array[places]
 
     def take_up(self, places: Int32s, state: HeadsState) -> None:
         """Know of these places, in their order, what was known before; call it before any look at them."""
@@ -98,13 +115,19 @@ class Heads:
             return
         self._from_origin(state.origin_ms)
         times = np.clip(state.times + np.int64(state.origin_ms - self._origin_ms), -SPAN_MS, SPAN_MS - 1)
-        self._ends[:, places], self._times[:, places] = state.ends, times
+        self._ends.take(places, state.ends)
+        self._times[:, places] = times
         self._start[places], self._stable[places] = state.start, state.stable
         self._start_at_ms[places] = state.start_at_ms
 
     def note_away(self) -> None:
         """Take note that nobody looked since the newest look that was taken up; call before the next one."""
         self._left_ms = int(self.sampled_ms.max(initial=-1))
+
+    @property
+    def origin_ms(self) -> int:
+        """Return the instant that the times of a state count from."""
+        return self._origin_ms
 
     @property
     def start(self) -> Int64s:
@@ -124,7 +147,7 @@ class Heads:
     @property
     def end(self) -> Int64s:
         """Ends (high watermarks) by place."""
-        return self._ends[-1, : self._size]
+        return self._ends.newest[: self._size]
 
     @property
     def sampled_ms(self) -> Int64s:
@@ -132,10 +155,22 @@ class Heads:
         times = self._times[-1, : self._size] + np.int64(self._origin_ms)
         return np.where(self.end >= 0, times, -1)
 
-    @property
-    def recent(self) -> Int64s:
-        """The ends of the last ten looks, (places, 10), the newest in the last column."""
-        return self._ends[AGED:, : self._size].T
+    def recent(self, places: Int32s) -> Int64s:
+        """Return the ends of the last ten looks, (places, 10), the newest in the last column.
+
+        -1 is not known, as is one that more than 2**31 - 1 records came after (20,000,000 a second).
+        """
+        return self._ends.whole(places, AGED).T
+
+    def oldest_recent(self, places: Int32s) -> Int64s:
+        """Return the ends of the oldest one of the last ten looks."""
+        return self._ends.ends(places, self._ends.near[AGED, places])
+
+    def stood(self, looks: int) -> Flags:
+        """Tell by place whether its last so many looks all found the same end."""
+        first, last = self._ends.near[-looks, : self._size], self._ends.near[-1, : self._size]
+        stood: Flags = (first == last) & (first != UNKNOWN)  # none between is lower than the first
+        return stood
 
     def claim(self, count: int) -> Int32s:
         """Return that many places of which nothing is known; released ones come first."""
@@ -158,7 +193,7 @@ class Heads:
         self.records.forget(places)
         self.starts.forget(places)
         for rows, _ in chunks(places):
-            self._ends[:, rows] = -1
+            self._ends.forget(rows)
             self._times[:, rows] = 0
             for array in (self._start, self._start_at_ms, self._stable):
                 array[rows] = -1
@@ -222,7 +257,9 @@ class Heads:
         times = np.empty(len(places), np.int64)
         exact = np.empty(len(places), np.bool_)
         for part in parts(len(places)):
-            time, has_passed, bracketed = passed(self._ends, self._times, places[part], offsets[part])
+            here = places[part]
+            near = self._ends.distances(here, offsets[part])
+            time, has_passed, bracketed = passed(self._ends.near, self._times, here, near)
             times[part] = np.where(has_passed, time + self._origin_ms, -1)
             exact[part] = bracketed
         for left_ms, back_ms in self.away:
@@ -235,18 +272,20 @@ class Heads:
         """Return where each end was at its instant, -1 before the oldest look and after the newest."""
         found = np.empty(len(places), np.int64)
         for part in parts(len(places)):
-            found[part] = ended(self._ends, self._times, places[part], at_ms[part] - self._origin_ms)
+            here = places[part]
+            near = ended(self._ends.near, self._times, here, at_ms[part] - self._origin_ms)
+            found[part] = self._ends.ends(here, near)
         return found
 
     def look_until(self, place: int, at_ms: int) -> tuple[int, int]:
         """Return end and instant of a place's newest look of the last ten that is no later, -1 for none."""
-        ends, times = self._ends[AGED:, place], self._times[AGED:, place] + np.int64(self._origin_ms)
+        ends, times = self._points(place, AGED)
         known = np.flatnonzero((ends >= 0) & (times <= at_ms))
         return (int(ends[known[-1]]), int(times[known[-1]])) if len(known) else (-1, -1)
 
     def bounds_at(self, place: int, at_ms: int) -> tuple[int, int]:
         """Return a place's ends at the looks around an instant, -1 where there was none before, or after."""
-        ends, times = self._ends[:, place], self._times[:, place] + np.int64(self._origin_ms)
+        ends, times = self._points(place)
         before, after = (ends[(ends >= 0) & there] for there in (times <= at_ms, times >= at_ms))
         return (int(before[-1]) if len(before) else -1), (int(after[0]) if len(after) else -1)
 
@@ -255,16 +294,22 @@ class Heads:
         ends, times = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
         for part in parts(len(places)):
             rows = places[part]
-            column = (self._ends[:, rows] < 0).sum(axis=0)
+            column = (self._ends.near[:, rows] == UNKNOWN).sum(axis=0)
             found = np.minimum(column, POINTS - 1)
-            ends[part] = self._ends[found, rows]
+            ends[part] = self._ends.ends(rows, self._ends.near[found, rows])
             times[part] = np.where(column < POINTS, self._times[found, rows] + np.int64(self._origin_ms), -1)
         return ends, times
 
+    def _points(self, place: int, first: int = 0) -> tuple[Int64s, Int64s]:
+        """Return the ends and instants of one place from a column on."""
+        ends = self._ends.whole(np.array([place], np.int32), first)[:, 0]
+        return ends, self._times[first:, place] + np.int64(self._origin_ms)
+
     def _note(self, rows: Rows, ends: Int64s, now: int) -> None:
         self._mend(rows, ends, now)
-        aged, leaving, following = (self._ends[column, rows] for column in (AGED - 1, AGED, AGED + 1))
-        ages = (leaving >= 0) & ((aged != leaving) | (leaving != following))
+        newest, near = self._ends.reach(rows, ends), self._ends.near
+        aged, leaving, following = (near[column, rows] for column in (AGED - 1, AGED, AGED + 1))
+        ages = (leaving != UNKNOWN) & ((aged != leaving) | (leaving != following))
         times, later = self._times[AGED, rows], self._times[AGED + 1, rows]
         if ages.mean() > 0.5:  # in place costs less than leaving rows out
             self._age(rows, (leaving, times), now, where=ages)
@@ -274,17 +319,17 @@ class Heads:
         if unseen.any():
             self._age(places_of(rows)[unseen], (leaving[unseen], later[unseen]), now, where=unseen[unseen])
         for column in range(AGED, POINTS - 1):
-            self._ends[column, rows] = self._ends[column + 1, rows]
+            near[column, rows] = near[column + 1, rows]
             self._times[column, rows] = self._times[column + 1, rows]
-        self._ends[-1, rows] = ends
+        near[-1, rows], self._ends.newest[rows] = newest, ends
         self._times[-1, rows] = now
 
     def _mend(self, rows: Rows, ends: Int64s, now: int) -> None:
         """Bring what is known of these rows below an end that fell and before a clock that was set back."""
-        fell = ends < self._ends[-1, rows]
+        fell = ends < self._ends.newest[rows]
         if fell.any():
             places, to = places_of(rows)[fell], ends[fell]
-            self._ends[:, places] = np.minimum(self._ends[:, places], to)
+            self._ends.lower(places, to)
             self._stable[places] = np.minimum(self._stable[places], to)
             self.records.fall(places, to)
             self.fallen += len(places)
@@ -297,12 +342,12 @@ class Heads:
             places = places_of(rows)[later]
             self._times[:, places] = np.minimum(self._times[:, places], np.int32(now))
 
-    def _age(self, rows: Rows, point: tuple[Int64s, Int32s], now: int, *, where: Flags) -> None:
+    def _age(self, rows: Rows, point: tuple[Int32s, Int32s], now: int, *, where: Flags) -> None:
         """Let a point of each row, the oldest of the recent looks, pass on to the aged ones."""
-        ends, times = self._ends[:AGED, rows], self._times[:AGED, rows]
+        ends, times = self._ends.near[:AGED, rows], self._times[:AGED, rows]
         age(ends, times, *point, now=now, where=where)
         if not isinstance(rows, slice):  # what an index array gives is a copy
-            self._ends[:AGED, rows], self._times[:AGED, rows] = ends, times
+            self._ends.near[:AGED, rows], self._times[:AGED, rows] = ends, times
 
     def _from_origin(self, at_ms: int) -> int:
         """Tell an instant from the origin, which moves to it when it is too far away for 32 bits."""
@@ -321,7 +366,7 @@ class Heads:
             return
         capacity = max(needed, capacity + capacity // 8)
         # One array after the other, so that only one is there twice.
-        self._ends = grown(self._ends, capacity, self._size)
+        self._ends.grow(capacity, self._size)
         self._times = grown(self._times, capacity, self._size)
         self._start = grown(self._start, capacity, self._size)
         self._start_at_ms = grown(self._start_at_ms, capacity, self._size)

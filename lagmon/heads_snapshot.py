@@ -33,15 +33,14 @@ def snapshot(heads: Heads, places: Int32s) -> bytearray:
 
     Written in place, a column at a time: a second copy of all would not fit in what ingest may take.
     """
-    state = heads.state()
     payload = bytearray(_HEADER.size + len(places) * _ROW_BYTES)
     at = _HEADER.size
-    for column in (*state.ends, *state.times, state.start, state.start_at_ms, state.stable):
+    for column in heads.columns(places):
         written = np.frombuffer(payload, column.dtype.newbyteorder("<"), len(places), at)
-        written[:] = column[places]
+        written[:] = column
         at += written.nbytes
     checksum = zlib.crc32(memoryview(payload)[_HEADER.size :])
-    _HEADER.pack_into(payload, 0, _MAGIC, _VERSION, len(places), state.origin_ms, checksum)
+    _HEADER.pack_into(payload, 0, _MAGIC, _VERSION, len(places), heads.origin_ms, checksum)
     return payload
 
 

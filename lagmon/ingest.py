@@ -31,6 +31,7 @@ from lagmon.watching import ClusterWatch
 from runtime import channel, logs
 from runtime.clock import SystemClock
 from runtime.complaints import ComplaintBook
+from runtime.kafka.sparse_lists import list_sparingly
 from runtime.limits import allow_many_files, use_enough_threads
 from runtime.logs import Redactor
 from runtime.memory import collect_now_and_then, collect_rarely
@@ -176,9 +177,13 @@ async def _end_with_input(stopping: asyncio.Event) -> None:
 
 def main() -> None:
     """Read the orders, one line of JSON, and serve."""
-    orders = read_orders(json.loads(_line()))
+    line = _line()
+    if not line.endswith(b"\n"):
+        return  # whoever started us is gone already
+    orders = read_orders(json.loads(line))
     step_back()
     collect_rarely()
+    list_sparingly()
     logs.configure(
         form=orders.log_format, level=orders.log_level, stream=sys.stderr, redactor=Redactor(orders.secrets)
     )

@@ -1,6 +1,6 @@
 """Take records of `__consumer_offsets` in: from raw keys and values to windows, many at once.
 
-A key that was seen before costs one look into a dictionary; only new ones, tombstones and what is no commit
+A key that was seen before costs one look into an index; only new ones, tombstones and what is no commit
 are read one by one (fleet.wire_commits). The order within a partition of that topic is the order of the
 commits, and all commits of one group stand in one partition. No clock, no I/O.
 """
@@ -8,7 +8,6 @@ commits, and all commits of one group stand in one partition. No clock, no I/O.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +27,9 @@ from fleet.wire_commits import (
     decode_key,
 )
 from lagmon.columns import read_values, usual_key
+from lagmon.growing import more_rows
+from lagmon.key_index import ABSENT, KeyIndex, hashes_of
 from lagmon.malformed import MalformedNotice, sample_of
-from lagmon.rings import more_rows
 from lagmon.trail import Trail
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lagmon.names import Places, Slots
     from lagmon.rings import Rings
 
-_NEW = -2
+_NEW = ABSENT
 _PASSED_OVER = -1  # a group or topic that is not wanted
 MAX_PASSED_OVER = 200_000  # keys that are remembered as not wanted
 MAX_PARTITION = 100_000  # brokers take commits for partitions that no topic has; places are made up to it
@@ -92,8 +92,8 @@ class Intake:
     hidden: Callable[[str, str | None], bool] = none_hidden
     notice: MalformedNotice = field(default_factory=lambda: MalformedNotice("Kafka's brokers"))
     seen_ms: NDArray[np.int64] = field(default_factory=lambda: np.full(1024, -1, np.int64))
-    _slot_of: dict[bytes, int] = field(default_factory=dict)
-    _keys: list[bytes | None] = field(default_factory=list)  # by slot
+    _index: KeyIndex = field(default_factory=KeyIndex)  # the slot of each key, or _PASSED_OVER
+    _met: dict[bytes, int] = field(default_factory=dict)  # the same, of what is just taken in
     _ended: set[str] = field(default_factory=set)  # groups that ended in what is just taken in
     _passed_over: int = 0  # keys that are remembered as not wanted
     _asked: tuple[str, str] = ("", "")  # group and topic of the newest key: the next is often of the same
@@ -157,22 +157,22 @@ class Intake:
 
     def forget_all(self) -> None:
         """Forget every position; what was counted stays counted."""
-        self._drop(np.array([slot for slot, key in enumerate(self._keys) if key is not None], np.int32))
-        self._slot_of.clear()  # of what was passed over too
+        self._drop(np.flatnonzero(self.slots.place[: len(self.slots)] >= 0).astype(np.int32))
+        self._index.clear()  # of what was passed over too
         self._passed_over, self._is_wanted = 0, None
 
     def _look_up(self, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> NDArray[np.int32]:
         """Return the slot of every record, less than nothing where it is no commit that is wanted."""
-        known = self._slot_of
-        found = map(known.get, keys, repeat(_NEW))  # type: ignore[arg-type]  # None is no key that is known
-        slots = np.fromiter(found, np.int32, len(keys))
+        slots = self._index.find(hashes_of(keys, len(keys)))
         if slots.min(initial=0) >= 0:
             return slots
+        met = self._met
         for place in np.flatnonzero(slots == _NEW).tolist():
             key = keys[place]
             # An earlier record of the same batch may have made it known.
-            slot = known.get(key, _NEW) if key is not None else _NEW
+            slot = met.get(key, _NEW) if key is not None else _NEW
             slots[place] = self._meet(key, values[place]) if slot == _NEW else slot
+        self._keep_met()
         self.taken.passed_over += int(np.count_nonzero(slots == _PASSED_OVER))
         return slots
 
@@ -206,7 +206,7 @@ class Intake:
         return _NEW
 
     def _begin(self, key: bytes, group: str, topic: str, partition: int) -> int:
-        if partition >= len(self.places.of(topic)) and self._is_absurd(topic, partition):
+        if partition >= self.places.count(topic) and self._is_absurd(topic, partition):
             self.taken.absurd += 1
             return _NEW
         if self._is_wanted is None or self._asked != (group, topic):
@@ -218,19 +218,21 @@ class Intake:
         if not self._is_wanted:
             if self._passed_over < MAX_PASSED_OVER:
                 self._passed_over += 1
-                self._slot_of[key] = _PASSED_OVER
+                self._met[key] = _PASSED_OVER
             return _PASSED_OVER
         slot = self.slots.take(group, self.places.take(topic, partition), hidden=self._is_hidden)
         if slot >= len(self.seen_ms):
             self.rings.hold(slot + 1)
             self.trail.hold(len(self.rings.filled))
             more_rows(self, "seen_ms", len(self.rings.filled), -1)
-        self._slot_of[key] = slot
-        if slot == len(self._keys):
-            self._keys.append(key)
-        else:
-            self._keys[slot] = key
+        self._met[key] = slot
         return slot
+
+    def _keep_met(self) -> None:
+        """Put the keys that were new into the index, all at once."""
+        count = len(self._met)
+        self._index.put(hashes_of(self._met, count), np.fromiter(self._met.values(), np.int32, count))
+        self._met.clear()
 
     def _is_absurd(self, topic: str, partition: int) -> bool:
         return partition > MAX_PARTITION or self.places.unlisted(topic, partition) > MAX_UNLISTED
@@ -271,10 +273,9 @@ class Intake:
         self.taken.absurd += int(np.count_nonzero(columns.good)) - commits
 
     def _drop(self, slots: NDArray[np.int32]) -> None:
+        if len(slots):
+            self._index.drop(slots)
         for slot in slots.tolist():
-            key, self._keys[slot] = self._keys[slot], None
-            if key is not None:
-                del self._slot_of[key]
             self.membership.note_committed(self.slots.group_name(int(self.slots.group[slot])))
             self.slots.drop(slot)
         self._clear(slots)

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.rings import Rings, more_rows
+from lagmon.growing import more_rows
+from lagmon.rings import Rings
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.growing import more_rows
 from lagmon.mirror_cut_passage import decide
 from lagmon.mirror_findings import HELD_MS
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_remade import GROWN_TIMES
 from lagmon.mirror_sight import LOOK_MS
-from lagmon.rings import more_rows
 from lagmon.words import Reason
 
 if TYPE_CHECKING:

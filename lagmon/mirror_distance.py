@@ -205,11 +205,11 @@ class DistanceBounds:
         """Bound by the looks that are kept of before, the oldest first."""
         if not len(slots):
             return
-        target, source = flow.target.heads.state(), flow.source.heads.state()
-        places, target_places = sight.places[slots], sight.target_places[slots]
+        source = flow.source.heads.state(sight.places[slots])
+        target = flow.target.heads.state(sight.target_places[slots])
         row = np.arange(len(slots))
-        source_ends, source_ms = source.ends[:, places], source.times[:, places] + np.int64(source.origin_ms)
-        for ends, times in zip(target.ends[:, target_places], target.times[:, target_places], strict=True):
+        source_ends, source_ms = source.ends, source.times + np.int64(source.origin_ms)
+        for ends, times in zip(target.ends, target.times, strict=True):
             looked_ms = times + np.int64(target.origin_ms)
             read_ms = looked_ms + READING_MS
             later = (source_ends >= 0) & (source_ms >= read_ms)

@@ -200,7 +200,8 @@ class _Look:
 
     def _next_record(self) -> Longs:
         """Return where the next record may be behind each newest offset, which a quiet tail lifts."""
-        return np.maximum(self.windows.rings.offset[: self.count, -1], self.gap_end)
+        newest: Longs = self.windows.rings.offset[: self.count, -1]
+        return np.maximum(newest, self.gap_end)
 
     def _measure(self) -> None:
         """Fill in the lags of commits whose time the looks at the log's end have passed by now."""

@@ -80,8 +80,8 @@ def _ended_so(heads: Heads, places: Int32s, at_ms: Longs) -> Flags:
 
     On the line between these two, which may be far apart, they would have grown since.
     """
-    state = heads.state()
-    ends, times = state.ends[:, places], state.times[:, places] + np.int64(state.origin_ms)
+    state = heads.state(places)
+    ends, times = state.ends, state.times + np.int64(state.origin_ms)
     after, row = (ends >= 0) & (times >= at_ms), np.arange(len(places))
     column = np.where(after.any(axis=0), after.argmax(axis=0), len(ends))
     newest = len(ends) - 1

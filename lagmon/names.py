@@ -6,11 +6,12 @@ arrays can hold what is known of them; those that went away are given out again.
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.rings import more_rows
+from lagmon.growing import more_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,9 +32,9 @@ class Places:
     ) -> None:
         self._claim = claim
         self._release = release
-        self._of_topic: dict[str, list[int]] = {}  # by partition
+        self._of_topic: dict[str, array[int]] = {}  # by partition
         self._topics: list[str] = []  # by place
-        self._partitions: list[int] = []
+        self._partitions = array("i")
         self._spare: list[int] = []
         self.listed = 0  # partitions that the cluster has, as it told last
         self._listed_of: Mapping[str, int] = {}  # the same by topic
@@ -46,18 +47,24 @@ class Places:
 
     def take(self, topic: str, partition: int) -> int:
         """Return the place of a partition; it and those below it are made where they are new."""
-        known = self._of_topic.setdefault(topic, [])
+        known = self._of_topic.get(topic)
+        if known is None:
+            known = self._of_topic[topic] = array("i")
         while len(known) <= partition:
             known.append(self._new(topic, len(known)))
         return known[partition]
 
     def unlisted(self, topic: str, partition: int) -> int:
         """Return how many places more than the cluster has partitions there would be with this one."""
-        return self._used + max(0, partition + 1 - len(self.of(topic))) - self.listed
+        return self._used + max(0, partition + 1 - self.count(topic)) - self.listed
 
     def of(self, topic: str) -> list[int]:
         """Return the places of a topic in the order of its partitions, none where it is not known."""
-        return self._of_topic.get(topic, [])
+        return list(self._of_topic.get(topic, ()))
+
+    def count(self, topic: str) -> int:
+        """Return how many places a topic has."""
+        return len(self._of_topic.get(topic, ()))
 
     def note_listed(self, partitions: Mapping[str, int]) -> None:
         """Take note of how many partitions each topic has, 0 where that is not known."""
@@ -83,7 +90,7 @@ class Places:
 
     def drop(self, topics: Iterable[str]) -> list[int]:
         """Forget topics; return their places, which will be given out again."""
-        gone = [place for topic in topics for place in self._of_topic.pop(topic, [])]
+        gone = [place for topic in topics for place in self._of_topic.pop(topic, ())]
         self._used -= len(gone)
         for place in gone:
             self._topics[place] = ""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fleet.filters import EVERYTHING, PatternList
-from lagmon.hanging import LONGEST_MS
 from lagmon.mirror_orders import MirrorOrder, read_mirror, write_mirror
 from lagmon.sync_orders import SyncOrder, read_sync, write_sync
+from lagmon.transaction_limit import LONGEST_MS
 from runtime.kafka.client_settings import ClientSettings
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ may have taken it. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,29 +69,39 @@ class Readers:
     far: Flags  # whether to be looked at however far behind, and while the end moves
 
 
-def joined(readers: Sequence[Readers]) -> Readers:
-    """Return these as one."""
-    none = np.zeros(0, np.int64)
-    every = [Readers(np.zeros(0, np.int32), none, none, none, np.zeros(0, np.bool_)), *readers]
-    return Readers(
-        np.concatenate([one.places for one in every]),
-        np.concatenate([one.offsets for one in every]),
-        np.concatenate([one.heads for one in every]),
-        np.concatenate([one.standing_ms for one in every]),
-        np.concatenate([one.far for one in every]),
-    )
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Readers that may be looked at next: from where on, up to where, and whether that is a short way."""
+
+    places: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    first: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    heads: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    near: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def at(self, rows: NDArray[np.intp]) -> _Candidates:
+        """Return some of these."""
+        return _Candidates(self.places[rows], self.first[rows], self.heads[rows], self.near[rows])
+
+    def with_more(self, others: _Candidates) -> _Candidates:
+        """Return these and others."""
+        return _Candidates(
+            np.concatenate((self.places, others.places)),
+            np.concatenate((self.first, others.first)),
+            np.concatenate((self.heads, others.heads)),
+            np.concatenate((self.near, others.near)),
+        )
 
 
 class Readable:
     """What is known of the places of one cluster, as far as they were looked at.
 
-    Gaps are (MOST_GAPS, places), in any order and -1 throughout where there is none.
+    Gaps are (as many as any place has, places), in any order and -1 throughout where there is none.
     """
 
     def __init__(self) -> None:
-        self._first = np.full((MOST_GAPS, 0), -1, np.int64)
-        self._end = np.full((MOST_GAPS, 0), -1, np.int64)
-        self._record_ms = np.full((MOST_GAPS, 0), -1, np.int64)  # when one was seen at the end, -1 none was
+        self._first = np.full((1, 0), -1, np.int64)
+        self._end = np.full((1, 0), -1, np.int64)
+        self._record_ms = np.full((1, 0), -1, np.int64)  # when one was seen at the end, -1 none was
         self._looked_ms = np.full(0, -1, np.int64)  # with or without an answer
         self._tried: dict[tuple[int, int], int] = {}  # when, far before ends: by place, and from where
 
@@ -106,12 +116,25 @@ class Readable:
             found[known[inside]] = end[at[inside]]
         return found
 
-    def due(self, readers: Readers, settled: Flags, *, now_ms: int, most: int = MOST_PLACES) -> list[Stretch]:
+    def due(
+        self, readers: Iterable[Readers], settled: Flags, *, now_ms: int, most: int = MOST_PLACES
+    ) -> list[Stretch]:
         """Return what to look at next, those first that were not looked at for longest.
 
         `settled` tells of each place whether its end has stood for a while. Of several readers of a place
         that are to be looked at, the one nearest to the end comes first, and the others after it.
         """
+        # Of each that are told of together the foremost, and of these again: so that few are held at once.
+        chosen = _Candidates()
+        for one in readers:
+            chosen = self._foremost(chosen.with_more(self._candidates(one, settled, now_ms)), most)
+        far = ~chosen.near
+        self._tried |= dict.fromkeys(_pairs(chosen.places[far], chosen.first[far]), now_ms)
+        columns = (chosen.places, chosen.first, chosen.heads)
+        return list(map(Stretch, *(column.tolist() for column in columns)))
+
+    def _candidates(self, readers: Readers, settled: Flags, now_ms: int) -> _Candidates:
+        """Return the readers before ends, or far before them, of which a look would tell more."""
         places = readers.places
         first = np.maximum(readers.offsets, self.readable_from(places, readers.offsets))
         left = readers.heads - first
@@ -121,16 +144,14 @@ class Readable:
         self._hold(int(places[rows].max(initial=-1)) + 1)
         rows = rows[~self._answered(places[rows], first[rows], now_ms)]
         rows = rows[near[rows] | ~self._was_tried(places[rows], first[rows], now_ms)]
-        order = rows[np.lexsort((-first[rows], places[rows], self._looked_ms[places[rows]]))]
-        _, nearest = np.unique(places[order], return_index=True)
-        chosen = order[np.sort(nearest)][:most]
-        self._tried |= dict.fromkeys(_pairs(places, first, chosen[~near[chosen]]), now_ms)
-        return [
-            Stretch(place, start, end)
-            for place, start, end in zip(
-                places[chosen].tolist(), first[chosen].tolist(), readers.heads[chosen].tolist(), strict=True
-            )
-        ]
+        return _Candidates(places[rows], first[rows], readers.heads[rows], near[rows])
+
+    def _foremost(self, among: _Candidates, most: int) -> _Candidates:
+        """Return those to be looked at first, one of each place and so many at most, in their order."""
+        looked_ms = self._looked_ms[among.places]
+        order = np.lexsort((-among.first, among.places, looked_ms))
+        _, nearest = np.unique(among.places[order], return_index=True)
+        return among.at(order[np.sort(nearest)][:most])
 
     def note_asked(self, places: Iterable[int], now_ms: int) -> None:
         """Take note that these are looked at, so that others come before them the next time."""
@@ -185,7 +206,8 @@ class Readable:
 
     def _answered(self, places: Int32s, first: Longs, now_ms: int) -> Flags:
         """Tell of which readers no look would tell more: a record is next, or they are too far back."""
-        answered, full = np.zeros(len(places), np.bool_), np.ones(len(places), np.bool_)
+        answered = np.zeros(len(places), np.bool_)
+        full = np.full(len(places), len(self._end) == MOST_GAPS)
         furthest_back = np.full(len(places), np.iinfo(np.int64).max)
         for end, record_ms in zip(self._end, self._record_ms, strict=True):
             seen_ms = record_ms[places]
@@ -196,7 +218,10 @@ class Readable:
         return answered | (full & (first < furthest_back))
 
     def _keep(self, place: int, gaps: Sequence[Gap]) -> None:
-        for number in range(MOST_GAPS):
+        lacking = len(gaps) - len(self._end)
+        if lacking > 0:
+            self._grow(((0, lacking), (0, 0)))
+        for number in range(len(self._end)):
             gap = gaps[number] if number < len(gaps) else Gap()
             self._first[number, place], self._end[number, place] = gap.first, gap.end
             self._record_ms[number, place] = gap.record_ms
@@ -208,16 +233,18 @@ class Readable:
     def _hold(self, places: int) -> None:
         now = len(self._looked_ms)
         if places > now:
-            more = max(places - now, now // 4)
+            more = max(places - now, now // 8)
             self._looked_ms = np.concatenate((self._looked_ms, np.full(more, -1, np.int64)))
-            self._first, self._end, self._record_ms = (
-                np.concatenate((array, np.full((MOST_GAPS, more), -1, np.int64)), axis=1)
-                for array in (self._first, self._end, self._record_ms)
-            )
+            self._grow(((0, 0), (0, more)))
+
+    def _grow(self, by: tuple[tuple[int, int], tuple[int, int]]) -> None:
+        """Make room for more gaps of each place, or for more places."""
+        # One after the other, so that only one is there twice.
+        self._first = np.pad(self._first, by, constant_values=-1)
+        self._end = np.pad(self._end, by, constant_values=-1)
+        self._record_ms = np.pad(self._record_ms, by, constant_values=-1)
 
 
-def _pairs(
-    places: Int32s, offsets: Longs, rows: NDArray[np.intp] | slice = slice(None)
-) -> Iterator[tuple[int, int]]:
-    """Give place and offset of each of these rows."""
-    return zip(places[rows].tolist(), offsets[rows].tolist(), strict=True)
+def _pairs(places: Int32s, offsets: Longs) -> Iterator[tuple[int, int]]:
+    """Give place and offset of each."""
+    return zip(places.tolist(), offsets.tolist(), strict=True)

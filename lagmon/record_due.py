@@ -19,7 +19,7 @@ import numpy as np
 from lagmon.readable import MOST_OFFSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -53,7 +53,7 @@ class RecordDue:
         self._asked_ms: dict[int, int] = {}
 
     def due(
-        self, readers: Sequence[OldReaders], heads: Heads, *, now_ms: int, without: Collection[int] = ()
+        self, readers: Iterable[OldReaders], heads: Heads, *, now_ms: int, without: Collection[int] = ()
     ) -> list[tuple[int, int]]:
         """Return place and offset to look at, and let go of the marks that none of these readers is near.
 
@@ -61,10 +61,14 @@ class RecordDue:
         """
         self._asked_ms = {place: at for place, at in self._asked_ms.items() if 0 <= now_ms - at < AGAIN_MS}
         places, offsets, left, may = _before_all_looks(readers, heads, now_ms)
-        heads.records.keep(heads.records.around(places, offsets))
+        records = heads.records
+        if len(records):
+            records.keep(places, offsets)
         if not may.any():
             return []
-        wanted = may & _has_left(heads.records.around(places, offsets), heads, places, offsets)
+        there = records.readers(places, offsets)
+        places, offsets, left = places[may], offsets[may], left[may]
+        wanted = _has_left(records.around(places, offsets), heads, places, offsets, there)
         for out in (self._asked_ms.keys(), without):
             wanted &= ~np.isin(places, np.fromiter(out, np.int64, len(out)))
         rows = np.flatnonzero(wanted)
@@ -76,7 +80,7 @@ class RecordDue:
 
 
 def _before_all_looks(
-    readers: Sequence[OldReaders], heads: Heads, now_ms: int
+    readers: Iterable[OldReaders], heads: Heads, now_ms: int
 ) -> tuple[Int32s, Longs, Longs, Flags]:
     """Return readers with something to read that no two looks bracket.
 
@@ -85,16 +89,16 @@ def _before_all_looks(
     """
     none = np.zeros(0, np.int64)
     found = [(np.zeros(0, np.int32), none, none, np.zeros(0, np.bool_))]
-    sampled_ms = heads.sampled_ms
+    fresh = heads.sampled_ms > now_ms - STALE_MS
     for one in readers:
         places, end, stable = one.places, heads.end[one.places], heads.stable[one.places]
         offsets = np.maximum(one.offsets, heads.start[places])
         left = np.where(stable >= 0, np.minimum(stable, end), end) - offsets
-        oldest_recent = heads.recent[places, 0]
+        oldest_recent = heads.oldest_recent(places)
         # What came within the last ten looks has one on either side: few of many are left to be searched for,
         # and what came while nobody looked is among these ten looks later.
         old = (one.offsets >= 0) & (left > 0) & ((oldest_recent < 0) | (offsets < oldest_recent))
-        rows = np.flatnonzero(old & (sampled_ms[places] > now_ms - STALE_MS))
+        rows = np.flatnonzero(old & fresh[places])
         passed_ms, exact = heads.passed_ms(places[rows], offsets[rows])
         rows = rows[(passed_ms >= 0) & ~exact]
         may = (left[rows] > MOST_OFFSETS) | one.to_end
@@ -108,8 +112,8 @@ def _before_all_looks(
     )
 
 
-def _has_left(around: Around, heads: Heads, places: Int32s, offsets: Longs) -> Flags:
-    """Tell which readers no mark stands for.
+def _has_left(around: Around, heads: Heads, places: Int32s, offsets: Longs, there: Rows) -> Flags:
+    """Tell which readers no mark stands for; `there` is how many of all are at each mark.
 
     Where a place is full, one that is not alone at its mark is left there: they would take turns.
     """
@@ -118,7 +122,6 @@ def _has_left(around: Around, heads: Heads, places: Int32s, offsets: Longs) -> F
     next_point = np.where(around.behind_first >= 0, np.minimum(around.behind_first, next_point), next_point)
     apart = offsets - around.last
     without = around.row < 0
-    readers_there = np.bincount(around.row + 1)[around.row + 1]  # none is -1
     has_left: Flags = (apart > 0) & (apart > (next_point - around.last) // WAY)
-    has_left &= ~around.full | (readers_there == 1)
+    has_left &= ~around.full | (there[around.row] == 1)
     return without | has_left

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.place_rows import parts
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -103,12 +105,22 @@ class RecordTimes:
             full=held >= MOST_MARKS,
         )
 
-    def keep(self, around: Around) -> None:
-        """Let go all marks but those around readers, as they were told just now."""
+    def keep(self, places: Int32s, offsets: Longs) -> None:
+        """Let go all marks but those around these readers."""
         wanted = np.zeros(len(self), np.bool_)
-        for rows in (around.row, around.behind_row):
-            wanted[rows[rows >= 0]] = True
+        for part in parts(len(places)):
+            around = self.around(places[part], offsets[part])
+            for rows in (around.row, around.behind_row):
+                wanted[rows[rows >= 0]] = True
         self._leave(~wanted)
+
+    def readers(self, places: Int32s, offsets: Longs) -> NDArray[np.intp]:
+        """Return how many of these readers are at each mark, by `Around.row`; the last of all at none."""
+        found = np.zeros(len(self) + 1, np.intp)
+        for part in parts(len(places)):
+            row = self.around(places[part], offsets[part]).row
+            found += np.bincount(np.where(row < 0, len(self), row), minlength=len(found))
+        return found
 
     def forget(self, places: Int32s) -> None:
         """Know nothing of these places."""

@@ -6,9 +6,12 @@ missing is -1. Pure: no clock, no I/O, and no lock either, which is the owner's 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from lagmon.growing import more_rows
+from lagmon.near_numbers import NearNumbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,24 +23,8 @@ LENGTH = 10
 """How many commits a window holds, as many as Burrow's by default."""
 
 _FIRST_ROWS = 1024
-_NOTHING_YET = ("offset", "committed_ms", "lag", "moved_ms", "known_before", "held_ms", "_at_look")
-
-
-def more_rows(holder: object, name: str, rows: int, filling: int) -> None:
-    """Give an array of a holder so many rows, the further ones filled.
-
-    Where it lies, if the C library finds room there: a large one is not copied then. Not while anybody looks
-    at some of it, who keeps what it was.
-    """
-    before, shape = len(getattr(holder, name)), (rows, *getattr(holder, name).shape[1:])
-    try:
-        getattr(holder, name).resize(shape)  # under no name of its own, or that were one who looks at it
-    except ValueError:
-        array = getattr(holder, name)
-        new = np.empty(shape, array.dtype)
-        new[:before] = array
-        setattr(holder, name, new)
-    getattr(holder, name)[before:] = filling
+_TABLES = ("offset", "committed_ms", "lag")
+_NOTHING_YET = ("moved_ms", "known_before", "_at_look")
 
 
 class Rings:
@@ -46,20 +33,23 @@ class Rings:
     `filled` is how many columns of a row hold a commit, `live` how many of its newest were read as they
     came: the lag of the others was taken against an end that is younger than they are. `moved_ms` is when the
     newest offset was first committed, by our clock (by the broker's where nothing was read as it came),
-    `known_before` what the newest was before the log's end was looked at last, and `held_ms` when a
-    transaction was last seen to hold up who stands there.
+    and `known_before` what the newest was before the log's end was looked at last.
+
+    Of many windows the columns may be kept `near`: they take half the room, and are read and written by the
+    thousands as quickly, one by one less so.
     """
 
-    def __init__(self, length: int = LENGTH) -> None:
+    def __init__(self, length: int = LENGTH, *, near: bool = False) -> None:
         self.length = length
-        self.offset = np.full((_FIRST_ROWS, length), -1, np.int64)
-        self.committed_ms = np.full((_FIRST_ROWS, length), -1, np.int64)
-        self.lag = np.full((_FIRST_ROWS, length), -1, np.int64)
+        self.near = near
+        self.offset: Any = self._table(anchored=True)
+        self.committed_ms: Any = self._table(anchored=True)
+        self.lag: Any = self._table(anchored=False)
         self.filled = np.zeros(_FIRST_ROWS, np.int8)
         self.live = np.zeros(_FIRST_ROWS, np.int8)
         self.moved_ms = np.full(_FIRST_ROWS, -1, np.int64)
         self.known_before = np.full(_FIRST_ROWS, -1, np.int64)
-        self.held_ms = np.full(_FIRST_ROWS, -1, np.int64)
+        self._held_ms: NDArray[np.int64] | None = None  # None: nobody was ever held up
         self._at_look = np.full(_FIRST_ROWS, -1, np.int64)  # the newest when its log's end was looked at last
 
     def hold(self, slots: int) -> None:
@@ -68,15 +58,24 @@ class Rings:
             return
         capacity = max(slots, len(self.filled) * 9 // 8)
         # One after the other, so that only one is there twice, if any is.
+        for name in _TABLES:
+            if self.near:
+                getattr(self, name).hold(capacity)
+            else:
+                more_rows(self, name, capacity, -1)
         for name in _NOTHING_YET:
             more_rows(self, name, capacity, -1)
+        if self._held_ms is not None:
+            more_rows(self, "_held_ms", capacity, -1)
         for name in ("live", "filled"):  # which tells last how many there are
             more_rows(self, name, capacity, 0)
 
     def clear(self, slots: Slots) -> None:
         """Forget what these slots hold."""
-        for name in _NOTHING_YET:
+        for name in (*_TABLES, *_NOTHING_YET):
             getattr(self, name)[slots] = -1
+        if self._held_ms is not None:
+            self._held_ms[slots] = -1
         self.filled[slots] = 0
         self.live[slots] = 0
 
@@ -110,7 +109,17 @@ class Rings:
 
     def note_held(self, rows: NDArray[np.integer], at_ms: int) -> None:
         """Take note that a transaction held up who stood there, at these slots."""
-        self.held_ms[rows] = at_ms
+        if not len(rows):
+            return
+        if self._held_ms is None:
+            self._held_ms = np.full(len(self.filled), -1, np.int64)
+        self._held_ms[rows] = at_ms
+
+    def held_ms(self, part: slice) -> Longs:
+        """Return when a transaction was last seen to hold up who stands there, at these slots, -1 never."""
+        if self._held_ms is None:
+            return np.full(len(self.filled[part]), -1, np.int64)
+        return self._held_ms[part]
 
     def append(self, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs, *, live: bool) -> None:
         """Append commits in the order in which they were read; a slot may come several times.
@@ -133,9 +142,17 @@ class Rings:
         # Beyond the last old column stands what is about to be written over.
         source = np.minimum(np.arange(self.length) + shift[:, None], self.length - 1)
         for array, new in ((self.offset, offset), (self.committed_ms, committed_ms), (self.lag, lag)):
+            if self.near:
+                array.push(rows, source, at, new[taken])
+                continue
             block = np.take_along_axis(array[rows], source, axis=1)
             block.reshape(-1)[at] = new[taken]
             array[rows] = block
         grown = np.minimum(self.filled[rows] + shift, self.length).astype(np.int8)
         self.filled[rows] = grown
         self.live[rows] = np.minimum(self.live[rows] + shift, self.length) if live else 0
+
+    def _table(self, *, anchored: bool) -> Any:
+        if self.near:
+            return NearNumbers(_FIRST_ROWS, self.length, anchored=anchored)
+        return np.full((_FIRST_ROWS, self.length), -1, np.int64)

@@ -61,6 +61,7 @@ class Pace:
         """
         length = len(offset)
         here_from = [filled >= length - column for column in range(length)]
+        usual_gap_ms = _median_gap(offset, times, here_from)  # before all else, as it takes much room
         lowest, first = offset[-1].copy(), offset[-1].copy()
         earliest_ms = times[-1].copy()
         for column in range(length - 1):
@@ -79,7 +80,7 @@ class Pace:
         same_since_standing = np.zeros(len(filled), np.int64)
         for column in range(length):
             same_since_standing += run[column] & (seen[column] > standing_since_ms)
-        usual_gap_ms = _median_gap(offset, times, here_from)
+        del seen, run
         paced_ms = np.where(here.members == 0, usual_gap_ms * 5 // 4, policy.usual_gaps * usual_gap_ms)
         alone_after_ms = np.maximum(policy.stopped_after_ms, paced_ms)
         others_move = (here.others_moved_ms >= 0) & (now_ms - here.others_moved_ms <= policy.stopped_after_ms)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet import series_lag as series
 from lagmon.exposition_family import Family
+from lagmon.place_rows import parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,11 +54,11 @@ class SlotSeries:
         size = len(self._key_of)
         total, known = np.zeros(size, np.int64), np.zeros(size, np.bool_)
         for alias, sight in sights.items():
-            lag = self._lags(alias, sight)
-            rows = self._rows[alias][: len(lag)]
-            told = (rows >= 0) & (lag >= 0)
-            np.add.at(total, rows[told], lag[told])
-            known[rows[told]] = True
+            for part in parts(len(sight.rows.lag)):
+                lag, rows = self._lags(alias, sight, part), self._rows[alias][part]
+                told = (rows >= 0) & (lag >= 0)
+                np.add.at(total, rows[told], lag[told])
+                known[rows[told]] = True
         return np.where(known, total, -1)
 
     def _by_slot(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
@@ -67,13 +68,14 @@ class SlotSeries:
         found = np.full(longest * clusters, -1, np.int64)
         for number, alias in enumerate(self._clusters):
             if alias in sights:
-                lag = self._lags(alias, sights[alias])
-                found[number::clusters][: len(lag)] = lag
+                sight = sights[alias]
+                for part in parts(len(sight.rows.lag)):
+                    found[number::clusters][part] = self._lags(alias, sight, part)
         return found
 
-    def _lags(self, alias: str, sight: GroupSight) -> NDArray[np.int64]:
-        """Return the lag of every slot, -1 where another group or partition has it since the verdicts."""
-        return np.where(sight.turns == self._turns[alias][: len(sight.turns)], sight.rows.lag, -1)
+    def _lags(self, alias: str, sight: GroupSight, part: slice) -> NDArray[np.int64]:
+        """Return the lags of some slots, -1 where another group or partition has it since the verdicts."""
+        return np.where(sight.turns[part] == self._turns[alias][part], sight.rows.lag[part], -1)
 
     def _follow(self, alias: str, count: int) -> None:
         """Give the slots that came since the last time their series, and take those of the gone away."""

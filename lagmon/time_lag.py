@@ -39,14 +39,15 @@ class LagKind(IntEnum):
 
 
 def lag_s(
-    heads: Heads, places: Int32s, offsets: Int64s, now_ms: int
+    heads: Heads, places: Int32s, offsets: Int64s, now_ms: int, *, passed: tuple[Int64s, Flags] | None = None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
     """Return the seconds by which each reader is behind, and their kinds.
 
     An offset is the next one to be read. Seconds are -1 where there is no answer, never negative otherwise,
-    never infinite or NaN.
+    never infinite or NaN. `passed` is what the heads say of when these offsets were passed, where that was
+    asked already; it is written over.
     """
-    written_ms, kinds = written(heads, places, offsets)
+    written_ms, kinds = _written(heads, places, offsets, passed or heads.passed_ms(places, offsets))
     seconds = np.maximum(min(max(now_ms, 0), LAST_MS) - written_ms, 0) / 1000.0
     end = heads.end[places]
     no_answer = (end < 0) | (offsets < 0)
@@ -61,7 +62,13 @@ def written(heads: Heads, places: Int32s, offsets: Int64s) -> tuple[Int64s, npt.
 
     -1 and NONE where there is no such record yet, or nothing is known. A BOUND is written then or before.
     """
-    written_ms, exact = heads.passed_ms(places, offsets)
+    return _written(heads, places, offsets, heads.passed_ms(places, offsets))
+
+
+def _written(
+    heads: Heads, places: Int32s, offsets: Int64s, passed: tuple[Int64s, Flags]
+) -> tuple[Int64s, npt.NDArray[np.uint8]]:
+    written_ms, exact = passed
     kinds = np.where(exact, LagKind.EXACT, np.where(written_ms < 0, LagKind.NONE, LagKind.BOUND))
     told = kinds.astype(np.uint8)
     rows = np.flatnonzero(told == LagKind.BOUND)

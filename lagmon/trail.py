@@ -1,10 +1,10 @@
 """Commits of every group-partition over minutes, however often they come: what our own rules look at. Pure.
 
 Rows are those of `Rings`, and the newest commit is the one that stands there: a row here holds what came
-before it, in `LENGTH - 1` columns, and a last column that `close` fills with the newest. Of what came before:
+before it, in `BEFORE` columns, and `close` puts the newest behind them. Of what came before:
 
 - of commits in the same `STEP_MS` of the broker's clock only the last stands, so that a full row spans
-  `(LENGTH - 2) * STEP_MS` at least, two minutes, where ten commits as they come may span one second;
+  `(BEFORE - 1) * STEP_MS` at least, two minutes, where ten commits as they come may span one second;
 - but what a step back went back from stands like any last one, so that where the group had been is not lost
   while the row goes back to it;
 - of a plateau (the same offset again and again) the first and the last stand, so that since when a group has
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.rings import more_rows
+from lagmon.growing import more_rows
+from lagmon.near_numbers import NearNumbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Slots = NDArray[np.int32]
 
-LENGTH = 10
+BEFORE = 9
+LENGTH = BEFORE + 1
 STEP_MS = 15_000
 MOST_LAG = 2**31 - 1
 _MOST_NEW = LENGTH + 2  # of one slot and batch: of more, the last fill its columns anyway
@@ -42,23 +44,25 @@ class Trail:
     """Trails by slot: `offset`, `committed_ms` by the broker, `lag`; `settled` columns are filled."""
 
     def __init__(self) -> None:
-        self.offset = np.full((_FIRST_ROWS, LENGTH), -1, np.int64)
-        self.committed_ms = np.full((_FIRST_ROWS, LENGTH), -1, np.int64)
-        self.lag = np.full((_FIRST_ROWS, LENGTH), -1, np.int32)
+        self.offset = NearNumbers(_FIRST_ROWS, BEFORE)
+        self.committed_ms = NearNumbers(_FIRST_ROWS, BEFORE)
+        self.lag = np.full((_FIRST_ROWS, BEFORE), -1, np.int32)
         self.settled = np.zeros(_FIRST_ROWS, np.int8)
 
     def hold(self, slots: int) -> None:
         """Have room for slots up to, but not including, this one, and no more: the rings say how many."""
         if slots <= len(self.settled):
             return
-        for name in ("offset", "committed_ms", "lag"):
-            more_rows(self, name, slots, -1)
+        self.offset.hold(slots)
+        self.committed_ms.hold(slots)
+        more_rows(self, "lag", slots, -1)
         more_rows(self, "settled", slots, 0)
 
     def clear(self, slots: Slots) -> None:
         """Forget what these slots hold."""
-        for array in (self.offset, self.committed_ms, self.lag):
-            array[slots] = -1
+        self.offset.clear(slots)
+        self.committed_ms.clear(slots)
+        self.lag[slots] = -1
         self.settled[slots] = 0
 
     def take(
@@ -84,18 +88,21 @@ class Trail:
         """Tell the lags of what was settled last by where the logs ended just then, -1 where not known."""
         known = ends >= 0
         at, end = rows[known], ends[known]
-        self.lag[at, -2] = np.clip(end - self.offset[at, -2], 0, MOST_LAG)
+        self.lag[at, -1] = np.clip(end - self.offset[at, -1], 0, MOST_LAG)
 
-    def close(self, rings: Rings, count: int) -> tuple[Longs, Longs, NDArray[np.int32], NDArray[np.int8]]:
-        """Return so many rows with the newest commit in the last column, and how many columns are filled.
+    def close(self, rings: Rings, part: slice) -> tuple[Longs, Longs, NDArray[np.int32], NDArray[np.int8]]:
+        """Return these rows with the newest commit in the last column, and how many columns are filled.
 
         The newest one's lag is left open.
         """
-        self.offset[:count, -1] = rings.offset[:count, -1]
-        self.committed_ms[:count, -1] = rings.committed_ms[:count, -1]
-        self.lag[:count, -1] = -1  # not measured yet
-        filled = self.settled[:count] + (rings.filled[:count] > 0)
-        return self.offset[:count], self.committed_ms[:count], self.lag[:count], filled.astype(np.int8)
+        offset, committed_ms = (
+            np.concatenate((before[part], newest[part, -1:]), axis=1)
+            for before, newest in ((self.offset, rings.offset), (self.committed_ms, rings.committed_ms))
+        )
+        not_measured_yet = np.full((len(offset), 1), -1, np.int32)
+        filled = self.settled[part] + (rings.filled[part] > 0)
+        lag = np.concatenate((self.lag[part], not_measured_yet), axis=1)
+        return offset, committed_ms, lag, filled.astype(np.int8)
 
     def _settle_all_but_last(self, slots: Slots, offset: Longs, committed_ms: Longs, lag: Longs) -> None:
         """Settle what stands of commits before the last of each slot."""
@@ -112,13 +119,18 @@ class Trail:
 
     def _settle(self, rows: Slots, offset: Longs, committed_ms: Longs, lag: Longs) -> None:
         """Settle one commit in each of these rows, which are all different."""
-        last, other = self.offset[rows, -2], self.offset[rows, -3]
+        last, other = self.offset[rows, -1], self.offset[rows, -2]
         between = (last == other) & (last == offset) & (self.settled[rows] >= 2)
+        # Where it is the newest of a plateau it takes the place of the one before; else all make room.
+        source = np.minimum(np.arange(BEFORE) + ~between[:, None], BEFORE - 1)
+        at = np.arange(BEFORE - 1, BEFORE * len(rows), BEFORE)
+        self.offset.push(rows, source, at, offset)
+        self.committed_ms.push(rows, source, at, committed_ms)
+        lags = np.take_along_axis(self.lag[rows], source, axis=1)
+        lags[:, -1] = lag
+        self.lag[rows] = lags
         moved = rows[~between]
-        for array, new in ((self.offset, offset), (self.committed_ms, committed_ms), (self.lag, lag)):
-            array[moved, :-2] = array[moved, 1:-1]
-            array[rows, -2] = new
-        self.settled[moved] = np.minimum(self.settled[moved] + 1, LENGTH - 1)
+        self.settled[moved] = np.minimum(self.settled[moved] + 1, BEFORE)
 
 
 def _within_plateaus(slots: Slots, offset: Longs, at: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from fleet.errors import UnavailableError
 from fleet.judgement_words import ended
-from lagmon import burrow_api
+from lagmon import burrow_paths
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         return web.Response(text="GOOD")
 
     async def refuse(request: web.Request) -> web.Response:
-        if burrow_api.is_served(request.rel_url.raw_path):
+        if burrow_paths.is_served(request.rel_url.raw_path):
             raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
-        status, found = burrow_api.not_served()
+        status, found = burrow_paths.not_served()
         return json_answer(found, status=status)
 
     async def show_groups(request: web.Request) -> web.Response:
@@ -63,7 +63,7 @@ def without_answer(request: web.Request, sentence: str, error: type[web.HTTPErro
     if request.path.split("/")[1] != "v3":
         raise error(text=f"{sentence}\n")
     told_back = {"url": unquote(request.rel_url.raw_path), "host": socket.gethostname()}
-    return json_answer(burrow_api.error_document(sentence, told_back), status=error.status_code)
+    return json_answer(burrow_paths.error_document(sentence, told_back), status=error.status_code)
 
 
 def list_asked(request: web.Request, *, most: int) -> dict[str, object]:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from fleet.errors import MirrorwatchError
     from runtime.kafka.client_settings import ClientSettings
 
-RECORDS = 10_000  # of one batch at most
+RECORDS = 4_000  # of one batch at most
 # What the client holds ready: more is not read sooner. A record of 100 bytes takes it 400, so that they are
 # counted, too, and each broker's next answer comes on top of them, whole.
 _QUEUE_KBYTES = 8192
-_QUEUE_RECORDS = 2 * RECORDS
+_QUEUE_RECORDS = 20_000
 _FETCH_BYTES = 1_000_000
 _LEAST_BYTES = 65_536  # or a broker waits with what it has while records of others are held back
 _WAIT_MS = 200  # how long a broker lets records gather

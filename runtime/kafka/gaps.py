@@ -32,7 +32,7 @@ MOST_BYTES = 8_000_000  # of one look, as records hold them
 _FETCH_BYTES = 65_536  # of one partition at a time: one record is enough to know
 _AT_ONCE = 500
 # Partitions of one client, which keeps 2 KB of each that it was ever assigned, until it is closed.
-MOST_HELD = 2_000
+MOST_HELD = 1_000
 _WAIT_S = 0.1
 
 

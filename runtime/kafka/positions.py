@@ -25,12 +25,13 @@ from runtime.kafka.quick_offsets import AT_ONCE, FIRST, NEXT, QuickOffsets
 from runtime.kafka.topic_ids import known_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
 
-TOPICS_AT_ONCE = 50  # whose ids are asked for: an answer makes several objects of each partition
+TOPICS_AT_ONCE = 50  # whose ids are asked for together
+PARTITIONS_AT_ONCE = 1_000  # that these have: an answer takes 2 KB of each, in several objects
 MAX_TOPICS = 100_000
 # Of a topic that was deleted since it was listed, as a broker says it and as the client does.
 _GONE = frozenset(
@@ -160,17 +161,8 @@ class Positions:
         self._listen()  # what they heard of an outage that is over is not to explain the next one
         self._symptoms.clear()
         self.cluster_id = str(found.cluster_id or "")
-        brokers = found.brokers
         listed = {
-            name: Listed(
-                name,
-                tuple(
-                    topic.partitions[number].leader
-                    if number in topic.partitions and topic.partitions[number].leader in brokers
-                    else None
-                    for number in range(max(topic.partitions, default=-1) + 1)
-                ),
-            )
+            name: Listed(name, _leaders(topic.partitions, found.brokers))
             for name, topic in sorted(found.topics.items())[:MAX_TOPICS]
             if topic.error is None
         }
@@ -186,8 +178,7 @@ class Positions:
         """
         found: dict[str, str | None] = {}
         failure: Exception | None = None
-        for start in range(0, len(topics), TOPICS_AT_ONCE):
-            chunk = list(topics[start : start + TOPICS_AT_ONCE])
+        for chunk in self._few_partitions(topics):
             until_ns = self._clock.monotonic_ns() + int((self._timeout_s + _GRACE_S) * 1e9)
             futures = self._client.describe_topics(TopicCollection(chunk), request_timeout=self._timeout_s)
             for name, future in futures.items():
@@ -200,6 +191,20 @@ class Positions:
         if failure is not None and not found:
             raise self._told(failure, "reading the ids of topics") from failure
         return {name: topic_id for name, topic_id in found.items() if topic_id is not None}
+
+    def _few_partitions(self, topics: Sequence[str]) -> Iterator[list[str]]:
+        """Yield these topics, so many together as have few partitions by the newest list."""
+        chunk: list[str] = []
+        partitions = 0
+        for name in topics:
+            has = len(self._leaders_of.get(name, ()))
+            if chunk and (len(chunk) == TOPICS_AT_ONCE or partitions + has > PARTITIONS_AT_ONCE):
+                yield chunk
+                chunk, partitions = [], 0
+            chunk.append(name)
+            partitions += has
+        if chunk:
+            yield chunk
 
     def read(self, partitions: Sequence[tuple[str, int]], which: Which) -> list[int]:
         """Return the offset asked for of each, -1 where it did not come.
@@ -310,6 +315,13 @@ class Positions:
         return UnavailableError(
             f"cluster {self._cluster}: {doing} had no answer within {self._timeout_s:g} s; try again"
         )
+
+
+def _leaders(partitions: Mapping[int, Any], brokers: Container[int]) -> tuple[int | None, ...]:
+    """Return the leader of each partition, of those brokers that are there."""
+    led = {number: one.leader for number, one in partitions.items()}
+    found = (led.get(number, -1) for number in range(max(led, default=-1) + 1))
+    return tuple(leader if leader in brokers else None for leader in found)
 
 
 def _code(error: Exception) -> int | None:

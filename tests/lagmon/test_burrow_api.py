@@ -21,7 +21,8 @@ from fleet.wire_commits import (
     encode_group_key,
     encode_group_metadata,
 )
-from lagmon.burrow_api import BurrowCluster, answer, is_served, not_served
+from lagmon.burrow_api import BurrowCluster, answer
+from lagmon.burrow_paths import is_served, not_served
 from lagmon.cluster import ClusterLag
 from lagmon.group_rows import clients
 

@@ -17,6 +17,7 @@ from fleet.series_lag import (
     REPLICATION_TOPIC_LAG_SECONDS,
     TOPIC_RECREATED_TOTAL,
 )
+from lagmon import exposition_family
 from lagmon.exposition_family import CHUNK_BYTES, Family
 from lagmon.exposition_format import Form, header
 
@@ -215,7 +216,9 @@ def test_chunks_are_bounded_where_every_line_is_as_long_as_it_can_be():
     assert len(chunks) < 20  # and they are filled
 
 
-def test_series_may_come_and_go_between_chunks():
+@pytest.mark.parametrize("block", [8192, 1000, 7])
+def test_series_may_come_and_go_between_chunks(block, monkeypatch):
+    monkeypatch.setattr(exposition_family, "_BLOCK", block)
     family = Family(GROUP_PARTITION_LAG_RECORDS)
     for row in range(5000):
         family.put(row, ["A", "g", "t", str(row)])
@@ -264,7 +267,11 @@ class Coming(RuleBasedStateMachine):
     def tells_the_same(self):
         values = np.array([-1 if row % 5 == 3 else row * 7 for row in range(13)])
         name = GROUP_TOPIC_LAG_RECORDS.full_name
-        assert lines(self.family, values) == [
+        told = lines(self.family, values)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(exposition_family, "_BLOCK", 3)
+            assert lines(self.family, values) == told
+        assert told == [
             f'{name}{{kafka_cluster="A",group="{group}",topic="{topic}"}} {values[row]}'
             for row, group, topic in self.order[: self.CAP]
             if values[row] >= 0
@@ -287,3 +294,39 @@ def test_every_known_value_is_told_once(values):
     assert told(family, np.array(values, dtype=np.int64)) == [
         row for row, value in enumerate(values) if value >= 0
     ]
+
+
+@given(
+    st.lists(st.booleans(), min_size=1, max_size=40),
+    st.lists(st.tuples(st.integers(0, 12), st.sampled_from("gh"), st.sampled_from("tuv")), max_size=30),
+    st.integers(1, 5),
+    st.sampled_from([2, 5, None]),
+)
+@settings(deadline=None)
+def test_what_is_told_is_what_stood_when_it_was_asked_for(turns, comings, block, most):
+    """Whatever comes and goes between two chunks: each block is gathered when its turn comes."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(exposition_family, "_BLOCK", block)
+        patched.setattr(exposition_family, "CHUNK_BYTES", 200)  # a line or two
+        family = Family(GROUP_TOPIC_LAG_RECORDS, max_series=most)
+        for row in range(len(turns) % 13):
+            family.put(row, ["A", "gh"[row % 2], f"t{row % 4}"])
+        values = np.arange(13)
+        expected = b"".join(family.chunks(values, Form.PLAIN))
+        chunks, found = family.chunks(values, Form.PLAIN), []
+        values[:] = 99
+        comings = iter(comings)
+        for takes in turns:
+            if takes:
+                found.append(next(chunks, b""))
+                continue
+            row, group, topic = next(comings, (0, "g", "t"))
+            family.drop(row)
+            family.put(row, ["B", group, topic])
+        assert b"".join([*found, *chunks]) == expected
+
+
+def test_numbers_that_four_bytes_do_not_tell_are_told():
+    family = topics(3)
+    for most in (2**31 - 1, 2**31, 2**63 - 1):
+        assert [int(line.split()[-1]) for line in lines(family, [most, 0, 7])] == [most, 0, 7]

@@ -20,11 +20,9 @@ from lagmon.exposition_format import (
     Form,
     form_of,
     header,
-    known,
     label_text,
-    seconds_texts,
-    value_texts,
 )
+from lagmon.exposition_values import known, seconds_texts, value_texts
 
 LARGEST = 2**63 - 1
 

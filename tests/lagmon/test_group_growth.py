@@ -131,7 +131,7 @@ class Sums:
             "offset": end - np.array([lag, 0, 0]),
         }
         now_ms = BEGAN_MS + 1000 * self.at_s
-        self.growth.note(Look(**(known | others)), count=1, begun=begun, now_ms=now_ms)
+        self.growth.note([Look(0, **(known | others))], count=1, begun=begun, now_ms=now_ms)
         self.at_s += 10
         return bool(self.growth.falls[0])
 

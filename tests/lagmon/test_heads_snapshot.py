@@ -34,9 +34,11 @@ def lived(rows=3, looks=40):
 def state(heads, chosen):
     rows = np.repeat(chosen, 400)
     offsets = np.tile(np.arange(400), len(chosen))
-    arrays = (heads.start, heads.start_at_ms, heads.end, heads.stable, heads.sampled_ms, heads.recent)
-    return [array[chosen].tolist() for array in arrays], [
-        array.tolist() for array in heads.passed_ms(rows, offsets)
+    arrays = (heads.start, heads.start_at_ms, heads.end, heads.stable, heads.sampled_ms)
+    return [
+        *(array[chosen].tolist() for array in arrays),
+        heads.recent(chosen).tolist(),
+        *(array.tolist() for array in heads.passed_ms(rows, offsets)),
     ]
 
 
@@ -179,6 +181,21 @@ def test_every_shorter_snapshot_is_refused():
     for length in range(len(payload)):
         with pytest.raises(MalformedError):
             restore(payload[:length], 1)
+
+
+@pytest.mark.parametrize(
+    ("step", "found"), [(1000, [(T + 5, True), (T + 12, True)]), (2**33, [(T + 10, False), (T + 12, True)])]
+)
+def test_one_that_was_written_when_every_end_had_64_bits_is_taken_up(step, found):
+    ends = [*[-1] * 21, 7, 7 + step, 9 + step]
+    body = struct.pack("<24q24i3q", *ends, *[0] * 22, 10, 20, 3, T - S, 8)
+    payload = HEADER.pack(b"MWheads", 1, 1, T, zlib.crc32(body)) + body
+    heads = restore(payload, 1)
+    times, exact = heads.passed_ms(places(0, 0), longs(7 + step // 2, 7 + step))
+    assert list(zip(times.tolist(), exact.tolist(), strict=True)) == found
+    assert (snapshot(heads, places(0)) == payload) is (step == 1000)
+    assert (heads.start.tolist(), heads.start_at_ms.tolist()) == ([3], [T - S])
+    assert (heads.end.tolist(), heads.stable.tolist()) == ([9 + step], [8])
 
 
 numbers = st.sampled_from([-(2**63), -2, -1, 0, 1, 7, GREATEST])

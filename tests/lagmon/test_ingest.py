@@ -90,6 +90,14 @@ def test_signals_that_are_for_the_service_never_end_it_nor_make_it_speak(tmp_pat
         process.stdin.close()
 
 
+@pytest.mark.parametrize("come", [b"", b'{"socket": "/x'])
+def test_it_ends_without_a_word_where_who_started_it_is_gone_before_all_orders_came(come):
+    ended = subprocess.run(
+        [sys.executable, "-m", "lagmon"], input=come, capture_output=True, check=False, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
 def test_it_ends_soon_though_a_cluster_never_answers(tmp_path):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

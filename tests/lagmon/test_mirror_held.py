@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fleet.vocabulary import Cause, Verdict
-from lagmon.hanging import ENDED_WITHIN_MS, LONGEST_MS
+from lagmon.hanging import ENDED_WITHIN_MS
 from lagmon.mirror_movement import movement_document
+from lagmon.transaction_limit import LONGEST_MS
 from tests.lagmon.mirrors import Mirrored, S, told
 
 NAME = "orders", 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ def readers(*rows, standing_ms=STANDS_MS, far=False):
 
 
 def due(readable, *rows, now_ms=NOW, settled=True, most=500, **others):
-    return readable.due(readers(*rows, **others), np.full(100, settled), now_ms=now_ms, most=most)
+    return readable.due([readers(*rows, **others)], np.full(100, settled), now_ms=now_ms, most=most)
 
 
 def note(readable, *seen, now_ms=NOW):
@@ -191,15 +193,32 @@ def test_those_come_first_that_were_not_looked_at_for_longest():
     assert due(readable, *rows, most=2, now_ms=NOW + 9)[0].place in asked[:2]
 
 
+some_rows = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=30
+)
+
+
+@given(some_rows, st.lists(st.integers(0, 9)), st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12))
+def test_how_readers_are_told_of_together_changes_nothing(rows, looked_at, sizes, most):
+    at_once, in_parts = Readable(), Readable()
+    for readable in (at_once, in_parts):
+        for after_ms, place in enumerate(looked_at):
+            readable.note_asked([place], NOW - 10_000 + after_ms)
+    told, rest, size = [], rows, itertools.cycle(sizes)
+    while rest:
+        count = next(size)
+        told.append(readers(*rest[:count]))
+        rest = rest[count:]
+    found = in_parts.due(told, np.full(100, True), now_ms=NOW, most=most)
+    assert found == due(at_once, *rows, most=most)
+
+
 def test_no_readers_and_no_answers_are_no_trouble():
     readable = Readable()
     none = np.zeros(0, np.int64)
-    assert (
-        readable.due(
-            Readers(none.astype(np.int32), none, none, none, none.astype(bool)), np.zeros(0, bool), now_ms=NOW
-        )
-        == []
-    )
+    nobody = Readers(none.astype(np.int32), none, none, none, none.astype(bool))
+    for told in ([], [nobody], [nobody, nobody]):
+        assert readable.due(told, np.zeros(0, bool), now_ms=NOW) == []
     readable.note_asked([], NOW)
     readable.note([])
     readable.forget(np.array([5], np.int32))

@@ -180,7 +180,7 @@ def test_what_came_while_nobody_looked_is_looked_at():
     before = Desk()
     heads = Heads()
     heads.claim(1)
-    heads.take_up(places(0), before.heads.state())
+    heads.take_up(places(0), before.heads.state(places(0)))
     back_ms = before.now_ms + 3600 * S
     for number in range(10):
         heads.note(places(0), longs(before.end + 50_000), back_ms + number * 10 * S)

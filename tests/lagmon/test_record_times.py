@@ -86,7 +86,7 @@ def test_of_a_full_place_goes_the_mark_that_the_reader_came_from():
 
 def test_marks_that_no_reader_is_near_are_let_go():
     times = noted((0, 10, 10, 1), (0, 20, 20, 2), (0, 30, 30, 3), (1, 5, 5, 0))
-    times.keep(times.around(places(0), longs(12)))
+    times.keep(places(0), longs(12))
     assert len(times) == 2  # the one before it, and the next one, by which the line to it is told
     assert around(times, 99) == ((20, 20, 2), None)
 

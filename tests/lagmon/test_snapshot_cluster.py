@@ -80,7 +80,7 @@ def told(lag, now_ms):
             name = group, *lag.places.name(int(lag.slots.place[slot]))
             found[name] = (
                 Reason(int(sight.rows.reason[slot])),
-                int(sight.rows.since_ms[slot]),
+                sight.rows.facts(slot).since_ms,
                 int(sight.rows.lag[slot]),
                 float(sight.lag_s[slot]),
             )

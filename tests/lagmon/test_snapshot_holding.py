@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from fleet.errors import MalformedError
@@ -108,7 +109,10 @@ def test_an_end_that_was_kept_before_the_count_of_what_is_stamped_anew_is_of_the
     again = Watched.__new__(Watched)
     again.__dict__.update(one.__dict__)
     again.flow = MirrorFlow(one.flow.order, one.a, one.b)
-    one.b.heads._ends[-1, one.b.places.of("A.orders")] -= 500  # as its cluster's part has it
+    places = np.array(one.b.places.of("A.orders"), np.int32)
+    as_kept = one.b.heads.state(places)  # in its cluster's part
+    lower = replace(as_kept, ends=np.minimum(as_kept.ends, as_kept.ends[-1] - 500))
+    one.b.heads.take_up(places, lower)
     take_up(again.flow, found, now_ms=one.now)
     read_again(one, again)
     again.sight()

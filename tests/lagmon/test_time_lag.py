@@ -132,7 +132,7 @@ def test_a_reader_whose_records_are_gone_is_as_far_behind_as_the_first_that_is_l
 
 def test_after_a_restart_a_record_at_the_start_is_known_by_its_time_still():
     before = with_records((300, 300, HOUR), start=300)
-    assert lag(Heads.of(before.state()), 300) == (3660.0, LagKind.ESTIMATE)
+    assert lag(Heads.of(before.state(places(0))), 300) == (3660.0, LagKind.ESTIMATE)
 
 
 def away():
@@ -140,7 +140,7 @@ def away():
     before = looked((100, 0))
     heads = Heads()
     heads.claim(1)
-    heads.take_up(places(0), before.state())
+    heads.take_up(places(0), before.state(places(0)))
     heads.note_away()
     heads.note(places(0), longs(200), T + HOUR)
     return heads

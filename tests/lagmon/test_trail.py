@@ -18,7 +18,7 @@ class Kept:
     """A trail and the rings beside it."""
 
     def __init__(self):
-        self.trail, self.rings = Trail(), Rings()
+        self.trail, self.rings = Trail(), Rings(near=True)
 
     def clear(self, slot):
         for kept in (self.trail, self.rings):
@@ -38,7 +38,7 @@ def put(kept, commits, *, live=True):
 
 def held(kept, slot):
     """Return what stands in a row as (offset, committed_ms, lag), oldest first."""
-    *arrays, filled = kept.trail.close(kept.rings, slot + 1)
+    *arrays, filled = kept.trail.close(kept.rings, slice(slot + 1))
     first = LENGTH - int(filled[slot])
     assert (arrays[0][slot, :first] == -1).all()
     assert (arrays[1][slot, :first] == -1).all()

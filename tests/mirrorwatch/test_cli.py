@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -222,6 +223,17 @@ def wait_for_line(process, word):
         if word in lines[-1]:
             return
     raise AssertionError(lines)
+
+
+def test_a_service_that_runs_has_no_numpy(config):
+    with subprocess.Popen(command("run", config), stderr=subprocess.PIPE, text=True) as process:
+        wait_for_line(process, "mirrorwatch is up")
+        mapped = Path(f"/proc/{process.pid}/maps").read_text()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    # Arrays are for its child: to the service they would be 7 MiB without a use.
+    assert "/aiohttp/" in mapped
+    assert "/numpy/" not in mapped
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
