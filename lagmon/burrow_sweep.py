@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.place_rows import parts
 from lagmon.rules_window import columns, statuses
 from lagmon.words import Reason, Status
 
@@ -70,8 +71,7 @@ def burrow_sweep(
     rows, length = windows.offset.shape
     reason = np.empty(rows, np.int8)
     current_lag = np.empty(rows, np.int64)
-    for first in range(0, rows, CHUNK):
-        part = slice(first, first + CHUNK)
+    for part in parts(rows, CHUNK):
         _judge(
             windows,
             part,

@@ -212,13 +212,12 @@ class ClusterLag:
         known = self._commits.by_group(slots) >= 0
         for part in parts(len(slots)):
             at = np.maximum(slots.place[part], 0)
-            end, stable = heads.end[at], heads.stable[at]
             yield Look(
                 part.start,
                 group=slots.group[part],
                 turns=slots.turns[part],
                 seen=seen[at],
-                end=np.where(stable >= 0, np.minimum(stable, end), end),
+                end=heads.head(at),
                 offset=np.where(known[slots.group[part]], self.rings.offset[part, -1], -1),
             )
 

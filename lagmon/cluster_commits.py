@@ -55,10 +55,6 @@ class CommitsKnown:
             return -1
         return int(self._read_to_ms[partition_of(group, len(self._read_to_ms))])
 
-    def of_slots(self, slots: Slots, used: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return up to when the commits of each slot's group are known."""
-        return self.by_group(slots)[np.where(used, slots.group[: len(used)], -1)]
-
     def by_group(self, slots: Slots) -> NDArray[np.int64]:
         """Return up to when the commits of each group are known, by number; the last is for slots of none."""
         names = slots.names

@@ -73,11 +73,10 @@ def positions_of(
     `passed` is what the heads say of when the next record to be read was passed; `members` how many its group
     has.
     """
-    end, stable = heads.end[at], heads.stable[at]
+    end, head = heads.end[at], heads.head(at)
     offset = intake.rings.offset[part, -1]
     next_record = np.maximum(offset, readable_from)
     passed_ms, exact = passed
-    head = np.where(stable >= 0, np.minimum(stable, end), end)
     hangs_ms = np.where((head < end) & (next_record >= head), of_places.hangs_ms[at], -1)
     # Behind a transaction that hangs stands only who reads uncommitted records, too. Whether the last few
     # before the end hold any for it is not looked at.

@@ -15,6 +15,7 @@ from lagmon.admin_words import AdminSweep, seen_by_asking
 from lagmon.carried import tell_carried
 from lagmon.cluster_positions import OfPlaces, positions_of
 from lagmon.packed import Packed
+from lagmon.place_rows import parts
 from lagmon.sweep import Sweep, sweep
 from lagmon.time_lag import NO_ANSWER_S, LagKind, lag_s
 from lagmon.turns import Turns
@@ -89,8 +90,8 @@ class SlotVerdicts:
         if not count:
             return
         whole = _Whole.of(known, carried, now_ms)
-        for first in range(0, count, block):
-            self._judge(slice(first, min(first + block, count)), known, whole, now_ms)
+        for part in parts(count, block):
+            self._judge(part, known, whole, now_ms)
 
     def _judge(self, part: slice, known: Known, whole: _Whole, now_ms: int) -> None:
         intake, heads = known.intake, known.heads

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lagmon.heads import Heads
     from lagmon.intake import Intake
-from lagmon.readable import Stretch
+    from lagmon.readable import Stretch
 
 
 class Tails:
@@ -87,13 +87,12 @@ def _readers(intake: Intake, heads: Heads, used: NDArray[np.intp], now_ms: int) 
     """Return the groups at these slots that have anything left to read."""
     rings, trail = intake.rings, intake.trail
     places = intake.slots.place[used]
-    offset, stable, end = rings.offset[used, -1], heads.stable[places], heads.end[places]
+    offset, head = rings.offset[used, -1], heads.head(places)
     standing_ms = now_ms - intake.seen_ms[used]
     for column in (-1, -2):
         same = (trail.offset[used, column:] == offset[:, None]).all(axis=1)
         apart_ms = rings.committed_ms[used, -1] - trail.committed_ms[used, column]
         standing_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
-    head = np.where(stable >= 0, np.minimum(stable, end), end)
     there = (offset >= heads.start[places]) & (offset < head)
     # A consumer commits where it is, behind what was aborted.
     far = np.zeros(np.count_nonzero(there), np.bool_)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lagmon.exposition_format import LONGEST_VALUE_BYTES, Form, header, label_text
+from lagmon.exposition_format import LONGEST_VALUE_BYTES, Form, header, pair_text
 from lagmon.exposition_texts import Texts
 from lagmon.exposition_values import known, seconds_texts, value_texts
+from lagmon.place_rows import parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -132,9 +133,8 @@ class Family:
         """Return what the lines that are told are made of, a block of them each, to be used up."""
         found: deque[_Block] = deque()
         left = self._live if self.max_series is None else self.max_series
-        for begin in range(0, self._filled, _BLOCK):
-            order = self._order[begin : min(begin + _BLOCK, self._filled)]
-            places = begin + np.flatnonzero(order >= 0)[:left]
+        for part in parts(self._filled, _BLOCK):
+            places = part.start + np.flatnonzero(self._order[part] >= 0)[:left]
             left -= len(places)
             rows = self._order[places]
             if rows.size and int(rows.max()) >= len(values):
@@ -159,18 +159,14 @@ class Family:
 
     def _spell_head(self, values: tuple[str, ...]) -> bytes:
         pairs = zip(self.series.label_names, values, strict=False)
-        written = b",".join(_pair(name, value) for name, value in pairs)
+        written = b",".join(pair_text(name, value) for name, value in pairs)
         if len(self._tables) > 1:
             return b"".join([self.series.full_name.encode(), b"{", written, b"," if written else b""])
         return self.series.full_name.encode() + (b"{" + written + b"} " if written else b" ")
 
     def _spell_label(self, at: int) -> Callable[[str], bytes]:
         name, last = self.series.label_names[at], at == len(self.series.labels) - 1
-        return lambda value: _pair(name, value) + (b"} " if last else b",")
-
-
-def _pair(name: str, value: str) -> bytes:
-    return b"".join([name.encode(), b'="', label_text(value), b'"'])
+        return lambda value: pair_text(name, value) + (b"} " if last else b",")
 
 
 def _chunked(

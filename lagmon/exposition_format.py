@@ -63,6 +63,11 @@ def label_text(value: str) -> bytes:
     return written.replace(b"\\", rb"\\").replace(b'"', rb"\"").replace(b"\n", rb"\n")
 
 
+def pair_text(name: str, value: str) -> bytes:
+    """Return a label as it stands in a line."""
+    return b"".join([name.encode(), b'="', label_text(value), b'"'])
+
+
 def _marked(value: str) -> bytes:
     digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     room = LONGEST_LABEL_BYTES - len(_MARK) - _DIGITS

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fleet.series_kinds import Unit
-from lagmon.exposition_format import MOST_SECONDS, header, label_text
+from lagmon.exposition_format import MOST_SECONDS, header, pair_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,21 +26,19 @@ def written(one: Series, samples: Iterable[tuple[Sequence[str], float]], form: F
 
     Values that are no whole numbers by their unit are rounded to thousandths; those below 0 are left out.
     """
+    name = one.full_name.encode()
     value_text = _whole_text if one.unit in _WHOLE else _thousandths_text
-    line = _line(one)
-    spelled = cache(label_text)  # the same names stand in many lines
+    spelled = cache(pair_text)  # the same names stand in many lines
     lines = [header(one, form) + b"\n"]
     for labels, value in samples:
+        if len(labels) != len(one.label_names):
+            raise TypeError(f"{one.full_name} has {len(one.label_names)} labels, not {len(labels)}")
         told = value_text(value)
         if told:
-            lines.append(line % (*map(spelled, labels), told.encode()))
+            pairs = b",".join(map(spelled, one.label_names, labels))
+            braced = b"{" + pairs + b"}" if pairs else b""
+            lines.append(b"%b%b %b\n" % (name, braced, told.encode()))
     return b"".join(lines)
-
-
-def _line(one: Series) -> bytes:
-    """Return a line with a place for each label's value, and for its own."""
-    pairs = ",".join(f'{name}="%b"' for name in one.label_names)
-    return f"{one.full_name}{{{pairs}}} %b\n".encode() if pairs else f"{one.full_name} %b\n".encode()
 
 
 def _whole_text(value: float) -> str:

@@ -149,6 +149,11 @@ class Heads:
         """Ends (high watermarks) by place."""
         return self._ends.newest[: self._size]
 
+    def head(self, places: Int32s) -> Int64s:
+        """Return up to where each log can be read by everyone: no further than its last stable offset."""
+        end, stable = self.end[places], self.stable[places]
+        return np.where(stable >= 0, np.minimum(stable, end), end)
+
     @property
     def sampled_ms(self) -> Int64s:
         """Return when each end was read; a new array at each call."""

@@ -46,11 +46,6 @@ class NearNumbers:
         return len(self._near)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Return the numbers of rows and columns."""
-        return len(self._near), self._length
-
-    @property
     def nbytes(self) -> int:
         """Return how many bytes it takes."""
         beside = 0 if self._wide_of is None else self._wide_of.nbytes

@@ -24,9 +24,9 @@ def grown(array: npt.NDArray[_Number], capacity: int, size: int) -> npt.NDArray[
     return new
 
 
-def parts(count: int) -> Iterator[slice]:
+def parts(count: int, size: int = _CHUNK) -> Iterator[slice]:
     """Yield the slices that a count is dealt with in."""
-    return (slice(first, min(first + _CHUNK, count)) for first in range(0, count, _CHUNK))
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 def chunks(places: Int32s) -> Iterator[tuple[Rows, slice]]:

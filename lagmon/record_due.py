@@ -91,9 +91,9 @@ def _before_all_looks(
     found = [(np.zeros(0, np.int32), none, none, np.zeros(0, np.bool_))]
     fresh = heads.sampled_ms > now_ms - STALE_MS
     for one in readers:
-        places, end, stable = one.places, heads.end[one.places], heads.stable[one.places]
+        places = one.places
         offsets = np.maximum(one.offsets, heads.start[places])
-        left = np.where(stable >= 0, np.minimum(stable, end), end) - offsets
+        left = heads.head(places) - offsets
         oldest_recent = heads.oldest_recent(places)
         # What came within the last ten looks has one on either side: few of many are left to be searched for,
         # and what came while nobody looked is among these ten looks later.

@@ -172,8 +172,7 @@ class Silences:
     def _unread(self) -> Unread:
         """Return the rows with anything behind where their groups came to own them."""
         at = self.owned.place
-        end, stable = self._heads.end[at], self._heads.stable[at]
-        unread = self.owned.written(np.where(stable >= 0, np.minimum(stable, end), end))
+        unread = self.owned.written(self._heads.head(at))
         return unread.read_from(self._readable.readable_from(unread.place, unread.first))
 
     def _dated(self, unread: Unread) -> Unread:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet.errors import MalformedError
+from fleet.portions import portions
 from lagmon.cluster_absence import STATE_NUMBERS
 from lagmon.cluster_marks import NEVER
 from lagmon.head_history import HORIZON_MS
@@ -75,7 +76,7 @@ def frames_of(
             "absence": absence,
         }
     )
-    for names in _portions(lag.topics):
+    for names in portions(lag.topics.items(), most=PLACES_AT_ONCE):
         with lock:
             of = [lag.places.of(name) for name in names]
             places = [place for one in of for place in one]
@@ -158,19 +159,6 @@ def take_up_topics(lag: ClusterLag, kept: KeptCluster, *, partitions: Mapping[st
         for place, row in zip(places, rows, strict=True):
             lag.readable.take_up(place, part.marks.gaps[row], kept.taken_ms)
     return found
-
-
-def _portions(topics: Mapping[str, int]) -> Iterator[list[str]]:
-    portion: list[str] = []
-    count = 0
-    for name, partitions in topics.items():
-        if portion and count + partitions > PLACES_AT_ONCE:
-            yield portion
-            portion, count = [], 0
-        portion.append(name)
-        count += partitions
-    if portion:
-        yield portion
 
 
 def _read_topics(document: Mapping[str, Any], body: bytes) -> _Topics:

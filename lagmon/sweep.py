@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.place_rows import parts
 from lagmon.rules_pace import Pace
 from lagmon.rules_sentences import Facts, sentence
 from lagmon.rules_window import Positions, columns, statuses
@@ -74,8 +75,7 @@ def sweep(windows: Windows, positions: Positions, *, now_ms: int, policy: Policy
     """Judge every row as `judge` does."""
     rows = len(windows)
     found = Sweep(now_ms, np.empty(rows, np.int8), *(np.full(rows, -1, np.int64) for _ in range(7)))
-    for first in range(0, rows, CHUNK):
-        part = slice(first, min(first + CHUNK, rows))
+    for part in parts(rows, CHUNK):
         rest = _judge_newest(windows, positions, part, policy, found)
         if len(rest):
             # As a slice where it is all of them, which is read several times faster.

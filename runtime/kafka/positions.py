@@ -18,6 +18,7 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCol
 from confluent_kafka.admin import OffsetSpec
 
 from fleet.errors import MirrorwatchError, UnavailableError
+from fleet.portions import portions
 from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.failures import Symptoms, explain
 from runtime.kafka.leaders import Leaders
@@ -178,7 +179,8 @@ class Positions:
         """
         found: dict[str, str | None] = {}
         failure: Exception | None = None
-        for chunk in self._few_partitions(topics):
+        partitions = ((name, len(self._leaders_of.get(name, ()))) for name in topics)
+        for chunk in portions(partitions, most=PARTITIONS_AT_ONCE, most_names=TOPICS_AT_ONCE):
             until_ns = self._clock.monotonic_ns() + int((self._timeout_s + _GRACE_S) * 1e9)
             futures = self._client.describe_topics(TopicCollection(chunk), request_timeout=self._timeout_s)
             for name, future in futures.items():
@@ -191,20 +193,6 @@ class Positions:
         if failure is not None and not found:
             raise self._told(failure, "reading the ids of topics") from failure
         return {name: topic_id for name, topic_id in found.items() if topic_id is not None}
-
-    def _few_partitions(self, topics: Sequence[str]) -> Iterator[list[str]]:
-        """Yield these topics, so many together as have few partitions by the newest list."""
-        chunk: list[str] = []
-        partitions = 0
-        for name in topics:
-            has = len(self._leaders_of.get(name, ()))
-            if chunk and (len(chunk) == TOPICS_AT_ONCE or partitions + has > PARTITIONS_AT_ONCE):
-                yield chunk
-                chunk, partitions = [], 0
-            chunk.append(name)
-            partitions += has
-        if chunk:
-            yield chunk
 
     def read(self, partitions: Sequence[tuple[str, int]], which: Which) -> list[int]:
         """Return the offset asked for of each, -1 where it did not come.
