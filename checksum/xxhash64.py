@@ -1,7 +1,7 @@
 """XXH64 as Spark's `xxhash64` chains it: the hash of one value is the seed of the next. Pure.
 
 The algorithm is Yann Collet's (xxhash_spec.md); that Spark hashes an int as its four bytes, a boolean as the
-int 0 or 1, a long as its eight bytes and a string as its UTF-8 is XxHash64Function of Spark 4.0. Seeds and
+int 0 or 1, a long as its eight bytes and a string as its UTF-8 is XxHash64Function of Spark 4. Seeds and
 hashes are unsigned in here, 0 <= hash < 2^64; `signed` makes of one what Spark shows, a bigint.
 """
 

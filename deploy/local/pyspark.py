@@ -52,7 +52,7 @@ def version(entry: str) -> str:
 def spark_folder() -> Path:
     """Return the folder of the cache in which PySpark is, or will be."""
     entries = pins(_LOCK.read_text(encoding="ascii"))
-    jars = (Path(__file__).parent / "jars" / f"spark-{version(entries['pyspark'])}.sha256").read_bytes()
+    jars = (Path(__file__).parent / "jars" / "spark.sha256").read_bytes()
     key = hashlib.sha256("".join(entries.values()).encode() + jars).hexdigest()[:16]
     return cache() / f"pyspark-{version(entries['pyspark'])}-{key}"
 
@@ -89,7 +89,7 @@ def _build(folder: Path) -> None:
         if outcome.returncode != 0:
             said = [line for line in (outcome.stderr + outcome.stdout).splitlines() if line.strip()]
             raise StackError(f"pip could not build PySpark: {' / '.join(said[-3:])}")
-        jars = fetched(f"spark-{version(entries['pyspark'])}", work)
+        jars = fetched("spark", work, spark_version=version(entries["pyspark"]))
         for jar in jars.iterdir():
             shutil.copy(jar, made / "pyspark" / "jars")
         made.rename(folder)

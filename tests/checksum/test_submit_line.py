@@ -80,8 +80,8 @@ def test_the_connector_is_that_of_the_spark_which_runs_it(spark_home, jars, mast
 
 def test_without_any_spark_on_this_machine_the_version_is_that_which_mirrorwatch_asks_for(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda _name: None)
-    assert packages_to_submit({}, "yarn") == CONNECTOR
-    assert pinned_version(requires("mirrorwatch")) == "4.0.0"
+    pinned = pinned_version(requires("mirrorwatch"))
+    assert packages_to_submit({}, "yarn") == f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pinned}"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from checksum.cell_rows import Side
 from checksum.plan_document import plan_id
+from checksum.submit_line import pinned_version
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch import checksum_spark
 from mirrorwatch.checksum_commands import checksum
@@ -240,7 +242,7 @@ def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, memor
     words = shlex.split(said)
     assert words[:7] == [
         "spark-submit", "--master", "spark://m:7077", "--driver-memory", memory or "1g",
-        "--packages", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
+        "--packages", f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pinned_version(requires('mirrorwatch'))}",
     ]  # fmt: skip
     script = words.index("checksum") - 1
     assert Path(words[script]).is_file()

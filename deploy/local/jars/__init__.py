@@ -76,9 +76,10 @@ def _fetch(version: str, folder: Path) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def fetched(name: str, work: Path) -> Path:
+def fetched(name: str, work: Path, **properties: str) -> Path:
     """Fetch the jars of `name.xml` beside this file into a folder inside `work`, and return that folder.
 
+    `properties` are those that `name.xml` leaves open, such as `spark_version` for `${spark.version}`.
     Raises StackError when Maven is missing or fails, or when a jar is not the one in `name.sha256`.
     """
     if shutil.which("mvn") is None:
@@ -86,7 +87,8 @@ def fetched(name: str, work: Path) -> Path:
     libs = work / "libs"
     outcome = subprocess.run(
         ["mvn", "-q", "-B", "-f", str(_HERE / f"{name}.xml"), "dependency:copy-dependencies",
-         f"-DoutputDirectory={libs}", "-DincludeScope=runtime"],
+         f"-DoutputDirectory={libs}", "-DincludeScope=runtime",
+         *(f"-D{key.replace('_', '.')}={value}" for key, value in properties.items())],
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     if outcome.returncode != 0:
