@@ -1,4 +1,4 @@
-"""The books of one flow: every probe in exactly one outcome, every mark beside them.
+"""The books of one flow: every probe in exactly one outcome, every flag beside them.
 
     concluded = good + late + overdue + lost          delivered = good + late
     expected  = concluded + the other outcomes + in flight
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 CONCLUDING = (Outcome.GOOD, Outcome.LATE, Outcome.OVERDUE, Outcome.LOST)
 
 
-class Mark(StrEnum):
+class Flag(StrEnum):
     """What is counted beside the outcomes."""
 
     RECOVERED = "recovered"
@@ -95,8 +95,8 @@ class Books(Counted):
         """Return the probes that arrived before the horizon."""
         return self.good + self.late
 
-    def count(self, entry: Outcome | Mark, times: int = 1) -> None:
-        """Add to the counter of this outcome or mark."""
+    def count(self, entry: Outcome | Flag, times: int = 1) -> None:
+        """Add to the counter of this outcome or flag."""
         setattr(self, entry, getattr(self, entry) + times)
 
     def as_dict(self) -> dict[str, int]:

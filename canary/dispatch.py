@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.books import Mark
-from canary.events import Carried, Event, Marked, TrackerOutput
+from canary.books import Flag
+from canary.events import Carried, Event, Flagged, TrackerOutput
 from canary.watch import Instant
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Dispatch:
         clock: Clock,
         reporter: Reporter,
         on_carried: Callable[[str, str, int], None],
-        on_looped: Callable[[WatchedFlow, Marked], None] = lambda _held, _marked: None,
+        on_looped: Callable[[WatchedFlow, Flagged], None] = lambda _held, _flagged: None,
     ) -> None:
         self.running: dict[str, WatchedFlow] = {}
         self.by_source: dict[str, list[WatchedFlow]] = {}
@@ -89,7 +89,7 @@ class Dispatch:
             match output:
                 case Carried(topic_id, partition):
                     self._on_carried(held.flow.name, topic_id, partition)
-                case Marked(mark=Mark.RETURNED):
+                case Flagged(flag=Flag.RETURNED):
                     self._reporter.event(
                         "a probe came back after it had been given up",
                         flow=held.flow.name,
@@ -98,7 +98,7 @@ class Dispatch:
                         target_offset=output.target_offset,
                         why=output.sentence,
                     )
-                case Marked(mark=Mark.LOOPED):
+                case Flagged(flag=Flag.LOOPED):
                     self._on_looped(held, output)
                 case _:
                     pass

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from canary.books import Mark, Outcome
+    from canary.books import Flag, Outcome
     from canary.ranges import AbsentRow
     from canary.stamp import Reading
 
@@ -300,10 +300,10 @@ class Concluded(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class Flagged:
     """Something was counted beside the outcomes; `count` probes of consecutive sequence at once."""
 
-    mark: Mark
+    flag: Flag
     topic_id: str
     partition: int
     sequence: int
@@ -322,4 +322,4 @@ class Carried:
     partition: int
 
 
-TrackerOutput = Timed | Concluded | Marked | Carried
+TrackerOutput = Timed | Concluded | Flagged | Carried

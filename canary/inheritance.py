@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from canary.adoption import DELETED_UNREAD, Adoption
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 from canary.events import Coverage
 from canary.ledger import absent
 from canary.minutes import Minutes
@@ -101,7 +101,7 @@ def close_overdue(tracking: Tracking, state: PartitionState, run: Run, at_ns: in
     """Close everything of a run that is outstanding: nothing will ever be told of it."""
     for held in list(run.overdue):
         run.overdue.take(held.first, held.last)
-        tracking.ledger.mark(Mark.CLOSED, state, run, held, at_ns=at_ns, sentence=sentence)
+        tracking.ledger.flag(Flag.CLOSED, state, run, held, at_ns=at_ns, sentence=sentence)
         run.absent.add(replace(held, outcome=Outcome.UNKNOWN))  # a copy that comes is its first
 
 

@@ -1,12 +1,12 @@
-"""The one place where a flow's books are written: outcomes, marks, settlement, and what is told of them."""
+"""The one place where a flow's books are written: outcomes, flags, settlement, and what is told of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.books import Books, Mark, Outcome
-from canary.events import Concluded, Marked, Scheduled, SeenAtTarget, Stage, Timed, TrackerOutput
-from canary.minutes import COUNTED_MARKS
+from canary.books import Books, Flag, Outcome
+from canary.events import Concluded, Flagged, Scheduled, SeenAtTarget, Stage, Timed, TrackerOutput
+from canary.minutes import COUNTED_FLAGS
 from canary.ranges import MINUTE_MS, Absent
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ class Ledger:
             probe.settled = True
             self.books.settled += 1
 
-    def mark(
+    def flag(
         self,
-        mark: Mark,
+        flag: Flag,
         state: PartitionState,
         run: Run,
         held: Absent,
@@ -118,21 +118,21 @@ class Ledger:
         sentence: str,
         target_offset: int | None = None,
     ) -> None:
-        """Count a mark for each probe of a range, and end their being outstanding where they were.
+        """Count a flag for each probe of a range, and end their being outstanding where they were.
 
         The range is taken out of the partition's absent ones before.
         """
         count = held.count
-        self.books.count(mark, count)
+        self.books.count(flag, count)
         if held.outstanding:
             self.books.outstanding -= count
         run.changed = True
-        if mark.value in COUNTED_MARKS:
+        if flag.value in COUNTED_FLAGS:
             for minute, probes in held.by_minute():
-                run.minutes.mark(minute, mark, probes)
+                run.minutes.flag(minute, flag, probes)
         self._out.append(
-            Marked(
-                mark,
+            Flagged(
+                flag,
                 state.topic_id,
                 state.partition,
                 held.first,
@@ -149,20 +149,20 @@ class Ledger:
         self.books.inherited += held.count
         self.books.outstanding += held.count
 
-    def mark_record(self, mark: Mark, event: SeenAtTarget, identity: Identity | None, sentence: str) -> None:
-        """Count a mark for a record on the target, by the partition in which it stands."""
-        self.books.count(mark)
+    def flag_record(self, flag: Flag, event: SeenAtTarget, identity: Identity | None, sentence: str) -> None:
+        """Count a flag for a record on the target, by the partition in which it stands."""
+        self.books.count(flag)
         topic_id, sequence = (identity.topic_id, identity.sequence) if identity else ("", -1)
         self._out.append(
-            Marked(mark, topic_id, event.partition, sequence, event.at_ns, None, event.offset, sentence)
+            Flagged(flag, topic_id, event.partition, sequence, event.at_ns, None, event.offset, sentence)
         )
 
-    def mark_loop(self, state: PartitionState, sequence: int, at_ns: int, offset: int) -> None:
+    def flag_loop(self, state: PartitionState, sequence: int, at_ns: int, offset: int) -> None:
         """Count a probe that came back into its own source partition."""
-        self.books.count(Mark.LOOPED)
+        self.books.count(Flag.LOOPED)
         sentence = f"it stands in the source's log again, at offset {offset}"
         self._out.append(
-            Marked(Mark.LOOPED, state.topic_id, state.partition, sequence, at_ns, offset, None, sentence)
+            Flagged(Flag.LOOPED, state.topic_id, state.partition, sequence, at_ns, offset, None, sentence)
         )
 
     def time(self, stage: Stage, duration_ns: int, at_ns: int) -> None:

@@ -18,13 +18,13 @@ from canary.books import Counted
 from canary.sequences import Sequences
 
 if TYPE_CHECKING:
-    from canary.books import Mark, Outcome
+    from canary.books import Flag, Outcome
 
 MAX_SPANS = 2000
 NEAR_MINUTES = 720  # a step over more is one of the clock, and leaves what it steps over
 RECENT_MINUTES = 5  # kept one by one, however quiet they are
 COLUMNS = tuple(field.name for field in fields(Counted))
-COUNTED_MARKS = frozenset({"recovered", "confirmed", "closed", "returned"})
+COUNTED_FLAGS = frozenset({"recovered", "confirmed", "closed", "returned"})
 
 
 @dataclass(slots=True)
@@ -59,10 +59,10 @@ class Minutes:
         row.settled += settled
         setattr(row, outcome, getattr(row, outcome) + 1)
 
-    def mark(self, minute: int, mark: Mark, count: int) -> None:
+    def flag(self, minute: int, flag: Flag, count: int) -> None:
         """Count what became of probes that were counted before."""
         row = self._row(minute)
-        setattr(row, mark, getattr(row, mark) + count)
+        setattr(row, flag, getattr(row, flag) + count)
 
     def changed(self) -> dict[int, tuple[int, ...]]:
         """Return the rows that changed since the last call, whole, in the order of `COLUMNS`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 
 if TYPE_CHECKING:
     from canary.ledger import Ledger
@@ -42,7 +42,7 @@ def _confirm_proved(state: PartitionState, run: Run, at_ns: int, ledger: Ledger)
             break
         for part in run.overdue.take(held.first, last):
             sentence = "it was overdue, and the target was read past it without it"
-            ledger.mark(Mark.CONFIRMED, state, run, part, at_ns=at_ns, sentence=sentence)
+            ledger.flag(Flag.CONFIRMED, state, run, part, at_ns=at_ns, sentence=sentence)
             part.proved = True
             run.absent.add(part)
 

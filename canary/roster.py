@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from canary.config import CanaryConfig
-    from canary.events import Marked
+    from canary.events import Flagged
     from canary.findings import Findings
     from canary.flows import CanaryFlow, WatchedFlow
     from canary.heritage import FlowHeritage, Left
@@ -221,7 +221,7 @@ class Roster:
                     self._memory.forget_loops(name)
             self._reporter.event("probes are sent again", kafka_cluster=alias, topic=topic)
 
-    def _latch(self, held: WatchedFlow, looped: Marked) -> None:
+    def _latch(self, held: WatchedFlow, looped: Flagged) -> None:
         """Send no more to a source to which a probe came back: it would go round for ever."""
         alias, topic = held.flow.source, held.flow.source_topic
         if (alias, topic) in self.latches:

@@ -159,7 +159,7 @@ def _see_own(
         if probe.sighted:
             state.read.sighted(event.offset)
     elif not again and _came_back(run, probe, sequence, event.offset, acked):
-        tracking.ledger.mark_loop(state, sequence, event.at_ns, event.offset)
+        tracking.ledger.flag_loop(state, sequence, event.at_ns, event.offset)
     elif acked == event.offset and sequence > run.newest_source_seen and _was_seen(run, sequence):
         state.read.sighted(event.offset)  # there is no copy in front of it, so what it proves is known now
     run.newest_source_seen = max(run.newest_source_seen, sequence)

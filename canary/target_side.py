@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 from canary.events import MirrorPassed, SeenAtTarget, Stage
 from canary.proof import lose_proved
 from canary.stamp import Compared, Corrupted, Identity, Intact, Stamp, Stranger
@@ -92,13 +92,13 @@ def _take_stamp(tracking: Tracking, stamp: Stamp, event: SeenAtTarget, *, again:
     if stamp.installation != tracking.policy.installation:
         if not again:
             sentence = f"a probe of another installation ({stamp.installation[:40]})"
-            ledger.mark_record(Mark.FOREIGN, event, identity, sentence)
+            ledger.flag_record(Flag.FOREIGN, event, identity, sentence)
         return
     ours = tracking.is_ours(stamp.incarnation)
     elsewhere = _elsewhere(tracking, stamp, event)
     if elsewhere:
         if ours and not again:
-            ledger.mark_record(Mark.MISROUTED, event, identity, elsewhere)
+            ledger.flag_record(Flag.MISROUTED, event, identity, elsewhere)
         _take_impaired(tracking, identity, event, "misrouted")
         return
     state = tracking.states.get((stamp.topic_id, stamp.partition))
@@ -142,7 +142,7 @@ def _take_own(
     if run.first_sequence <= identity.sequence < run.next_sequence:
         _take_ours(tracking, state, run, identity, event, again=again)
     elif not again and identity.sequence >= run.next_sequence:
-        tracking.ledger.mark_record(Mark.FOREIGN, event, identity, "this incarnation never sent it")
+        tracking.ledger.flag_record(Flag.FOREIGN, event, identity, "this incarnation never sent it")
 
 
 def _take_ours(
@@ -165,10 +165,10 @@ def _take_ours(
         _arrive(tracking, state, run, probe, event)
     elif not _arrive_after_end(tracking, state, run, sequence, event):
         if not again:
-            ledger.mark_record(Mark.DUPLICATED, event, identity, "a copy of it had arrived before")
+            ledger.flag_record(Flag.DUPLICATED, event, identity, "a copy of it had arrived before")
         return
     if sequence < run.newest_arrived:
-        ledger.mark_record(Mark.REORDERED, event, identity, f"probe {run.newest_arrived} arrived before it")
+        ledger.flag_record(Flag.REORDERED, event, identity, f"probe {run.newest_arrived} arrived before it")
     run.newest_arrived = max(run.newest_arrived, sequence)
 
 
@@ -246,13 +246,13 @@ def _arrive_after_end(
     if held.outcome not in GIVEN_UP:
         return True
     if held.outstanding:
-        mark, sentence = Mark.RECOVERED, "it arrived after its horizon"
+        flag, sentence = Flag.RECOVERED, "it arrived after its horizon"
         if not run.adopted and not tracking.impairments.between(held.first_ns, at_ns):
             tracking.ledger.time(Stage.END_TO_END, at_ns - held.first_ns, at_ns)
     else:
         said = "confirmed as lost" if held.proved else held.outcome.value
-        mark, sentence = Mark.RETURNED, f"it arrived after it had been called {said}: that was wrong"
-    tracking.ledger.mark(mark, state, run, held, at_ns=at_ns, sentence=sentence, target_offset=event.offset)
+        flag, sentence = Flag.RETURNED, f"it arrived after it had been called {said}: that was wrong"
+    tracking.ledger.flag(flag, state, run, held, at_ns=at_ns, sentence=sentence, target_offset=event.offset)
     return True
 
 
@@ -260,17 +260,17 @@ def _take_corrupted(tracking: Tracking, copy: Corrupted, event: SeenAtTarget, *,
     if copy.installation not in ("", tracking.policy.installation):
         if not again:
             sentence = f"a changed probe of another installation ({copy.installation[:40]})"
-            tracking.ledger.mark_record(Mark.FOREIGN, event, copy.identity, sentence)
+            tracking.ledger.flag_record(Flag.FOREIGN, event, copy.identity, sentence)
         return
     if copy.identity is not None and copy.identity.incarnation not in tracking.minutes:
         return  # of another run, whose books have it
     if copy.identity is not None and _never_sent(tracking, copy.identity):
         if not again:
             sentence = "a changed record that names a probe which this incarnation never sent"
-            tracking.ledger.mark_record(Mark.FOREIGN, event, copy.identity, sentence)
+            tracking.ledger.flag_record(Flag.FOREIGN, event, copy.identity, sentence)
         return
     if not again:
-        tracking.ledger.mark_record(Mark.CORRUPTED, event, copy.identity, copy.sentence)
+        tracking.ledger.flag_record(Flag.CORRUPTED, event, copy.identity, copy.sentence)
     if copy.identity is not None:
         _take_impaired(tracking, copy.identity, event, "corrupted")
 

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.books import CONCLUDING, Mark, Outcome
+from canary.books import CONCLUDING, Flag, Outcome
 from canary.calm import extremes, is_calm
-from canary.events import Adopted, Carried, Concluded, Marked, Stage, Timed
+from canary.events import Adopted, Carried, Concluded, Flagged, Stage, Timed
 from canary.findings import Findings, Loss
 from canary.glance import Glance, glance_at
 from canary.heritage import FlowHeritage, Left
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from canary.tracking import TrackerPolicy
 
 _KINDS = {
-    Mark.CORRUPTED: FindingKind.ALTERED,
-    Mark.MISROUTED: FindingKind.MISROUTED,
-    Mark.DUPLICATED: FindingKind.DUPLICATED,
-    Mark.LOOPED: FindingKind.LOOPED,
+    Flag.CORRUPTED: FindingKind.ALTERED,
+    Flag.MISROUTED: FindingKind.MISROUTED,
+    Flag.DUPLICATED: FindingKind.DUPLICATED,
+    Flag.LOOPED: FindingKind.LOOPED,
 }
 
 
@@ -179,8 +179,8 @@ class FlowWatch:
                         self.partition_outcomes[partition, outcome] += 1
                     if outcome is Outcome.LOST:
                         self._keep_loss(output, now)
-                case Marked():
-                    self._keep_mark(output, now)
+                case Flagged():
+                    self._keep_flag(output, now)
                 case Carried():
                     pass
         return outputs
@@ -192,26 +192,31 @@ class FlowWatch:
             Loss(now.at, lost.partition, lost.sequence, lost.source_offset, lost.sentence, 1),
         )
 
-    def _keep_mark(self, marked: Marked, now: Instant) -> None:
-        if marked.mark is Mark.CONFIRMED:
+    def _keep_flag(self, flagged: Flagged, now: Instant) -> None:
+        if flagged.flag is Flag.CONFIRMED:
             loss = Loss(
-                now.at, marked.partition, marked.sequence, marked.source_offset, marked.sentence, marked.count
+                now.at,
+                flagged.partition,
+                flagged.sequence,
+                flagged.source_offset,
+                flagged.sentence,
+                flagged.count,
             )
             self._lose(loss)
             return
-        kind = _KINDS.get(marked.mark)
+        kind = _KINDS.get(flagged.flag)
         if kind is None:
             return
         finding = Finding(
             kind=kind,
-            at=now.wall_of(marked.at_ns),
+            at=now.wall_of(flagged.at_ns),
             topic=self.target_topic,
-            partition=marked.partition,
-            source_offset=marked.source_offset,
-            target_offset=marked.target_offset,
-            sentence=marked.sentence,
-            count=marked.count,
-            named=marked.sequence >= 0,
+            partition=flagged.partition,
+            source_offset=flagged.source_offset,
+            target_offset=flagged.target_offset,
+            sentence=flagged.sentence,
+            count=flagged.count,
+            named=flagged.sequence >= 0,
         )
         self._add(finding)
 

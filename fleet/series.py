@@ -33,7 +33,7 @@ OUTCOMES = (
 )
 """How a probe of a flow can end: each ends in exactly one of them."""
 
-MARKS = (
+FLAGS = (
     "recovered",
     "confirmed",
     "closed",
@@ -45,7 +45,7 @@ MARKS = (
     "looped",
     "foreign",
 )
-"""What is counted beside the outcomes; a probe may have none of them, or several."""
+"""What else is counted of probes, whatever their outcome; a probe may have none of them, or several."""
 
 PARTITION_OUTCOMES = ("good", "late", "overdue", "lost")
 """The outcomes that are told for each partition: those that conclude a probe."""
@@ -260,8 +260,16 @@ CANARY_PROBES_TOTAL = Series(
     kind=Kind.COUNTER,
     unit=Unit.PROBES,
     group=Group.CANARY,
-    help="Probes by outcome, and the marks beside the outcomes. Nothing counted is ever taken back.",
-    labels=(*FLOW_LABELS, Label("outcome", "The outcome, or a mark.", OUTCOMES + MARKS)),
+    help="Finished probes by outcome.",
+    labels=(*FLOW_LABELS, Label("outcome", "How the probe ended; exactly one each.", OUTCOMES)),
+)
+CANARY_PROBE_FLAGS_TOTAL = Series(
+    name="canary_probe_flags_total",
+    kind=Kind.COUNTER,
+    unit=Unit.PROBES,
+    group=Group.CANARY,
+    help="Flags set on canary probes and their replicated records.",
+    labels=(*FLOW_LABELS, Label("flag", "What else was seen of a probe, whatever its outcome.", FLAGS)),
 )
 CANARY_PARTITION_PROBES_TOTAL = Series(
     name="canary_partition_probes_total",

@@ -14,7 +14,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from canary.books import CONCLUDING, Mark, Outcome
+from canary.books import CONCLUDING, Flag, Outcome
 from fleet import series
 from fleet.vocabulary import Cause, Verdict
 from lagmon.exposition_format import form_of
@@ -127,19 +127,22 @@ def _book_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
         "delivered": _family(CounterMetricFamily, series.CANARY_DELIVERED_TOTAL),
     }
     probes = _family(CounterMetricFamily, series.CANARY_PROBES_TOTAL)
+    flags = _family(CounterMetricFamily, series.CANARY_PROBE_FLAGS_TOTAL)
     flying = _family(GaugeMetricFamily, series.CANARY_IN_FLIGHT)
     partitions = _family(CounterMetricFamily, series.CANARY_PARTITION_PROBES_TOTAL)
     for flow in flows:
         for name, family in sums.items():
             family.add_metric(flow.labels, flow.books[name])
-        for entry in (*Outcome, *Mark):
-            probes.add_metric([*flow.labels, entry.value], flow.books[entry.value])
+        for outcome in Outcome:
+            probes.add_metric([*flow.labels, outcome.value], flow.books[outcome.value])
+        for flag in Flag:
+            flags.add_metric([*flow.labels, flag.value], flow.books[flag.value])
         flying.add_metric(flow.labels, flow.books["in_flight"])
         if flow.partition_outcomes is not None:
-            for partition, outcome in product(flow.partitions, CONCLUDING):
-                count = flow.partition_outcomes.get((partition, outcome), 0)
-                partitions.add_metric([*flow.labels, str(partition), outcome.value], count)
-    yield from (*sums.values(), probes, flying)
+            for partition, concluding in product(flow.partitions, CONCLUDING):
+                count = flow.partition_outcomes.get((partition, concluding), 0)
+                partitions.add_metric([*flow.labels, str(partition), concluding.value], count)
+    yield from (*sums.values(), probes, flags, flying)
     if partitions.samples:
         yield partitions
 

@@ -176,12 +176,12 @@ def arrow(flow: FlowView) -> Markup:
 
 
 def books_of(books: Mapping[str, int]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
-    """Group the counters of the books: what was due, the exclusive outcomes, and the marks beside them."""
+    """Group the counters of the books: what was due, the exclusive outcomes, and the flags."""
     known = {*_EXPECTED, *OUTCOMES, *_SUMS}
     groups = (
         ("Due", _EXPECTED),
         ("Outcomes", OUTCOMES),
-        ("Marks", tuple(name for name in books if name not in known)),
+        ("Flags", tuple(name for name in books if name not in known)),
         ("Sums", _SUMS),
     )
     return tuple(

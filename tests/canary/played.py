@@ -9,7 +9,7 @@ from canary.events import (
     Carried,
     Concluded,
     Event,
-    Marked,
+    Flagged,
     Scheduled,
     SeenAtSource,
     SeenAtTarget,
@@ -22,7 +22,7 @@ from canary.tracker import Tracker
 from tests.canary.pretend_link import TOPIC, TOPIC_ID, S, policy, stamp
 
 if TYPE_CHECKING:
-    from canary.books import Mark, Outcome
+    from canary.books import Flag, Outcome
 
 
 class Played:
@@ -72,12 +72,12 @@ class Played:
         assert len(found) == 1
         return found[0].outcome, found[0].sentence
 
-    def marks(self, mark: Mark) -> list[tuple[int, int, str]]:
-        """Return sequence, count and sentence of each telling of this mark."""
+    def flags(self, flag: Flag) -> list[tuple[int, int, str]]:
+        """Return sequence, count and sentence of each telling of this flag."""
         return [
             (one.sequence, one.count, one.sentence)
             for one in self.said
-            if isinstance(one, Marked) and one.mark is mark
+            if isinstance(one, Flagged) and one.flag is flag
         ]
 
     def timed(self) -> list[tuple[str, float]]:

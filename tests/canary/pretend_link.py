@@ -14,8 +14,8 @@ from canary.events import (
     Carried,
     Concluded,
     Event,
+    Flagged,
     Impaired,
-    Marked,
     MirrorPassed,
     Refused,
     Restored,
@@ -106,7 +106,7 @@ class PretendLink:
     outcomes: dict[Key, Outcome] = field(default_factory=dict)
     confirmed: set[Key] = field(default_factory=set)
     returned: set[Key] = field(default_factory=set)
-    marks: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
     concluded_twice: list[Key] = field(default_factory=list)
     carried: int = 0
     present: set[Key] = field(default_factory=set)  # truth: an intact copy stands in the target's log
@@ -155,9 +155,9 @@ class PretendLink:
                     if key in self.outcomes:
                         self.concluded_twice.append(key)
                     self.outcomes[key] = output.outcome
-                case Marked():
-                    self.marks[output.mark.value] += output.count
-                    found = {"confirmed": self.confirmed, "returned": self.returned}.get(output.mark.value)
+                case Flagged():
+                    self.flags[output.flag.value] += output.count
+                    found = {"confirmed": self.confirmed, "returned": self.returned}.get(output.flag.value)
                     if found is not None:
                         for sequence in range(output.sequence, output.sequence + output.count):
                             found.add((output.topic_id, output.partition, sequence))

@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 from canary.events import (
     Acked,
     Adopted,
     Concluded,
     Coverage,
     Dropped,
-    Marked,
+    Flagged,
     Scheduled,
     SeenAtSource,
     SeenAtTarget,
@@ -64,7 +64,7 @@ class World:
     mirrored: int = 0
     kept: Kept = field(default_factory=Kept)
     said: dict[Name, list[str]] = field(default_factory=dict)
-    marks: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
     present: set[Name] = field(default_factory=set)
 
     def write(self, stamp: Stamp, tick: int) -> None:
@@ -177,6 +177,6 @@ class Process:
         for output in outputs:
             if isinstance(output, Concluded) and output.outcome is Outcome.LOST:
                 assert output.source_offset in self.world.dropped
-            elif isinstance(output, Marked):
-                self.world.marks[output.mark.value] += output.count
-                assert output.mark not in (Mark.RETURNED, Mark.DUPLICATED, Mark.LOOPED, Mark.REORDERED)
+            elif isinstance(output, Flagged):
+                self.world.flags[output.flag.value] += output.count
+                assert output.flag not in (Flag.RETURNED, Flag.DUPLICATED, Flag.LOOPED, Flag.REORDERED)

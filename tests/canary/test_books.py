@@ -2,7 +2,7 @@
 
 import pytest
 
-from canary.books import CONCLUDING, Books, Mark, Outcome
+from canary.books import CONCLUDING, Books, Flag, Outcome
 
 
 def closed() -> Books:
@@ -54,7 +54,7 @@ def test_a_negative_count_of_what_is_open_is_told():
     assert "a count of what is open is negative" in books.discrepancies()
 
 
-@pytest.mark.parametrize("entry", [*Outcome, *Mark])
+@pytest.mark.parametrize("entry", [*Outcome, *Flag])
 def test_each_outcome_and_mark_has_a_counter_of_its_own(entry):
     books = Books()
     books.count(entry)

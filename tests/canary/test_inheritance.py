@@ -116,7 +116,7 @@ def test_a_topic_id_that_comes_back_is_believed_again():
     assert play.counts("good") == (3,)
 
 
-# --- marks of what ended without a copy
+# --- flags of what ended without a copy
 
 
 def test_an_abandoned_probe_that_arrives_was_not_called_anything_wrong():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 from canary.events import (
     Acked,
     Impaired,
@@ -324,7 +324,7 @@ def test_an_event_handled_late_settles_what_it_finds_past_its_horizon():
     play.send(0, 0)
     play.arrive(0, 61)  # no deadline was looked at in between
     assert play.counts("overdue", "recovered", "settled", "outstanding") == (1, 1, 1, 0)
-    assert len(play.marks(Mark.RECOVERED)) == 1
+    assert len(play.flags(Flag.RECOVERED)) == 1
 
 
 def test_a_reader_that_started_over_has_not_read_to_the_end():

@@ -8,7 +8,7 @@ import itertools
 
 import pytest
 
-from canary.books import Mark
+from canary.books import Flag
 from canary.events import Acked
 from tests.canary.played import Played
 from tests.canary.pretend_link import TOPIC_ID, S
@@ -57,8 +57,8 @@ def test_what_the_producer_wrote_twice_is_no_loop_and_proves_no_loss(order, mirr
     for number in NUMBERS:
         play.arrive(number, 3.0 + number / 100)  # the second copies
         play.read_to_end()
-    assert play.marks(Mark.LOOPED) == []
-    assert play.marks(Mark.RETURNED) == []
+    assert play.flags(Flag.LOOPED) == []
+    assert play.flags(Flag.RETURNED) == []
     assert play.counts("good", "late", "lost", "duplicated") == (5, 0, 0, 5)
 
 
@@ -66,7 +66,7 @@ def test_what_the_producer_wrote_twice_is_no_loop_and_proves_no_loss(order, mirr
 def test_a_third_copy_that_nobody_acknowledged_is_a_loop(order):
     play = written_twice(order, mirrored_after=3)
     play.source(2, 4.0, offset=300)
-    assert [(sequence, count) for sequence, count, _ in play.marks(Mark.LOOPED)] == [(2, 1)]
+    assert [(sequence, count) for sequence, count, _ in play.flags(Flag.LOOPED)] == [(2, 1)]
 
 
 def test_one_that_was_never_acknowledged_and_never_came_is_no_loop_however_often_it_stands_there():

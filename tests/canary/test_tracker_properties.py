@@ -85,9 +85,9 @@ def test_exactly_what_is_gone_is_lost_or_confirmed(fates, weather):
 @settings(deadline=None)
 def test_copies_beyond_the_first_are_duplicated_and_changed_ones_corrupted(fates, weather):
     link = played(fates, weather)
-    assert link.marks["duplicated"] == sum(plan.count(Fate.DUPLICATE) for plan in fates)
-    assert link.marks["corrupted"] == sum(plan.count(Fate.CORRUPT) for plan in fates)
-    assert link.marks["looped"] == link.marks["misrouted"] == link.marks["foreign"] == 0
+    assert link.flags["duplicated"] == sum(plan.count(Fate.DUPLICATE) for plan in fates)
+    assert link.flags["corrupted"] == sum(plan.count(Fate.CORRUPT) for plan in fates)
+    assert link.flags["looped"] == link.flags["misrouted"] == link.flags["foreign"] == 0
 
 
 @given(orderly, skies)

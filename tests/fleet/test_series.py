@@ -172,8 +172,9 @@ def test_the_closed_lists_are_those_of_the_vocabulary():
     assert by_name["store_errors_total"]["operation"] == series.STORE_OPERATIONS
     for name in ("collector_errors_total", "collector_last_success_timestamp_seconds"):
         assert by_name[name]["collector"] == series.COLLECTORS
-    assert by_name["canary_probes_total"]["outcome"] == (*series.OUTCOMES, *series.MARKS)
-    assert set(series.OUTCOMES).isdisjoint(series.MARKS)
+    assert by_name["canary_probes_total"]["outcome"] == series.OUTCOMES
+    assert by_name["canary_probe_flags_total"]["flag"] == series.FLAGS
+    assert set(series.OUTCOMES).isdisjoint(series.FLAGS)
     assert set(series.PARTITION_OUTCOMES) < set(series.OUTCOMES)
     assert set(series.CONTROL_OUTCOMES) < set(series.OUTCOMES)
 

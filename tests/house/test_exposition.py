@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 from canary.events import Stage
 from canary.latency import Histogram
 from canary.report import CollectorCounts
@@ -30,7 +30,7 @@ TOLD = [one for one in CATALOGUE if not one.opt_in and one not in LAG_CATALOGUE]
 
 def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
     """Return the numbers of a service with one flow that has just begun."""
-    counted = [*Outcome, *Mark, "expected", "settled", "concluded", "delivered", "in_flight"]
+    counted = [*Outcome, *Flag, "expected", "settled", "concluded", "delivered", "in_flight"]
     flow = FlowNumbers(
         labels=("A->B", "A", "B"),
         policy="default",

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 from canary.events import Stage
 from canary.report import CollectorCounts
 from checksum.findings import RecordVerdict
@@ -24,7 +24,7 @@ NAMES = {name for one in CATALOGUE for name in (one.name, one.full_name)}
 
 def test_each_part_calls_how_things_end_what_the_catalogue_calls_it():
     assert tuple(Outcome) == series.OUTCOMES
-    assert tuple(Mark) == series.MARKS
+    assert tuple(Flag) == series.FLAGS
     assert tuple(Stage) == series.STAGES
     assert tuple(RoundTripOutcome) == series.CONTROL_OUTCOMES
     assert tuple(CollectorCounts().errors) == series.CANARY_COLLECTORS

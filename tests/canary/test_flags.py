@@ -1,8 +1,8 @@
-"""Each mark by its rule, with its sentence; marks stand beside the outcomes and take nothing back."""
+"""Each flag by its rule, with its sentence; flags stand beside the outcomes and take nothing back."""
 
 import pytest
 
-from canary.books import Mark, Outcome
+from canary.books import Flag, Outcome
 from canary.events import Acked, SeenAtTarget, TargetReplaced, TopicReplaced
 from canary.stamp import Corrupted, Identity, Intact, Stamp, Stranger
 from tests.canary.played import Played
@@ -19,7 +19,7 @@ def test_recovered_is_what_arrives_after_overdue_and_its_latency_is_kept():
     play.send(0, 0)
     play.until(60)
     play.arrive(0, 75)
-    assert play.marks(Mark.RECOVERED) == [(0, 1, "it arrived after its horizon")]
+    assert play.flags(Flag.RECOVERED) == [(0, 1, "it arrived after its horizon")]
     assert play.counts("overdue", "recovered", "outstanding", "delivered") == (1, 1, 0, 0)
     assert ("end_to_end", 75.0) in play.timed()
     one = play.tracker.standings()[0]
@@ -35,7 +35,7 @@ def test_confirmed_is_what_was_overdue_and_is_proved_absent():
     play.arrive(3, 70.1)
     play.read_to_end()
     sentence = "it was overdue, and the target was read past it without it"
-    assert play.marks(Mark.CONFIRMED) == [(0, 3, sentence)]
+    assert play.flags(Flag.CONFIRMED) == [(0, 3, sentence)]
     assert play.counts("overdue", "confirmed", "lost", "outstanding") == (3, 3, 0, 0)
 
 
@@ -44,7 +44,7 @@ def test_closed_is_what_was_overdue_when_its_topic_went_away():
     play.send(0, 0)
     play.until(60)
     play.tell(TopicReplaced(TOPIC_ID, 61 * S))
-    assert play.marks(Mark.CLOSED) == [(0, 1, "it was overdue when its topic was re-created")]
+    assert play.flags(Flag.CLOSED) == [(0, 1, "it was overdue when its topic was re-created")]
     assert play.counts("overdue", "closed", "outstanding") == (1, 1, 0)
 
 
@@ -59,7 +59,7 @@ def test_returned_is_what_arrives_after_it_was_given_up(how):
     play.read_to_end()
     play.arrive(0, 61)
     sentence = f"it arrived after it had been called {how}: that was wrong"
-    assert play.marks(Mark.RETURNED) == [(0, 1, sentence)]
+    assert play.flags(Flag.RETURNED) == [(0, 1, sentence)]
     assert play.counts("returned", "duplicated") == (1, 0)
     assert play.counts({"confirmed as lost": "confirmed"}.get(how, how)) == (1,)  # nothing is taken back
 
@@ -69,7 +69,7 @@ def test_duplicated_is_every_copy_after_the_first_at_an_offset_of_its_own():
     play.send(0, 0)
     for _ in range(3):
         play.arrive(0, 1)
-    assert play.marks(Mark.DUPLICATED) == [(0, 1, "a copy of it had arrived before")] * 2
+    assert play.flags(Flag.DUPLICATED) == [(0, 1, "a copy of it had arrived before")] * 2
     assert play.counts("good", "duplicated") == (1, 2)
 
 
@@ -82,15 +82,15 @@ def test_a_reader_that_starts_over_counts_nothing_twice():
     play.record(changed(1), 5)
     play.record(Intact(Stamp("other", INCARNATION, 7, TOPIC_ID, TOPIC, 0, 0)), 5)
     play.record(Intact(stamp(0, 1)), 5)
-    marks = [mark.value for mark in Mark]
-    assert sum(play.counts(*marks)) == 3
+    flags = [flag.value for flag in Flag]
+    assert sum(play.counts(*flags)) == 3
     foreign = Intact(Stamp("other", INCARNATION, 7, TOPIC_ID, TOPIC, 0, 0))
     for offset, reading in enumerate([Intact(stamp(0)), changed(1), foreign, Intact(stamp(0, 1))]):
         play.tell(SeenAtTarget(0, offset, 4, reading, 6 * S))
     for number in range(4):
         play.source(number, 6)
     assert play.counts("corrupted", "foreign", "misrouted") == (1, 1, 1)
-    assert sum(play.counts(*marks)) == 3
+    assert sum(play.counts(*flags)) == 3
 
 
 def test_a_target_made_anew_begins_at_offset_0_and_its_records_count():
@@ -114,7 +114,7 @@ def test_reordered_is_an_inversion_within_a_partition():
     play.send(1, 1)
     play.arrive(1, 1.5)
     play.arrive(0, 1.6)
-    assert play.marks(Mark.REORDERED) == [(0, 1, "probe 1 arrived before it")]
+    assert play.flags(Flag.REORDERED) == [(0, 1, "probe 1 arrived before it")]
     assert play.counts("good", "reordered", "returned") == (2, 1, 0)
 
 
@@ -164,7 +164,7 @@ def test_misrouted_is_a_stamp_in_another_partition_and_it_proves_nothing_about_o
     for number in range(2):
         play.send(number, number)
     play.record(Intact(stamp(1)), 1.1, partition=1)
-    assert play.marks(Mark.MISROUTED) == [(1, 1, "it stands in partition 1")]
+    assert play.flags(Flag.MISROUTED) == [(1, 1, "it stands in partition 1")]
     play.read_to_end()
     play.arrive(0, 1.5)  # between partitions no order is kept, so it may still come
     play.until(61)
@@ -176,7 +176,7 @@ def test_misrouted_is_a_stamp_of_another_topic():
     play = Played()
     play.send(0, 0)
     play.record(Intact(Stamp(INSTALLATION, INCARNATION, 0, "else", "orders", 0, 0)), 1)
-    assert play.marks(Mark.MISROUTED) == [(0, 1, "it was sent to the topic orders")]
+    assert play.flags(Flag.MISROUTED) == [(0, 1, "it was sent to the topic orders")]
 
 
 def test_looped_is_a_probe_that_stands_in_the_sources_log_again():
@@ -184,7 +184,7 @@ def test_looped_is_a_probe_that_stands_in_the_sources_log_again():
     play.send(0, 0)
     play.source(0, 0.1)
     play.source(0, 0.5, offset=117)
-    assert play.marks(Mark.LOOPED) == [(0, 1, "it stands in the source's log again, at offset 117")]
+    assert play.flags(Flag.LOOPED) == [(0, 1, "it stands in the source's log again, at offset 117")]
 
 
 def test_looped_also_where_the_first_sight_is_not_where_it_was_acknowledged():
@@ -200,7 +200,7 @@ def test_foreign_is_another_installations_and_what_we_never_sent():
     play.record(Intact(Stamp("theirs", INCARNATION, 0, TOPIC_ID, TOPIC, 0, 0)), 1)
     play.record(Corrupted(Identity(TOPIC_ID, INCARNATION, 0, 0), "changed", "theirs"), 1)
     play.record(Intact(stamp(9)), 1)
-    assert [sentence for _, _, sentence in play.marks(Mark.FOREIGN)] == [
+    assert [sentence for _, _, sentence in play.flags(Flag.FOREIGN)] == [
         "a probe of another installation (theirs)",
         "a changed probe of another installation (theirs)",
         "this incarnation never sent it",
@@ -221,7 +221,7 @@ def test_foreign_is_a_changed_record_under_a_key_that_we_never_wrote(forged):
     play.send(0, 0)
     play.record(Corrupted(forged, "the value is not the one that was sent"), 1)
     sentence = "a changed record that names a probe which this incarnation never sent"
-    assert [one[2] for one in play.marks(Mark.FOREIGN)] == [sentence]
+    assert [one[2] for one in play.flags(Flag.FOREIGN)] == [sentence]
     assert play.counts("in_flight", "corrupted", "foreign") == (1, 0, 1)
     play.arrive(0, 1.5)
     assert play.outcome(0)[0] is Outcome.GOOD
