@@ -139,8 +139,10 @@ class Prober:
         for change in changes:
             # No probe of the old topic may be sent once the new one is known: it would belong to neither.
             if probing is not None and change.name == self._config.topic:
-                if change.new is None:
+                if change.gone:
                     await probing.stop(f"the topic {change.name} is gone from {site.alias}")
+                elif change.new is None:
+                    probing.await_topic()
                 elif change.replaced:
                     await probing.stop(f"the topic {change.name} was made anew on {site.alias}")
         # All questions to the cluster come before anything is changed: if one fails, nothing was done yet.

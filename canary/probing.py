@@ -62,6 +62,12 @@ class Probing:
         self._interval_s = config.interval  # from one probe of a partition to its next
         self._sequences = sequences  # the next one, by topic id and partition; they outlive this object
 
+    def await_topic(self) -> None:
+        """Say that the canary's topic has not been seen yet, and whether it is being created."""
+        missing = f"the topic {self._config.topic} does not exist on {self.alias} yet"
+        is_made = self._config.mode is CanaryMode.CREATE
+        self.sentence = f"starting, {missing} and is being created" if is_made else missing
+
     async def make_topic(self, partitions: int) -> None:
         """Make the canary's topic; raises our errors, and keeps the sentence that says why it is not made."""
         try:

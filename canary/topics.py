@@ -27,6 +27,11 @@ class TopicChange:
         """Tell whether another topic of the same name has taken the place of the one known before."""
         return self.old is not None and self.new is not None and self.old.topic_id != self.new.topic_id
 
+    @property
+    def gone(self) -> bool:
+        """Tell whether a topic that was seen before is not there any more."""
+        return self.old is not None and self.new is None
+
 
 @dataclass(slots=True)
 class TopicBook:

@@ -132,7 +132,7 @@ def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: f
     if topic.target_exists is False:
         if any(one.carried for one in flow.canary.partitions):
             return Cause.TOPIC_MISSING, f"the topic {topic.target_topic} is gone from {target}"
-        return Cause.NOT_MIRRORED, f"the topic {topic.target_topic} was never made on {target}"
+        return Cause.NOT_MIRRORED, f"the topic {topic.target_topic} does not exist on {target}"
     arrived_s = min((one.arrival_age_s for one in standing if one.arrival_age_s is not None), default=None)
     for alias, at in ((source, topic.source_recreated_at), (target, topic.target_recreated_at)):
         if at is not None and (arrived_s is None or now_at - arrived_s <= at):

@@ -242,6 +242,23 @@ async def test_a_source_that_lets_nobody_in_is_why_nothing_is_sent(scene):
     assert judged.sentence == f"No probes of A->B are sent: {said[1]}."
 
 
+async def test_a_topic_that_was_never_seen_is_awaited_and_not_called_gone(scene):
+    admin = scene.prober.sites["A"].admin
+    admin.topics["c"] = None
+    await look(scene, "A")
+    assert [request.name for request in admin.made] == ["c"]
+    said = "starting, the topic c does not exist on A yet and is being created"
+    assert scene.prober.state("A->B") == (CanaryState.WAITING, said)
+    judged = judge(scene.prober.evidence("A->B"), now_at=scene.clock.wall_s())
+    assert judged.sentence == f"No probes of A->B are sent: {said}."
+    admin.topics["c"] = TopicDescription("c", "one", (1,))
+    await look(scene, "A")
+    assert scene.prober.state("A->B") == (CanaryState.RUNNING, "")
+    admin.topics["c"] = None
+    await look(scene, "A")
+    assert scene.prober.state("A->B") == (CanaryState.WAITING, "the topic c is gone from A")
+
+
 async def test_a_topic_that_is_gone_is_made_again_and_says_so_meanwhile(scene):
     admin = scene.prober.sites["A"].admin
     await look(scene, "A", "B")

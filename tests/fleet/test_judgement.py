@@ -677,15 +677,15 @@ ROWS = (
         " B.",
     ),
     Row(
-        "the topic was never made on the target",
+        "the topic does not exist on the target",
         flow(
             fresh(0, pending_age_s=700.0),
             topic={"target_exists": False, "target_partitions": None},
         ),
         Verdict.STALLED,
         Cause.NOT_MIRRORED,
-        "Nothing has come through partition 0 of A->B for 11 min 40 s: the topic A.mirrorwatch-canary was never"
-        " made on B.",
+        "Nothing has come through partition 0 of A->B for 11 min 40 s: the topic A.mirrorwatch-canary does not"
+        " exist on B.",
     ),
     Row(
         "the topic is there, and never received anything",
