@@ -322,4 +322,14 @@ class Carried:
     partition: int
 
 
-TrackerOutput = Timed | Concluded | Flagged | Carried
+@dataclass(frozen=True, slots=True)
+class TwoWriters:
+    """Probes of a partition prove that two writers copy it at once; all but `probes` is of the newest."""
+
+    partition: int
+    at_ns: int
+    target_offset: int
+    probes: int  # of the chain that were not told before
+
+
+TrackerOutput = Timed | Concluded | Flagged | Carried | TwoWriters

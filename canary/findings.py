@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_FINDINGS = 500  # of each kind: a flood of one must not push out another
 MAX_LOSSES = 20
 MERGED_S = 60.0
-LOOPS = (FindingKind.LOOPED, FindingKind.DUPLICATED)  # what mirrors in a circle leave
+LOOPS = (FindingKind.LOOPED, FindingKind.DUPLICATED, FindingKind.SECOND_WRITER)  # of mirrors in a circle
 
 Row = tuple[FindingKind, float, str, int, int]
 

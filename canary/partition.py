@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from canary.ranges import AbsentRanges
+from canary.second_writer import Chain
 from canary.sequences import Anchors, Sequences
 from fleet.evidence import PartitionEvidence
 
@@ -195,6 +196,7 @@ class PartitionState:
     adopted: dict[str, Run] = field(default_factory=dict)  # by incarnation
     others: dict[str, Anchors] = field(default_factory=dict)  # of runs that are not ours to judge
     read: ReadThrough = field(default_factory=ReadThrough)
+    chain: Chain = field(default_factory=Chain)
     source_read_to: int = -1  # the highest source offset that the tap has shown
     newest_present_ns: int | None = None  # scheduled instant of the newest probe seen downstream
     last_arrival_ns: int | None = None

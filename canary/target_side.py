@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from canary.books import Flag, Outcome
-from canary.events import MirrorPassed, SeenAtTarget, Stage
+from canary.events import MirrorPassed, SeenAtTarget, Stage, TwoWriters
 from canary.proof import lose_proved
 from canary.stamp import Compared, Corrupted, Identity, Intact, Stamp, Stranger
 
@@ -163,9 +163,13 @@ def _take_ours(
     if probe is not None:
         _sight(state, probe)
         _arrive(tracking, state, run, probe, event)
+        if probe.sent_ns is not None:
+            state.chain.arrive(sequence, probe.sent_ns, event.at_ns)
     elif not _arrive_after_end(tracking, state, run, sequence, event):
         if not again:
             ledger.flag_record(Flag.DUPLICATED, event, identity, "a copy of it had arrived before")
+            if not run.adopted and (probes := state.chain.repeat(sequence, event.at_ns)):
+                ledger.tell(TwoWriters(event.partition, event.at_ns, event.offset, probes))
         return
     if sequence < run.newest_arrived:
         ledger.flag_record(Flag.REORDERED, event, identity, f"probe {run.newest_arrived} arrived before it")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from canary.books import CONCLUDING, Flag, Outcome
 from canary.calm import extremes, is_calm
-from canary.events import Adopted, Carried, Concluded, Flagged, Stage, Timed
+from canary.events import Adopted, Carried, Concluded, Flagged, Stage, Timed, TwoWriters
 from canary.findings import Findings, Loss
 from canary.glance import Glance, glance_at
 from canary.heritage import FlowHeritage, Left
@@ -181,6 +181,8 @@ class FlowWatch:
                         self._keep_loss(output, now)
                 case Flagged():
                     self._keep_flag(output, now)
+                case TwoWriters():
+                    self._keep_second_writer(output, now)
                 case Carried():
                     pass
         return outputs
@@ -217,6 +219,20 @@ class FlowWatch:
             sentence=flagged.sentence,
             count=flagged.count,
             named=flagged.sequence >= 0,
+        )
+        self._add(finding)
+
+    def _keep_second_writer(self, proof: TwoWriters, now: Instant) -> None:
+        sentence = "it came twice, and was sent after the second copy of one that came twice was read"
+        finding = Finding(
+            kind=FindingKind.SECOND_WRITER,
+            at=now.wall_of(proof.at_ns),
+            topic=self.target_topic,
+            partition=proof.partition,
+            source_offset=None,
+            target_offset=proof.target_offset,
+            sentence=sentence,
+            count=proof.probes,
         )
         self._add(finding)
 

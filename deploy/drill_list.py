@@ -135,7 +135,6 @@ DRILLS: tuple[Drill, ...] = (
         cause=Cause.DUPLICATING,
         then=Verdict.REPEATING,
         watch_s=50,
-        canary=_QUICK,
     ),
     Drill(
         name="way-back",

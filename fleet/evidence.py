@@ -44,6 +44,7 @@ class FindingKind(StrEnum):
     MISROUTED = "misrouted"
     DUPLICATED = "duplicated"
     LOOPED = "looped"
+    SECOND_WRITER = "second_writer"
 
 
 @dataclass(frozen=True, slots=True)

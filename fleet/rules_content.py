@@ -142,6 +142,9 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
             rows_of(looped),
             ended=is_over(flow, looped[-1], now_at),
         )
+    doubled = findings_of(flow, now_at, FindingKind.SECOND_WRITER)
+    if doubled:
+        return _two_writers(flow, doubled, now_at)
     repeated = findings_of(flow, now_at, FindingKind.DUPLICATED)
     why = _no_restart(flow, repeated)
     if why is None:
@@ -154,6 +157,21 @@ def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
         f" second mirror on this flow.{last_found(flow, repeated[-1], now_at)}",
         rows_of(repeated),
         ended=is_over(flow, repeated[-1], now_at),
+    )
+
+
+def _two_writers(flow: FlowEvidence, doubled: Sequence[Finding], now_at: float) -> Judgement:
+    count = sum(finding.count for finding in doubled)
+    where = partitions_text({finding.partition for finding in doubled})
+    over = is_over(flow, doubled[-1], now_at)
+    return Judgement(
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        f"Two writers {'copied' if over else 'copy'} {flow.flow} at once: {probes_text(count)} of {where}"
+        f" came to {flow.target.alias} twice, each sent after the second copy of the one before was read."
+        f" Look for a second mirror on this flow.{last_found(flow, doubled[-1], now_at)}",
+        rows_of(doubled),
+        ended=over,
     )
 
 

@@ -756,6 +756,20 @@ ROWS = (
         " topics. Exclude the topics from one of these mirrors, or give all of them the DefaultReplicationPolicy.",
     ),
     Row(
+        "probes that were sent after a second copy came twice themselves: a second writer, within the horizon",
+        flow(
+            findings=(
+                *repeated(6.0, 5.0, 4.0, 3.0, 2.0),
+                finding(FindingKind.SECOND_WRITER, ago_s=2.0, count=5),
+                finding(FindingKind.SECOND_WRITER, ago_s=1.0, count=1, partition=2),
+            )
+        ),
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        "Two writers copy A->B at once: 6 probes of partitions 0 and 2 came to B twice, each sent after the"
+        " second copy of the one before was read. Look for a second mirror on this flow.",
+    ),
+    Row(
         "two mirrors",
         flow(findings=repeated(*(float(ago) for ago in range(1, 71)))),
         Verdict.REPEATING,

@@ -84,6 +84,7 @@ PURE = {
         "plan",
         "proof",
         "ranges",
+        "second_writer",
         "sequences",
         "source_side",
         "stamp",
