@@ -54,9 +54,9 @@ def cut(request: web.Request) -> NoReturn:
 
 
 def plain_errors(log: Logger) -> Middleware:
-    """Turn what nobody expected into a plain 500, and tell the log; no traceback leaves the process.
+    """Turn an unexpected exception into a plain 500 and log it; no traceback leaves the process.
 
-    Whatever is refused is a sentence: plain text, and `{"error": ...}` under /api/, where scripts read JSON.
+    A client that closes its connection during an answer is not an error, and is not logged. Whatever is refused is a sentence: plain text, and `{"error": ...}` under /api/, where scripts read JSON.
     """
 
     @web.middleware
@@ -70,18 +70,31 @@ def plain_errors(log: Logger) -> Middleware:
                 refusal.text = _json(refusal.text or "")
                 refusal.content_type = JSON
             raise
-        except ConnectionError:
-            raise  # the client went away
-        except Exception:
+        except web.RequestPayloadError:
+            if _BEGUN in request:
+                cut(request)
+            return _answer(request, HTTPStatus.BAD_REQUEST, "The body of the request cannot be decoded.\n")
+        except Exception as error:
+            if isinstance(error, ConnectionError) and _has_left(request):
+                raise  # to the library, which closes the connection
             log.exception("a request failed, which is a bug", method=request.method, path=request.path)
             if _BEGUN in request:
                 cut(request)
-            failed, status = "The request failed inside mirrorwatch; its log says why.\n", 500
-            if request.path.startswith(API):
-                return web.Response(status=status, text=_json(failed), content_type=JSON)
-            return web.Response(status=status, text=failed)
+            failed = "The request failed inside mirrorwatch; its log says why.\n"
+            return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, failed)
 
     return middleware
+
+
+def _has_left(request: web.Request) -> bool:
+    """Return whether the client has closed its connection."""
+    return request.transport is None or request.transport.is_closing()
+
+
+def _answer(request: web.Request, status: HTTPStatus, sentence: str) -> web.Response:
+    if request.path.startswith(API):
+        return web.Response(status=status, text=_json(sentence), content_type=JSON)
+    return web.Response(status=status, text=sentence)
 
 
 def _json(sentence: str) -> str:

@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web import RequestPayloadError
 
 from runtime.allowance import Allowance
 
@@ -31,8 +32,14 @@ class Refusals(logging.Logger):
         self._untold = dict.fromkeys(self._told, 0)
 
     def handle(self, record: logging.LogRecord) -> None:
-        """Tell of the first in a minute, with how many went before it untold."""
+        """Log the first in a minute, with the number of those before it that were not logged.
+
+        Not logged is a client that closed its connection, and a body that cannot be decoded: its request was
+        answered with status 400.
+        """
         error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, ConnectionError | RequestPayloadError):
+            return
         is_theirs = isinstance(error, HttpProcessingError)
         if self._told[is_theirs].take(self._clock.monotonic_ns()):
             self._untold[is_theirs] += 1

@@ -126,10 +126,16 @@ class _LockedStream:
     debug = info = warning = error = critical = fatal = failure = exception = log = warn = msg
 
 
+# asyncio's words for a write to a connection that the client has closed, a warning for each piece of an answer.
+_CLIENT_HAS_LEFT = ("asyncio", "socket.send() raised exception.")
+
+
 class _Bridge(logging.Handler):
     """Carry the standard library's records over into structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        if (record.name, record.msg) == _CLIENT_HAS_LEFT:
+            return
         try:
             sentence = record.getMessage()
         except (TypeError, ValueError):  # a foreign library's arguments do not fit its own message

@@ -394,3 +394,27 @@ def test_a_secret_can_be_a_pydantic_one_or_text():
     require_token(Request(), "x")
     with pytest.raises(web.HTTPUnauthorized):
         require_token(Request(), SecretStr("y"))
+
+
+async def test_a_connection_that_fails_elsewhere_is_a_bug_and_not_a_client_that_left(serve, client):
+    app = application(log=(log := Log()))
+
+    async def elsewhere(_request):
+        raise ConnectionResetError("a connection to something else")
+
+    app.router.add_get("/elsewhere", elsewhere)
+    server, _ = await serve(app=app)
+    async with client.get(f"{server.url}/elsewhere") as answer:
+        assert answer.status == 500
+    assert log.lines == [("a request failed, which is a bug", {"method": "GET", "path": "/elsewhere"})]
+
+
+async def test_a_body_that_cannot_be_decoded_is_the_client_s_error(serve, client):
+    server, log = await serve(config(tokens={"operator": "t0ken"}))
+    headers = {"Content-Encoding": "gzip", "Authorization": "Bearer t0ken"}
+    async with client.post(f"{server.url}/api/v1/post", data=b"z" * 100, headers=headers) as answer:
+        assert (answer.status, await answer.json()) == (
+            400,
+            {"error": "The body of the request cannot be decoded."},
+        )
+    assert log.lines == []
