@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from canary.flows import CanaryFlow
     from canary.topic_advice import Advice
-    from fleet.topology import Topology
     from mirrorwatch.check_clusters import ClusterLook
     from mirrorwatch.check_cost import SourceCost
     from mirrorwatch.check_hops import ClusterCost, LinkCost
@@ -56,10 +55,11 @@ def print_canary(sheet: Sheet, config: Configuration, looks: Mapping[str, Cluste
         _print_sums(sheet, config, found, carried)
     _print_control(sheet, config)
     for flow in config.canary_flows:
-        if flow.off:
-            _print_off(sheet, config.topology, flow)
-        else:
+        if not flow.off:
             _print_unreached(sheet, flow, looks)
+    off = [flow.name for flow in config.canary_flows if flow.off]
+    if off:
+        sheet.say(f"No probes on {', '.join(off[:FIRST])}{rest(off, joined=True)}.", hang=4)
 
 
 def canary_costs(config: Configuration, looks: Mapping[str, ClusterLook]) -> tuple[SourceCost, ...]:
@@ -72,7 +72,7 @@ def canary_costs(config: Configuration, looks: Mapping[str, ClusterLook]) -> tup
 def print_advice(sheet: Sheet, found: Sequence[Advice], unchecked: Sequence[str]) -> None:
     """Write what is wrong with topics of ours, and what could not be checked."""
     if found:
-        sheet.heading(f"Topics to mend ({len(found)})")
+        sheet.heading(f"Topics to fix ({len(found)})")
     for one in found[:FIRST]:
         sheet.say(one.sentence, hang=4)
     if more := rest(found):
@@ -223,24 +223,6 @@ def _print_control(sheet: Sheet, config: Configuration) -> None:
         f" {bytes_text(control_kept_bytes())} are kept.",
         hang=4,
     )
-
-
-def _print_off(sheet: Sheet, topology: Topology, flow: CanaryFlow) -> None:
-    sheet.say(f"{flow.name} has no canary: {flow.off}", hang=4)
-    rule = topology.flow(flow.name)
-    if rule.decide(flow.source_topic).rule != "filtered":
-        return
-    topics = rule.topic_filter
-    if topics.why(flow.source_topic).startswith("topics.exclude"):
-        sheet.say(
-            f"To have it probed, take what matches {flow.source_topic} out of {flow.name}.topics.exclude in"
-            " MirrorMaker's configuration.",
-            indent=4,
-        )
-        return
-    listed = ", ".join(part for part in (topics.include.strip(), flow.source_topic) if part)
-    sheet.say("To have it probed, let MirrorMaker have this line:", indent=4)
-    sheet.verbatim(f"{flow.name}.topics = {listed}", indent=6)
 
 
 def _first_hops(config: Configuration, source: str) -> list[Hop]:

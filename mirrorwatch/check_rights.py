@@ -32,6 +32,7 @@ class Right:
     operations: tuple[str, ...]
     purpose: str
     resource: str = "topic"  # or group
+    pattern: str = "literal"  # or prefixed: `name` is how the names begin
 
 
 def rights(clusters: Iterable[str], flows: Iterable[CanaryFlow], canary: CanaryConfig) -> tuple[Right, ...]:
@@ -81,12 +82,15 @@ def joined(found: Iterable[Right]) -> tuple[Right, ...]:
     return tuple(replace(right, purpose=", ".join(names)) for right, names in purposes.items())
 
 
-def acl_command(bootstrap: str, principal: str, right: Right) -> tuple[str, ...]:
+def acl_command(
+    bootstrap: str, principal: str, right: Right, *, command_config: str = "admin.properties"
+) -> tuple[str, ...]:
     """Return the lines of one kafka-acls command, for a POSIX shell."""
+    prefixed = f" --resource-pattern-type {right.pattern}" if right.pattern != "literal" else ""
     return (
         f"kafka-acls.sh --bootstrap-server {shlex.quote(bootstrap)} \\",
-        "  --command-config admin.properties \\",
+        f"  --command-config {shlex.quote(command_config)} \\",
         f"  --add --allow-principal {shlex.quote(principal)} \\",
-        f"  --{right.resource} {shlex.quote(right.name)} \\",
+        f"  --{right.resource} {shlex.quote(right.name)}{prefixed} \\",
         " " + "".join(f" --operation {operation}" for operation in right.operations),
     )

@@ -1,4 +1,4 @@
-"""What `check` writes about rights: one table, and with --acls the commands."""
+"""What `check` writes about permissions: a table in the report, and the commands of --acls."""
 
 from __future__ import annotations
 
@@ -9,61 +9,123 @@ from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
 from lagmon.mirror_orders import COMMITS_TOPIC
 from mirrorwatch.check_rights import Right, acl_command, joined, rights, wished_rights
+from mirrorwatch.check_rights_checksum import checksum_rights
 from mirrorwatch.check_rights_lag import EVERY, lag_rights, wished_lag_rights, wished_task_rights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mirrorwatch.check_sheet import Sheet
     from mirrorwatch.configuration import Configuration
 
-
-def print_rights(sheet: Sheet, config: Configuration, *, acls: bool, principal: str) -> None:
-    """Write which rights `run` needs where, and how they are granted."""
-    needed = _in_turn(
-        config, (*rights(config.touched, config.canary_flows, config.canary), *lag_rights(config))
-    )
-    sheet.heading("Rights that run needs")
-    if not needed:
-        sheet.say("None: nothing is written and nothing is read.")
-        return
-    rows = [(right.cluster, _resource(right), ", ".join(right.operations), right.purpose) for right in needed]
-    sheet.table(
-        (" cluster", "topic", "operations", "for"),
-        [(f" {row[0]}", *row[1:]) for row in rows],
-        whole="topic",
-    )
-    sheet.say(f"{_granted(config, needed)}{_beating(config)}{_seeing(config)}")
-    tasks = _wished_of_tasks(config)
-    if tasks:
-        topics = sorted({right.name for right in tasks})
-        which = topics[0] if len(topics) == 1 else "the configuration topics of the mirrors' workers"
-        sheet.say(
-            f"Where it may also read {which}, run names a task of a mirror that stands, and tells partitions"
-            " that no task carries. It keeps from there which task carries which partitions, and nothing"
-            " else; but passwords of the mirror stand there too, so the right is worth a thought."
-        )
-    if config.lag.on:
-        sheet.say(_lag_monitor(config))
-    if acls:
-        _print_acls(sheet, config, needed, principal)
-    else:
-        sheet.say("check --acls prints the commands that grant them.")
+SERVICE, CHECKSUM = "service", "checksum"
+PARTS = (SERVICE, CHECKSUM)
+PASSWORDS = "the topic holds passwords of the mirror too"
 
 
-def _in_turn(config: Configuration, found: Iterable[Right]) -> tuple[Right, ...]:
-    """Return rights by cluster, in the configuration's order."""
+def needed_rights(config: Configuration, part: str) -> tuple[Right, ...]:
+    """Return what a part of Mirrorwatch needs, by cluster in the configuration's order."""
+    if part == CHECKSUM:
+        return checksum_rights(config)
+    found = (*rights(config.touched, config.canary_flows, config.canary), *lag_rights(config))
     order = list(config.clients)
     return tuple(sorted(found, key=lambda right: order.index(right.cluster)))
 
 
+def optional_rights(config: Configuration, part: str) -> tuple[tuple[Right, str], ...]:
+    """Return what a part works without, each with a remark, which may be empty."""
+    if part == CHECKSUM:
+        return ()
+    found = [(right, "") for right in wished_lag_rights(config)]
+    if not config.lag.on:
+        found += [
+            (Right(cluster, EVERY, ("Describe",), "the list of topics in check"), "")
+            for cluster in config.clients
+        ]
+    found += [(right, PASSWORDS) for right in _wished_of_tasks(config)]
+    return tuple(found)
+
+
+def print_rights(sheet: Sheet, config: Configuration) -> None:
+    """Write which permissions `run` and `checksum` need where, and what they do without."""
+    needed = needed_rights(config, SERVICE)
+    sheet.heading("Permissions that run needs")
+    if not needed:
+        sheet.say("None: nothing is written and nothing is read.")
+    else:
+        _print_table(sheet, needed)
+        sheet.say(f"{_granted(config, needed)}{_beating(config)}{_seeing(config)}")
+        _print_tasks(sheet, config)
+        if config.lag.on:
+            sheet.say(_lag_monitor(config))
+    compared = needed_rights(config, CHECKSUM)
+    if compared:
+        sheet.heading("Permissions that checksum needs")
+        _print_table(sheet, compared)
+        if any(right.pattern == "prefixed" for right in compared):
+            sheet.say("A name that ends in * stands for all topics whose names begin so.")
+    sheet.say("check --acls prints the commands that grant them.")
+
+
+def commands(
+    config: Configuration, *, principal: str, command_config: str, parts: Sequence[str] = PARTS
+) -> list[str]:
+    """Return a script for a POSIX shell that grants what the parts need; what they work without is a comment.
+
+    `{cluster}` in `command_config` stands for the alias of the cluster.
+    """
+    lines = [
+        f"# Grants {principal} what {' and '.join(parts)} of Mirrorwatch need.",
+        f"# {command_config}: client properties of a principal that may alter ACLs.",
+    ]
+
+    def command(right: Right, before: str = "") -> list[str]:
+        bootstrap = config.clients[right.cluster].librdkafka["bootstrap.servers"]
+        file = command_config.replace("{cluster}", right.cluster)
+        return [before + line for line in acl_command(bootstrap, principal, right, command_config=file)]
+
+    for part in parts:
+        optional = optional_rights(config, part)
+        for cluster, granted in groupby(needed_rights(config, part), key=lambda right: right.cluster):
+            lines += ["", f"# {part}, cluster {cluster}"]
+            for right in granted:
+                lines += command(right)
+            for right, remark in optional:
+                if right.cluster == cluster:
+                    lines.append(f"# Optional, for {right.purpose}{f' ({remark})' if remark else ''}:")
+                    lines += command(right, "# ")
+    return lines
+
+
+def _print_table(sheet: Sheet, needed: Iterable[Right]) -> None:
+    rows = [
+        (f" {right.cluster}", _resource(right), ", ".join(right.operations), right.purpose)
+        for right in needed
+    ]
+    sheet.table((" cluster", "topic", "operations", "for"), rows, whole="topic")
+
+
+def _print_tasks(sheet: Sheet, config: Configuration) -> None:
+    tasks = _wished_of_tasks(config)
+    if not tasks:
+        return
+    topics = sorted({right.name for right in tasks})
+    which = topics[0] if len(topics) == 1 else "the configuration topics of the mirrors' workers"
+    sheet.say(
+        f"Optional: Read on {which}. Then run names the task that hangs, and partitions that no task is"
+        " assigned. It keeps from there which task is assigned which partitions, and nothing else. The"
+        " topics hold passwords of the mirror too, so consider whether to grant it."
+    )
+
+
 def _wished_of_tasks(config: Configuration) -> tuple[Right, ...]:
-    """Return the rights on workers' configuration topics, each once whoever of us reads there."""
+    """Return the rights on workers' configuration topics, each once whichever part reads there."""
     return joined((*wished_rights(config.canary_flows, config.canary), *wished_task_rights(config)))
 
 
 def _resource(right: Right) -> str:
-    return right.name if right.resource == "topic" else f"{right.resource} {right.name}"
+    name = f"{right.name}*" if right.pattern == "prefixed" else right.name
+    return name if right.resource == "topic" else f"{right.resource} {name}"
 
 
 def _no_right(config: Configuration) -> str:
@@ -72,38 +134,39 @@ def _no_right(config: Configuration) -> str:
 
 
 def _granted(config: Configuration, needed: Iterable[Right]) -> str:
-    """Say what rights bring with them, and which of them are needed for what."""
+    """Say what permissions imply, and which of them are needed for what."""
     operations = {operation for right in needed for operation in right.operations}
-    said = f"No right on {_no_right(config)} is needed"
+    said = f"No permission on {_no_right(config)} is needed"
     if "Write" in operations:
-        said = f"Read and Write bring Describe with them. {said}"
-        said += " (brokers before 3.0 also want IdempotentWrite on the cluster of a source)"
+        said = f"Read and Write imply Describe. {said}"
+        said += " (brokers before 3.0 also require IdempotentWrite on the cluster of a source)"
     elif "Read" in operations:
-        said = f"Read brings Describe with it. {said}"
+        said = f"Read implies Describe. {said}"
     said += "."
     if "Create" in operations:
-        said += " Create is needed only until the topics are there."
+        said += " Create is needed only until the topics exist."
     if "DescribeConfigs" in operations:
         said += (
-            " Without DescribeConfigs all else works, but nothing tells what is wrong with a topic, nor ever"
-            " the cause record_rejected."
+            " Without DescribeConfigs everything else works, but Mirrorwatch cannot see wrong settings of a"
+            " topic, and never reports the cause record_rejected."
         )
     return said
 
 
 def _lag_monitor(config: Configuration) -> str:
-    """Say what the lag monitor does with a right more, or less; of mirrors only where there are any."""
-    reading = "it finds out whether a log ends in records that nobody can read, which are no lag"
+    """Say what the lag monitor does with a permission more, or less; of mirrors only where there are any."""
+    reading = "it checks whether a log ends in records that cannot be read, which are not lag"
     if not config.topology.flows:
         return (
-            f"Where the lag monitor may also read topics, {reading}. Without Describe on a topic, groups are"
-            f" not judged there.{_unread(config)}"
+            f"Optional: Read on all topics. Then the lag monitor reads the ends of logs: {reading}. Without"
+            f" Describe on a topic, its groups are not judged.{_unread(config)}"
         )
     return (
-        "Where the lag monitor may also describe the settings of topics, it tells how soon retention"
-        f" overtakes a mirror, and copies that get another timestamp; where it may read them, {reading}."
-        f" Without Describe on a topic, groups and mirrors are not judged there.{_unread(config)} With"
-        " lag: {commits: off} there is no lag monitor, and none of its rights is needed."
+        "Optional: DescribeConfigs on all topics. Then the lag monitor reports how soon retention overtakes"
+        " a mirror, and records that get another timestamp. Optional: Read on all topics. Then it reads the"
+        f" ends of logs: {reading}. Without Describe on a topic, its groups and mirrors are not"
+        f" judged.{_unread(config)} With lag: {{commits: off}} there is no lag monitor, and its permissions"
+        " are not needed."
     )
 
 
@@ -111,8 +174,8 @@ def _unread(config: Configuration) -> str:
     if config.lag.commits is not CommitsFrom.TOPIC:
         return ""
     return (
-        f" Where {COMMITS_TOPIC} may not be read, the Admin API is asked instead where groups stand: that"
-        " needs Describe on them, and does not tell when they committed."
+        f" If {COMMITS_TOPIC} may not be read, Mirrorwatch asks the Admin API for the offsets of groups. That"
+        " requires Describe on the groups, and does not show when they committed."
     )
 
 
@@ -120,7 +183,7 @@ def _seeing(config: Configuration) -> str:
     if config.lag.on:
         return ""
     return (
-        " To see every topic, check also wants Describe on all topics; without it, it shows those that it may"
+        " To see every topic, check also requires Describe on all topics; otherwise it shows those it may"
         " see."
     )
 
@@ -130,39 +193,6 @@ def _beating(config: Configuration) -> str:
     if not beats or config.canary.mode is CanaryMode.OFF:
         return ""
     return (
-        " Without the heartbeats a mirror that runs and leaves the canary's topic out is taken for one that"
-        " stands: mirror_down, where it would be not_mirrored."
+        " Without the heartbeats, a mirror that runs and leaves the canary's topic out is reported as"
+        " mirror_down instead of not_mirrored."
     )
-
-
-def _print_acls(sheet: Sheet, config: Configuration, needed: tuple[Right, ...], principal: str) -> None:
-    sheet.heading(f"Commands that grant them to {principal}")
-    sheet.verbatim("# admin.properties: the client properties of somebody who may alter ACLs")
-    for cluster, granted in groupby(needed, key=lambda right: right.cluster):
-        bootstrap = config.clients[cluster].librdkafka["bootstrap.servers"]
-        sheet.verbatim(f"# cluster {cluster}")
-        for right in granted:
-            _print_command(sheet, acl_command(bootstrap, principal, right))
-        if not config.lag.on:
-            sheet.verbatim("# for the list of topics in check, if wanted:")
-            _print_wished(sheet, acl_command(bootstrap, principal, Right(cluster, EVERY, ("Describe",), "")))
-        for right in wished_lag_rights(config):
-            if right.cluster == cluster:
-                sheet.verbatim(f"# to know {right.purpose}, if wanted:")
-                _print_wished(sheet, acl_command(bootstrap, principal, right))
-        for right in _wished_of_tasks(config):
-            if right.cluster == cluster:
-                sheet.verbatim(
-                    f"# to know what the {right.purpose} carry, if wanted; passwords stand there too:"
-                )
-                _print_wished(sheet, acl_command(bootstrap, principal, right))
-
-
-def _print_wished(sheet: Sheet, lines: tuple[str, ...]) -> None:
-    for line in lines:
-        sheet.verbatim(f"# {line}")
-
-
-def _print_command(sheet: Sheet, lines: tuple[str, ...]) -> None:
-    for line in lines:
-        sheet.verbatim(line)

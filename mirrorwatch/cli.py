@@ -46,24 +46,99 @@ def cli() -> None:
     """
 
 
-@cli.command(cls=ExplainingCommand, short_help="Explain a configuration, its cost and the rights it needs.")
+@cli.command(
+    cls=ExplainingCommand,
+    short_help="Check a configuration, and connect to its clusters.",
+)
 @_CONFIG
-@click.option("--acls", is_flag=True, help="Print the kafka-acls commands that grant what is needed.")
-@click.option("--principal", default="User:mirrorwatch", show_default=True, help="For whom, with --acls.")
-@click.option("--no-connect", is_flag=True, help="Do not connect to the clusters; explain the file only.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (docs/check-json.md).")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if a flow has no canary.")
+@click.option("--no-connect", is_flag=True, help="Do not connect to the clusters.")
+@click.option(
+    "--acls", is_flag=True, help="Print only the kafka-acls commands that grant the permissions, for a shell."
+)
+@click.option(
+    "--for",
+    "part",
+    type=click.Choice(["all", "service", "checksum"]),
+    default="all",
+    show_default=True,
+    help="With --acls: the part of Mirrorwatch that gets the permissions.",
+)
+@click.option(
+    "--principal",
+    metavar="PRINCIPAL",
+    default="User:mirrorwatch",
+    show_default=True,
+    help="With --acls or --json: the principal that gets the permissions.",
+)
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    default="admin.properties",
+    show_default=True,
+    help="With --acls: client properties of an administrator; {cluster} stands for the cluster's alias.",
+)
 @logging_options(QUIET)
 @click.pass_context
 def check(
-    context: click.Context, /, config: Path, *, acls: bool, principal: str, no_connect: bool, **_log: str
+    context: click.Context,
+    /,
+    config: Path,
+    *,
+    as_json: bool,
+    strict: bool,
+    no_connect: bool,
+    acls: bool,
+    part: str,
+    principal: str,
+    command_config: str,
+    **_log: str,
 ) -> int:
-    """Explain a configuration: clusters, flows, what is mirrored and what not, cost, rights."""
-    found = read_config(context, config)
+    """Check a configuration and explain it.
+
+    Prints clusters, flows, the topics that are replicated and those that are not with the reason, what the
+    canary costs, and the permissions that are needed. Connects to each cluster and reports every problem at
+    once. --acls does not connect.
+
+    Exit status: 0 OK; 1 a setting of a topic spoils the canary, or with --strict a flow has no canary; 2 bad
+    configuration; 3 not everything could be checked; 4 a cluster is unavailable or refused a request.
+    """
+    if acls and as_json:
+        raise click.UsageError("--acls and --json exclude each other: the JSON holds the commands too.")
+    from fleet.errors import ConfigurationError  # noqa: PLC0415 - see the module's docstring
+
+    try:
+        found = read_config(context, config)
+    except ConfigurationError as error:
+        if not as_json:
+            raise
+        from mirrorwatch.check import print_refusal  # noqa: PLC0415 - see the module's docstring
+
+        return print_refusal(make_console(), error.problems, path=str(config))
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
-    from mirrorwatch.check import check as explain  # noqa: PLC0415 - see the module's docstring
+    from mirrorwatch import check as checking  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
-    work = explain(found, console=make_console(), connect=not no_connect, acls=acls, principal=principal)
+    if acls:
+        return checking.print_commands(
+            found,
+            console=make_console(),
+            errors=make_console(stderr=True),
+            principal=principal,
+            command_config=command_config,
+            parts=("service", "checksum") if part == "all" else (part,),
+            strict=strict,
+        )
+    work = checking.check(
+        found,
+        console=make_console(),
+        connect=not no_connect,
+        strict=strict,
+        as_json=as_json,
+        principal=principal,
+    )
     return asyncio.run(work)
 
 

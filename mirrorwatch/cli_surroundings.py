@@ -56,12 +56,12 @@ def log_if_asked(context: click.Context) -> None:
         configure_logs(context)
 
 
-def make_console() -> Console:
-    """Return the console on standard output."""
+def make_console(*, stderr: bool = False) -> Console:
+    """Return the console on standard output, or on standard error."""
     from rich.console import Console  # noqa: PLC0415 - help needs nothing of this
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich's own way out is status 1, which says that something was found
 
-    return Plain(highlight=False, soft_wrap=False)
+    return Plain(highlight=False, soft_wrap=False, stderr=stderr)

@@ -49,8 +49,9 @@ def canary_flows(
             if internal:
                 problems.append(where(("canary", "topic"), internal))
             elif off:
-                line = line_to_add(flow, canary.topic)
-                warnings.append(where(("flows", flow.name), f"no canary: {off}{line}"))
+                fix = fix_of(flow, canary.topic)
+                sentence = f"no canary: {off.rstrip('.')}" + (f"; {fix}" if fix else "")
+                warnings.append(where(("flows", flow.name), sentence))
         found.append(
             CanaryFlow(
                 name=flow.name,
@@ -91,13 +92,30 @@ def _tasks_topic(flow: Flow, said: FlowSection | None) -> str:
     return flow.config_storage_topic or f"mm2-configs.{flow.source}.internal"
 
 
-def line_to_add(flow: Flow, topic: str) -> str:
-    """Return half a sentence with the exact line that would have the canary's topic mirrored."""
-    if flow.decide(topic).rule != "filtered":
+def topics_line(flow: Flow, topic: str) -> str:
+    """Return the line of an mm2.properties that has the topic replicated, empty where no line does.
+
+    No line does where the flow excludes the topic, or where its name and not a filter keeps it back.
+    """
+    if flow.decide(topic).rule != "filtered" or _is_excluded(flow, topic):
         return ""
-    if flow.topic_filter.why(topic).startswith("topics.exclude"):
-        return f" Take it out of {flow.name}.topics.exclude to have it probed."
-    return f" Add it to have the flow probed: {flow.name}.topics = {flow.topic_filter.include}, {topic}"
+    listed = ", ".join(part for part in (flow.topic_filter.include.strip(), topic) if part)
+    written = listed.replace("\\", "\\\\")  # as a properties file has it
+    return f"{flow.name}.topics = {written}"
+
+
+def fix_of(flow: Flow, topic: str) -> str:
+    """Return what an operator does to have the topic replicated, empty where that is not known."""
+    line = topics_line(flow, topic)
+    if line:
+        return f"add this line to the mirror's configuration: {line}"
+    if flow.decide(topic).rule == "filtered":
+        return f"remove the entry that matches it from {flow.name}.topics.exclude"
+    return ""
+
+
+def _is_excluded(flow: Flow, topic: str) -> bool:
+    return flow.topic_filter.why(topic).startswith("topics.exclude")
 
 
 def _internal_sentence(decision: Decision) -> str:

@@ -56,7 +56,8 @@ def cut(request: web.Request) -> NoReturn:
 def plain_errors(log: Logger) -> Middleware:
     """Turn an unexpected exception into a plain 500 and log it; no traceback leaves the process.
 
-    A client that closes its connection during an answer is not an error, and is not logged. Whatever is refused is a sentence: plain text, and `{"error": ...}` under /api/, where scripts read JSON.
+    A client that closes its connection during an answer is not an error, and is not logged. Whatever is
+    refused is a sentence: plain text, and `{"error": ...}` under /api/, where scripts read JSON.
     """
 
     @web.middleware

@@ -126,7 +126,7 @@ class _LockedStream:
     debug = info = warning = error = critical = fatal = failure = exception = log = warn = msg
 
 
-# asyncio's words for a write to a connection that the client has closed, a warning for each piece of an answer.
+# asyncio's words for a write to a connection that the client has closed: a warning for each piece.
 _CLIENT_HAS_LEFT = ("asyncio", "socket.send() raised exception.")
 
 

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
-from mirrorwatch.check import check
+from mirrorwatch.check import check, print_commands
 from mirrorwatch.check_clusters import look
 from mirrorwatch.config_reading import read_configuration
 from runtime.kafka.admin import MAX_TOPICS, ClusterDescription, TopicDescription
@@ -104,7 +104,7 @@ def explain(tmp_path, monkeypatch):
     """Give a function that checks a configuration against such clusters: exit status and text."""
     monkeypatch.chdir(tmp_path)
 
-    async def run(text, clusters=None, *, acls=False, width=80, principal="User:mirrorwatch"):
+    async def run(text, clusters=None, *, width=80, strict=False, as_json=False):
         path = written(text)
         for alias, cluster in (clusters or {}).items():
             cluster.cluster_id = cluster.cluster_id or f"Q0x3pl-{alias}"
@@ -113,8 +113,8 @@ def explain(tmp_path, monkeypatch):
             read_configuration(path, environ={}),
             console=console,
             connect=clusters is not None,
-            acls=acls,
-            principal=principal,
+            strict=strict,
+            as_json=as_json,
             ask=lambda alias, _: clusters[alias],
         )
         return code, console.file.getvalue()
@@ -127,6 +127,21 @@ def written(text):
     path = Path("mirrorwatch.yml" if "flows:" in text else "mm2.properties")
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def commands_of(text, *, principal="User:mirrorwatch", parts=("service", "checksum"), strict=False):
+    """Return exit status, commands and what is wrong, as `check --acls` prints them."""
+    console, errors = (Console(file=io.StringIO(), width=80, color_system=None) for _ in range(2))
+    code = print_commands(
+        read_configuration(written(text), environ={}),
+        console=console,
+        errors=errors,
+        principal=principal,
+        command_config="admin.properties",
+        parts=parts,
+        strict=strict,
+    )
+    return code, console.file.getvalue(), errors.file.getvalue()
 
 
 def flat(text):
@@ -151,7 +166,7 @@ async def test_a_mirror_file_as_it_is_with_every_kind_of_topic(explain):
         brokers=3,
     )
     b = Cluster("orders", "A.orders", "A.payments", *(f"A.bulk-{number:02}" for number in range(28)))
-    code, text = await explain(MM2, {"A": a, "B": b}, acls=True)
+    code, text = await explain(MM2, {"A": a, "B": b})
     same_as("mirror_file", text)
     assert code == 0
     assert a.closed == b.closed == 1
@@ -191,12 +206,11 @@ async def test_nobody_is_asked_without_a_connection(explain):
 async def test_without_the_lag_monitor_check_asks_for_its_list_of_topics(explain):
     off = YAML + "lag: {commits: 'off'}\n"
     said, usual = flat((await explain(off))[1]), flat((await explain(YAML))[1])
-    assert "To see every topic, check also wants Describe on all topics" in said
-    assert "check also wants" not in usual
+    assert "To see every topic, check also requires Describe on all topics" in said
+    assert "check also requires" not in usual
     assert "__consumer_offsets" in usual
     assert "__consumer_offsets" not in said
-    _, commands = await explain(off, acls=True)
-    assert commands.count("# for the list of topics in check, if wanted:") == 2
+    assert commands_of(off)[1].count("# Optional, for the list of topics in check:") == 2
 
 
 async def test_a_topic_among_the_rights_is_named_whole(explain):
@@ -207,7 +221,7 @@ async def test_a_topic_among_the_rights_is_named_whole(explain):
 
 async def test_who_may_not_read_commits_is_told_what_is_done_instead(explain):
     said = flat((await explain(YAML))[1])
-    assert "Where __consumer_offsets may not be read, the Admin API is asked instead" in said
+    assert "If __consumer_offsets may not be read, Mirrorwatch asks the Admin API" in said
     assert "With lag: {commits: off} there is no lag monitor" in said
     by_admin = flat((await explain(YAML + "lag: {commits: admin}\n"))[1])
     assert "may not be read" not in by_admin
@@ -219,7 +233,7 @@ async def test_every_warning_is_told_whole(explain):
     assert "Warnings (2)" in text
     assert "mm2.properties: offset.flush.interval.ms: is ignored here" in flat(text)
     assert "B->A.topics = orders.*, mirrorwatch-canary" in flat(text)
-    assert "Mind 2 warnings above." in flat(text)
+    assert "See 2 warnings above." in flat(text)
 
 
 async def test_a_refusal_is_told_and_the_rest_is_still_said(explain):
@@ -231,7 +245,7 @@ async def test_a_refusal_is_told_and_the_rest_is_still_said(explain):
     assert "orders as A.orders" in text
     assert "mirrorwatch-canary, which is there with 2 partitions." in flat(text)
     assert "mirrorwatch-canary on A has 2 partitions; 3 would put" in flat(text)
-    assert "Not fine: B could not be reached or refused something" in flat(text)
+    assert "FAILED: B cannot be reached or refused a request" in flat(text)
 
 
 async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
@@ -250,14 +264,14 @@ async def test_what_is_wrong_with_topics_is_told_with_what_to_do(explain):
     code, text = await explain(YAML, {"A": a, "B": b})
     said = flat(text)
     assert code == 1
-    assert "Topics to mend (4)" in said
+    assert "Topics to fix (4)" in said
     assert "mirrorwatch-canary on A has 2 partitions; 3 would put" in said
     assert "mirrorwatch-canary on A takes no more than 100 bytes at once (max.message.bytes)" in said
     assert "mirrorwatch-canary on A keeps records for 1 s only (retention.ms=1000)" in said
     assert "A.mirrorwatch-canary on B wants 2 replicas in sync" in said
     assert "no probe passes through broker 1 of A: no partition of mirrorwatch-canary" in said
     assert "no probe passes through broker 1 of B: no partition of A.mirrorwatch-canary" in said
-    assert "Not fine: 2 settings of topics spoil the canary; what to do stands above." in said
+    assert "FAILED: 2 settings of topics spoil the canary; see Topics to fix." in said
 
 
 async def test_a_setting_that_spoils_the_canary_goes_before_what_is_incomplete(explain):
@@ -268,8 +282,8 @@ async def test_a_setting_that_spoils_the_canary_goes_before_what_is_incomplete(e
     away = Cluster(error=UnavailableError("cluster B: nothing listens"))
     code, text = await explain(YAML, {"A": a, "B": away})
     assert code == 1
-    assert "Not fine: 1 setting of a topic spoils the canary" in flat(text)
-    assert "Incomplete: settings of topics on A could not be checked." in flat(text)
+    assert "FAILED: 1 setting of a topic spoils the canary" in flat(text)
+    assert "Incomplete: settings of topics on A cannot be read." in flat(text)
     unfit = ConfigurationError([Problem("cluster B", "", "the Kafka client does not accept its settings")])
     code, _ = await explain(YAML, {"A": a, "B": Cluster(error=unfit)})
     assert code == 2
@@ -279,10 +293,10 @@ async def test_fewer_partitions_than_planned_are_told_and_harm_nothing(explain):
     a = Cluster("mirrorwatch-canary", brokers=3, leaders=(0, 1))
     code, text = await explain(YAML, {"A": a, "B": Cluster()})
     assert code == 0
-    assert "Mind 1 sentence about topics above." in flat(text)
+    assert "See 1 remark about topics above." in flat(text)
     code, text = await explain(YAML + "canary: {grow: true}\n", {"A": a, "B": Cluster()})
     assert code == 0
-    assert "Topics to mend" not in text
+    assert "Topics to fix" not in text
 
 
 async def test_settings_that_may_not_be_read_are_named_and_the_rest_is_checked(explain):
@@ -290,7 +304,7 @@ async def test_settings_that_may_not_be_read_are_named_and_the_rest_is_checked(e
     code, text = await explain(YAML, {"A": a, "B": Cluster()})
     assert code == 3
     assert "A does not let its settings be read, for want of the right DescribeConfigs" in flat(text)
-    assert "Incomplete: settings of topics on A could not be checked." in flat(text)
+    assert "Incomplete: settings of topics on A cannot be read." in flat(text)
     assert "mirrorwatch-canary on A has 3 partitions; 4 would put" in flat(text)
 
 
@@ -332,7 +346,7 @@ async def test_a_list_that_was_cut_off_is_incomplete_even_where_another_cluster_
     away = Cluster(error=UnavailableError("cluster A: nothing listens"))
     code, text = await explain(YAML, {"A": away, "B": full})
     assert code == 3
-    assert "Incomplete: not every topic of B was looked at" in flat(text)
+    assert "Incomplete: not all topics of B are checked" in flat(text)
 
 
 async def test_five_thousand_topics_make_a_short_text(explain):
@@ -341,7 +355,7 @@ async def test_five_thousand_topics_make_a_short_text(explain):
     assert code == 0
     assert "and 4,980 more" in text
     assert "and 280 more" in text
-    assert len(text.splitlines()) < 180
+    assert len(text.splitlines()) < 190
 
 
 @pytest.mark.parametrize(
@@ -359,8 +373,9 @@ async def test_a_name_on_which_versions_differ(explain, version, traps, unsure):
     assert ("stock.internal as A.stock.internal" in found) is (version == "4.3")
 
 
-async def test_what_steers_a_terminal_or_is_markup_is_only_text(explain):
-    _, text = await explain(YAML, acls=True, principal="User:[red]x\x1b[31m")
+def test_what_steers_a_terminal_or_is_markup_is_only_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, text, _ = commands_of(YAML, principal="User:[red]x\x1b[31m")
     assert "[red]x" in text
     assert "\x1b" not in text
 
@@ -372,7 +387,7 @@ async def test_an_output_that_holds_only_ascii(tmp_path, monkeypatch):
         file=io.TextIOWrapper(raw := io.BytesIO(), encoding="ascii"), width=80, color_system=None
     )
     config = read_configuration(path, environ={})
-    assert await check(config, console=console, connect=False, acls=True, principal="User:ü") == 0
+    assert await check(config, console=console, connect=False) == 0
     console.file.flush()
     assert b"?->B" in raw.getvalue()
 

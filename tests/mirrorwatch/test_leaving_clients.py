@@ -25,7 +25,9 @@ from tests.runtime.certificates import write_pair
 OWN = b"# HELP own Ours.\n# TYPE own gauge\nown 1.0\n"
 PIECE = b"large 2.0\n" * 10_000
 PIECES = 100
-LARGE = random.Random(1).randbytes(2_000_000).hex()  # more than the kernel buffers of a connection, packed too
+LARGE = (
+    random.Random(1).randbytes(2_000_000).hex()
+)  # more than the kernel buffers of a connection, packed too
 
 
 async def stream(_question, *, gzip, **_details):

@@ -33,7 +33,7 @@ from deploy.local.ports import free_port
 from deploy.local.process import Process
 from deploy.local.properties import write_properties
 from fleet.errors import RefusedError, UnavailableError
-from mirrorwatch.check import check
+from mirrorwatch.check import check, print_commands
 from mirrorwatch.config_reading import read_configuration
 from runtime.clock import SystemClock
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
@@ -45,11 +45,27 @@ from tests.eventually import eventually, eventually_async
 PRINCIPAL = "User:watcher"
 
 
-def said(path, *, acls=False):
+def commands(path):
+    """Return what `check --acls` prints."""
+    console, errors = (Console(file=io.StringIO(), width=80, color_system=None) for _ in range(2))
+    print_commands(
+        read_configuration(path, environ={}),
+        console=console,
+        errors=errors,
+        principal=PRINCIPAL,
+        command_config="admin.properties",
+        parts=("service",),
+        strict=False,
+    )
+    assert errors.file.getvalue() == ""
+    return console.file.getvalue()
+
+
+def said(path):
     """Return the exit status of `check`, what it printed, and the same with every fold taken out."""
     config = read_configuration(path, environ={})
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    code = asyncio.run(check(config, console=console, connect=True, acls=acls, principal=PRINCIPAL))
+    code = asyncio.run(check(config, console=console, connect=True))
     text = console.file.getvalue()
     return code, text, re.sub(r"\s+", " ", text)
 
@@ -106,7 +122,7 @@ def test_what_is_wrong_with_topics_that_are_there(kafka_pair, no_mirror, topic_n
     assert f"{probed} on A takes no more than 200 bytes at once (max.message.bytes)" in flat
     assert f"{probed} on A is compacted (cleanup.policy=compact,delete)" in flat
     assert f"A.{probed} on B wants 2 replicas in sync (min.insync.replicas) and has 1 replica" in flat
-    assert "Not fine: 2 settings of topics spoil the canary" in flat
+    assert "FAILED: 2 settings of topics spoil the canary" in flat
 
 
 async def test_a_topic_tells_its_settings_and_grows(kafka_pair, topic_name):
@@ -154,7 +170,7 @@ def test_a_cluster_that_is_away_hides_nothing_of_the_other(kafka_pair, tmp_path)
     assert f"cluster B at {away}: describing the cluster failed: nothing listens there" in flat
     assert "A: id " in flat
     assert "Whether they are on B is not known" in flat or "no topic is to be seen on A" in flat
-    assert "Not fine: B could not be reached" in flat
+    assert "FAILED: B cannot be reached" in flat
 
 
 def test_a_probe_takes_the_bytes_that_check_counts(kafka_pair, topic_name):
@@ -260,7 +276,7 @@ def granted_by_the_printed_commands(text, broker, folder):
     main = (
         "kafka.admin.AclCommand" if kafka_version().startswith("3.") else "org.apache.kafka.tools.AclCommand"
     )
-    script = text.partition("# admin.properties")[2].partition("\nResult")[0].replace("\\\n", " ")
+    script = text.replace("\\\n", " ")
     commands = [shlex.split(line) for line in script.splitlines() if line.startswith("kafka-acls.sh")]
     for number, (_, *arguments) in enumerate(commands):
         arguments[arguments.index("admin.properties")] = str(folder / "admin.properties")
@@ -315,12 +331,14 @@ def test_the_printed_rights_suffice_for_the_service(secure_broker, secure_config
     path, port = secure_config
     source, target = topic_name("canary"), f"A.{topic_name('canary')}"
     with acls_of(secure_broker):
-        code, text, flat = said(path, acls=True)
+        code, text, flat = said(path)
         assert code == 4, text  # nothing is granted yet
         assert "the principal may not do this with the topic" in flat
         assert "User:watcher" in flat
         assert 'w"atch' not in text
-        assert granted_by_the_printed_commands(text, secure_broker, tmp_path) == 11  # six for the lag monitor
+        assert (
+            granted_by_the_printed_commands(commands(path), secure_broker, tmp_path) == 11
+        )  # six for the lag monitor
         eventually(lambda: said(path)[0] == 0, 20, what="check content with the rights that it printed")
 
         service = Process("service", [sys.executable, "-m", "mirrorwatch", "run", str(path)], folder=tmp_path)
