@@ -11,13 +11,12 @@ of themselves at /connector-plugins/{class}/config what is required and what is 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.connect_config_clients import clients_of
 from fleet.connect_config_flows import ConnectorFlows
-from fleet.connect_config_kinds import CHECKPOINT, HEARTBEAT, SOURCE, Connector, Worker
+from fleet.connect_config_kinds import CHECKPOINT, HEARTBEAT, SOURCE, Connector, Worker, version_of_worker
 from fleet.connect_config_states import doubts
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2 import ByHand, Mm2
@@ -29,22 +28,26 @@ if TYPE_CHECKING:
 __all__ = ["Connector", "Said", "Worker", "read_connectors", "version_of_worker"]
 
 MOST_CONNECTORS = 10_000
-_VERSION = re.compile(r"[234](\.\d{1,5}){1,3}")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What our own configuration says over the connectors: clusters key by key, flows by name."""
+    """What Mirrorwatch's own configuration says over the connectors: clusters key by key, flows by name.
+
+    `where` is where a person writes more of it, in words.
+    """
 
     mirror_version: str | None = None
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     by_hand: Mapping[str, ByHand] = field(default_factory=dict)
+    where: str = "in Mirrorwatch's own configuration"
 
 
 def read_connectors(connectors: Sequence[Connector], worker: Worker, *, file: str, said: Said) -> Mm2:
-    """Return what the mirror's connectors come to; connectors of other kinds are passed over.
+    """Return what the mirror's connectors come to; connectors of other kinds are skipped.
 
-    `file` is what holds them, as it stands in sentences. Raises ConfigurationError with all problems at once.
+    `file` is what holds them, as it is called in sentences. Raises ConfigurationError with all problems at
+    once.
     """
     mirror = [each for each in connectors if each.kind is not None]
     sources = [each for each in mirror if each.kind == SOURCE]
@@ -66,20 +69,12 @@ def read_connectors(connectors: Sequence[Connector], worker: Worker, *, file: st
     )
     served = {each.flow for each in enabled}
     used = [each for each in mirror if each.flow in served]
-    found, missing = clients_of(used, worker, file=file, ours=said.clusters)
+    found, missing, replaced = clients_of(used, worker, file=file, ours=said.clusters, where=said.where)
     problems += missing
-    if problems:
-        raise ConfigurationError(list(dict.fromkeys(problems)))
+    if problems:  # with what would be a warning otherwise, so that all that is missing is said at once
+        raise ConfigurationError(list(dict.fromkeys([*problems, *replaced])))
     clusters = tuple(Cluster(alias, client) for alias, client in found.items())
-    return Mm2(Topology(lay_over(clusters, said.clusters), flows), _warnings(file, mirror))
-
-
-def version_of_worker(text: str) -> str | None:
-    """Return the version of MirrorMaker that a worker of this version brings; None where it is not Kafka's.
-
-    Distributions number their workers otherwise, and say so behind a hyphen.
-    """
-    return text if _VERSION.fullmatch(text) else None
+    return Mm2(Topology(lay_over(clusters, said.clusters), flows), (*_warnings(file, mirror), *replaced))
 
 
 def _no_source(connectors: Sequence[Connector]) -> str:
@@ -107,8 +102,9 @@ def _twice(file: str, sources: Sequence[Connector]) -> list[Problem]:
     for each in sources:
         if each.flow in first:
             sentence = (
-                f"mirrors {each.flow}, and so does {first[each.flow]}; one flow is one connector here: "
-                "watch one of them (connect.connectors names those that are read)."
+                f"{each.name} mirrors {each.flow}, and so does {first[each.flow]}; one flow is one source "
+                "connector here: keep one of the two in the file, or name one in connect.connectors, and "
+                "watch the other with a Mirrorwatch of its own."
             )
             problems.append(Problem(file, each.key("connector.class"), sentence))
         first.setdefault(each.flow, each.name)
@@ -130,7 +126,7 @@ def _warnings(file: str, mirror: Sequence[Connector]) -> tuple[Problem, ...]:
             )
             found.append(Problem(file, each.key("name"), sentence))
         elif each.kind in (CHECKPOINT, HEARTBEAT) and each.flow not in flows:
-            sentence = f"serves {each.flow}, which no source connector here mirrors; it is passed over."
+            sentence = f"serves {each.flow}, which no source connector here mirrors; it is skipped."
             found.append(Problem(file, each.key("connector.class"), sentence))
         found += [Problem(file, each.name, sentence) for sentence in doubts(each)]
     return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.connect_config_flows import has_variable
+from fleet.connect_config_kinds import hosts_in
 from fleet.errors import Problem
 from fleet.mm2_names import client_names
 
@@ -29,16 +30,23 @@ _STANDS_IN = (_LOGIN, _TRUST, _OWN_KEY)
 
 
 def clients_of(
-    connectors: Sequence[Connector], worker: Worker, *, file: str, ours: Mapping[str, Mapping[str, str]]
-) -> tuple[dict[str, dict[str, str]], list[Problem]]:
-    """Return the client properties of each cluster by its alias, and what is wrong with them.
+    connectors: Sequence[Connector],
+    worker: Worker,
+    *,
+    file: str,
+    ours: Mapping[str, Mapping[str, str]],
+    where: str,
+) -> tuple[dict[str, dict[str, str]], list[Problem], list[Problem]]:
+    """Return the client properties of each cluster by its alias, what is wrong with them, and warnings.
 
-    The first connector that speaks of a cluster says how it is reached. `ours` are properties of our own
-    configuration, which stand in for what is missing, or is kept where only the worker can look it up.
+    The first connector that names a cluster says how it is reached. `ours` are properties of Mirrorwatch's
+    own configuration; they replace what is missing, or is kept where only the worker can look it up. `where`
+    says in words where that configuration is written.
     """
     found: dict[str, dict[str, str]] = {}
     keys: dict[str, dict[str, str]] = {}
     problems: list[Problem] = []
+    warnings: list[Problem] = []
     for connector in connectors:
         for side, alias in (("source", connector.source), ("target", connector.target)):
             client, written = _client(connector, side)
@@ -47,20 +55,24 @@ def clients_of(
             elif _BOOTSTRAP not in ours.get(alias, {}) and _hosts(client) - _hosts(found[alias]):
                 sentence = (
                     f"is not what {keys[alias][_BOOTSTRAP]} says of {alias}; "
-                    f"write where it is as clusters.{alias}.{_BOOTSTRAP} in Mirrorwatch's own configuration."
+                    f"write its address as clusters.{alias}.{_BOOTSTRAP} {where}."
                 )
                 problems.append(Problem(file, written[_BOOTSTRAP], sentence))
     for alias, client in found.items():
         own = ours.get(alias, {})
-        missed = _kept_elsewhere(alias, client, keys[alias], own)
-        missed += _secrets(alias, worker.secrets.get(alias, ()), own)
+        missed = _kept_elsewhere(alias, client, keys[alias], own, where)
+        secrets = [each for each in worker.secrets.get(alias, ()) if not _covered(own, each.any_of)]
+        missed += [(each.key, _missing(alias, each, where)) for each in secrets if not each.instead]
+        warnings += [
+            Problem(file, each.key, _missing(alias, each, where)) for each in secrets if each.instead
+        ]
         if not client.get(_BOOTSTRAP, "").strip() and not own.get(_BOOTSTRAP) and not missed:
-            sentence = f"is missing; write clusters.{alias}.{_BOOTSTRAP} in Mirrorwatch's own configuration."
+            sentence = f"is missing; write clusters.{alias}.{_BOOTSTRAP} {where}."
             missed.append((keys[alias][_BOOTSTRAP], sentence))
         if "sasl.jaas.config" in own:  # it names the user as well
             client.pop("sasl.username", None)
         problems += [Problem(file, key, sentence) for key, sentence in missed]
-    return found, list(dict.fromkeys(problems))
+    return found, list(dict.fromkeys(problems)), warnings
 
 
 def _client(connector: Connector, side: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -77,7 +89,7 @@ def _client(connector: Connector, side: str) -> tuple[dict[str, str], dict[str, 
 
 
 def _kept_elsewhere(
-    alias: str, client: dict[str, str], written: Mapping[str, str], own: Mapping[str, str]
+    alias: str, client: dict[str, str], written: Mapping[str, str], own: Mapping[str, str], where: str
 ) -> list[tuple[str, str]]:
     """Take what only the worker can look up out of the client; return key and sentence where it is missed."""
     found = []
@@ -88,25 +100,21 @@ def _kept_elsewhere(
             continue
         sentence = (
             "holds a variable that only the Connect worker can look up; write "
-            f"clusters.{alias}.{name} in Mirrorwatch's own configuration."
+            f"clusters.{alias}.{name} {where}."
         )
         found.append((written[name], sentence))
     return found
-
-
-def _secrets(alias: str, secrets: Sequence[Written], own: Mapping[str, str]) -> list[tuple[str, str]]:
-    missing = [secret for secret in secrets if not _covered(own, secret.any_of)]
-    return [(secret.key, f"{secret.sentence}; {_write(alias, secret)}.") for secret in missing]
 
 
 def _covered(own: Mapping[str, str], names: tuple[str, ...]) -> bool:
     return _ANOTHER_WAY in own or any(name in own for name in names)
 
 
-def _write(alias: str, secret: Written) -> str:
+def _missing(alias: str, secret: Written, where: str) -> str:
     names = " or ".join(f"clusters.{alias}.{name}" for name in secret.any_of[:2])
-    return f"write {names} in Mirrorwatch's own configuration"
+    until_then = f" ({secret.instead})" if secret.instead else ""
+    return f"{secret.sentence}; write {names} {where}{until_then}."
 
 
 def _hosts(client: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(each.strip() for each in client.get(_BOOTSTRAP, "").split(",") if each.strip())
+    return hosts_in(client.get(_BOOTSTRAP, ""))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["CHECKPOINT", "HEARTBEAT", "SOURCE", "Connector", "Task", "Worker", "Written"]
+__all__ = [
+    "CHECKPOINT", "HEARTBEAT", "SOURCE", "Connector", "Task", "Worker", "Written", "hosts_in",
+    "some_of", "version_of_worker",
+]  # fmt: skip
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
 _KINDS = (SOURCE, CHECKPOINT, HEARTBEAT)
@@ -18,6 +22,7 @@ _KINDS = (SOURCE, CHECKPOINT, HEARTBEAT)
 _CLASSES = {
     name: kind for kind in _KINDS for name in (f"{_PACKAGE}{kind}", kind, kind.removesuffix("Connector"))
 }
+_VERSION = re.compile(r"[234](\.\d{1,5}){1,3}")
 DEFAULT_TARGET = "target"  # MirrorConnectorConfig: the alias of a source has no default, that of a target has
 
 
@@ -70,6 +75,10 @@ class Connector:
         """Tell whether it does anything: on Connect it does unless it is told otherwise."""
         return self.config.get("enabled", "true").strip().lower() != "false"
 
+    def address(self, side: str) -> str:
+        """Return the bootstrap.servers of its source or target cluster, empty where it names none."""
+        return self.config.get(f"{side}.cluster.bootstrap.servers", "").strip()
+
     def key(self, name: str) -> str:
         """Return the key of one of its properties as it is written."""
         return self.written.get(name, f"{self.name}.{name}")
@@ -77,11 +86,17 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A client property that a cluster needs and whose value is not to be had: a secret kept elsewhere."""
+    """A client property that a cluster needs and that is kept elsewhere: a secret.
 
-    key: str  # as it is written
-    sentence: str  # where the value is kept, half a sentence
-    any_of: tuple[str, ...]  # client properties of which one, written under clusters, stands in for it
+    `key` is as it is written, and `sentence` says in half a sentence where the value is kept. One of the
+    client properties `any_of`, written under clusters, replaces it. `instead` says what is used without
+    one; where it is empty, the cluster cannot be reached without one.
+    """
+
+    key: str
+    sentence: str
+    any_of: tuple[str, ...]
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +111,22 @@ class Worker:
     version: str | None = None
     cluster: str = ""
     secrets: Mapping[str, tuple[Written, ...]] = field(default_factory=dict)
+
+
+def hosts_in(text: str) -> frozenset[str]:
+    """Return the addresses in the text of a bootstrap.servers."""
+    return frozenset(each.strip() for each in text.split(",") if each.strip())
+
+
+def version_of_worker(text: str) -> str | None:
+    """Return the version of MirrorMaker that a worker of this version brings; None where it is not Kafka's.
+
+    Distributions number their workers otherwise, and say so behind a hyphen.
+    """
+    return text if _VERSION.fullmatch(text) else None
+
+
+def some_of(names: Sequence[str], most: int = 10) -> str:
+    """Return the first names and how many more there are, as in `a, b and 3 more`."""
+    listed = ", ".join(name[:200] for name in names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fleet.codepoints import CodePoints
 from fleet.java_regex_class import BREAKS, SHORTHANDS, escape_at, read_class
@@ -38,6 +39,7 @@ class _Flags:
     multi_line: bool = False
 
 
+@lru_cache(maxsize=512)  # the flows of one configuration share most of their patterns
 def compile_java(pattern: str) -> re.Pattern[str]:
     """Return the pattern in Python's form; use fullmatch, as MirrorMaker does.
 

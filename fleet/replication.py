@@ -29,6 +29,8 @@ POLICY_CLASSES = {
     f"{_PACKAGE}DefaultReplicationPolicy": PolicyKind.DEFAULT,
     f"{_PACKAGE}IdentityReplicationPolicy": PolicyKind.IDENTITY,
     f"{_PACKAGE}LegacyReplicationPolicy": PolicyKind.LEGACY,
+    # Strimzi's own from before Kafka 3.0; today it extends Kafka's.
+    "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy": PolicyKind.IDENTITY,
 }
 
 

@@ -1,10 +1,11 @@
 """A KafkaMirrorMaker2 of Strimzi as connectors and their worker: what its operator makes of the resource.
 
-Read are `kafka.strimzi.io/v1beta2` (spec.clusters, spec.connectCluster, mirrors with sourceCluster and
+It reads `kafka.strimzi.io/v1beta2` (spec.clusters, spec.connectCluster, mirrors with sourceCluster and
 targetCluster) and `v1` (spec.target, mirrors with a source). Secrets are only named in a resource, so each
 becomes a client property that has to be written elsewhere.
 
-Source: the API reference of Strimzi 0.45 to 0.49, and what its operator is seen to give the connectors.
+Source: the API reference of Strimzi 0.45 to 0.49, and its operator's KafkaMirrorMaker2Connectors and
+KafkaMirrorMaker2Configuration.
 """
 
 from __future__ import annotations
@@ -34,21 +35,24 @@ _PATTERNS = (
     ("topicsExcludePattern", "topics.exclude"), ("groupsPattern", "groups"),
     ("groupsBlacklistPattern", "groups.exclude"), ("groupsExcludePattern", "groups.exclude"),
 )  # fmt: skip
-# What the operator calls the worker's topics where v1beta2 leaves them open.
-_DEFAULT_TOPICS = {
-    f"{name}.storage.topic": f"mirrormaker2-cluster-{end}"
-    for name, end in (("offset", "offsets"), ("config", "configs"), ("status", "status"))
-}
-_V1_TOPICS = {
+_V1_WORKER = {
+    "groupId": "group.id",
     "offsetStorageTopic": "offset.storage.topic",
     "configStorageTopic": "config.storage.topic",
     "statusStorageTopic": "status.storage.topic",
 }
 
 
-def is_mirror(data: Any) -> bool:
-    """Tell whether a document is a KafkaMirrorMaker2."""
-    return isinstance(data, dict) and data.get("kind") == KIND and "spec" in data
+def worker_defaults(cluster: str) -> dict[str, str]:
+    """Return what the operator gives a worker that leaves its group and topics open."""
+    topics = {"offset": "offsets", "config": "configs", "status": "status"}
+    found = {f"{name}.storage.topic": f"{cluster}-{end}" for name, end in topics.items()}
+    return {"group.id": cluster, **found}
+
+
+def worker_fields(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Return the worker's properties that v1 has as fields of their own."""
+    return {key: text_of(spec[name]) for name, key in _V1_WORKER.items() if text_of(spec.get(name))}
 
 
 def read_resource(data: Mapping[str, Any], *, file: str) -> tuple[tuple[Connector, ...], Worker]:
@@ -76,8 +80,9 @@ class _Resource:
             sentence = f"is '{version[:60]}'; a mirror of Strimzi has {_GROUP}v1beta2 or {_GROUP}v1."
             self.problems.append(("apiVersion", sentence))
             return
-        spec = self.data["spec"]
-        mirrors = spec.get("mirrors") if isinstance(spec, dict) else None
+        spec = self.data.get("spec")
+        spec = spec if isinstance(spec, dict) else {}
+        mirrors = spec.get("mirrors")
         if not isinstance(mirrors, list) or not mirrors:
             self.problems.append(("spec.mirrors", "is missing; it lists what is mirrored where."))
             return
@@ -86,7 +91,8 @@ class _Resource:
         clusters = self._clusters(spec, mirrors, newer=newer)
         for number, mirror in enumerate(mirrors):
             if isinstance(mirror, dict):
-                self._mirror(number, mirror, clusters, text_of(target.get("alias")) if newer else None)
+                own = text_of(target.get("alias")) if isinstance(target, dict) else None
+                self._mirror(number, mirror, clusters, own)
             else:
                 self.problems.append(
                     (f"spec.mirrors.{number}", "is no mapping of keys; write sourceConnector.")
@@ -114,6 +120,12 @@ class _Resource:
                 self.problems.append((f"{place}.alias", "is missing; every cluster has an alias."))
             elif alias in found and not newer:
                 self.problems.append((f"{place}.alias", f"is {alias} a second time; keep one of the two."))
+            elif alias in found and text_of(each.get("bootstrapServers")) != found[alias].bootstrap:
+                sentence = (
+                    f"gives {alias} another address than {found[alias].keys['bootstrap.servers']}; "
+                    "one alias is one cluster: use two aliases."
+                )
+                self.problems.append((f"{place}.bootstrapServers", sentence))
             else:
                 found.setdefault(alias, cluster_of(each, place))
         return found
@@ -150,9 +162,8 @@ class _Resource:
         self, spec: Mapping[str, Any], clusters: Mapping[str, StrimziCluster], *, newer: bool
     ) -> Worker:
         if newer:
-            target = spec["target"]
-            home = text_of(target.get("alias"))
-            named = {key: text_of(target[name]) for name, key in _V1_TOPICS.items() if target.get(name)}
+            home = text_of(spec["target"].get("alias"))
+            named = worker_fields(spec["target"])
         else:
             home = text_of(spec.get("connectCluster"))
             named = {}
@@ -160,7 +171,8 @@ class _Resource:
                 known = ", ".join(clusters)
                 sentence = f"names '{home}', and no cluster has that alias (known: {known})."
                 self.problems.append(("spec.connectCluster", sentence))
-        config = dict(_DEFAULT_TOPICS) | (dict(clusters[home].config) if home in clusters else {}) | named
+        config = worker_defaults("mirrormaker2-cluster")
+        config |= (dict(clusters[home].config) if home in clusters else {}) | named
         secrets: dict[str, tuple[Written, ...]] = {alias: each.secrets for alias, each in clusters.items()}
         return Worker(config, version_of_worker(text_of(spec.get("version"))), home, secrets)
 
@@ -186,6 +198,10 @@ def _connector(
     for field_name, key in _PATTERNS:
         if field_name in mirror:
             config[key], written[key] = text_of(mirror[field_name]), f"{above}.{field_name}"
+    return Connector(f"{source.alias}->{target.alias}.{kind}", config, written, state_of(spec))
+
+
+def state_of(spec: Mapping[str, Any]) -> str:
+    """Return the state that a resource asks for, in Connect's words; empty where it is to run."""
     state = "paused" if text_of(spec.get("pause")).lower() == "true" else text_of(spec.get("state"))
-    known = {"paused": "PAUSED", "stopped": "STOPPED"}
-    return Connector(f"{source.alias}->{target.alias}.{kind}", config, written, known.get(state.lower(), ""))
+    return {"paused": "PAUSED", "stopped": "STOPPED"}.get(state.lower(), "")

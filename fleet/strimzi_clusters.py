@@ -35,6 +35,11 @@ class StrimziCluster:
     config: Mapping[str, str] = field(repr=False)
     secrets: tuple[Written, ...]
 
+    @property
+    def bootstrap(self) -> str:
+        """Return the addresses as they are written."""
+        return self.client["bootstrap.servers"]
+
 
 def text_of(value: Any) -> str:
     """Return a scalar as text; nothing of a list or a mapping."""
@@ -55,7 +60,8 @@ def cluster_of(spec: Mapping[str, Any], place: str) -> StrimziCluster:
     certificates = tls.get("trustedCertificates") if isinstance(tls, dict) else None
     if certificates:
         where = f"{place}.tls.trustedCertificates"
-        secrets.append(Written(where, f"names {_names(certificates)}, which this file does not hold", _TRUST))
+        sentence = f"names {_names(certificates)}, which this file does not hold"
+        secrets.append(Written(where, sentence, _TRUST, instead="the system's CAs are trusted until then"))
     login = spec.get("authentication")
     if isinstance(login, dict):
         secrets += _login(login, f"{place}.authentication", client, keys)

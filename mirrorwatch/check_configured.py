@@ -12,7 +12,7 @@ from mirrorwatch.config_lag_sources import flows_kept_at
 if TYPE_CHECKING:
     from fleet.flow import Flow
     from mirrorwatch.check_sheet import Sheet
-    from mirrorwatch.configuration import Configuration
+    from mirrorwatch.configuration import Configuration, LagSource
     from runtime.kafka.client_settings import ClientSettings
 
 _EXAMPLE = "orders"
@@ -21,8 +21,9 @@ _EXAMPLE = "orders"
 def print_configured(sheet: Sheet, config: Configuration) -> None:
     """Write files, clusters and flows."""
     sheet.heading("Read")
-    sheet.say(str(config.path), hang=4)
     mirrors = config.mm2_path
+    if mirrors != config.path or not config.connectors:
+        sheet.say(str(config.path), hang=4)
     if mirrors is not None and config.connectors:
         sheet.say(f"{mirrors}, as Kafka Connect is given it", hang=4)
     elif mirrors is not None and mirrors != config.path:
@@ -42,7 +43,7 @@ def print_configured(sheet: Sheet, config: Configuration) -> None:
     if not config.topology.flows:
         sheet.say("None, so consumer groups alone are watched.")
     for flow in config.topology.flows:
-        _print_flow(sheet, flow)
+        _print_flow(sheet, flow, config.lag_sources.get(flow.name))
 
 
 def print_warnings(sheet: Sheet, config: Configuration) -> None:
@@ -113,7 +114,7 @@ def principal_of(settings: ClientSettings) -> str:
     return "User:ANONYMOUS"
 
 
-def _print_flow(sheet: Sheet, flow: Flow) -> None:
+def _print_flow(sheet: Sheet, flow: Flow, source: LagSource | None) -> None:
     topics = flow.topic_filter
     sheet.say(flow.name)
     sheet.fact("policy", _policy(flow))
@@ -123,6 +124,20 @@ def _print_flow(sheet: Sheet, flow: Flow) -> None:
     sheet.fact("new topics", _refresh(flow))
     sheet.fact("tasks", f"{flow.tasks_max} at most")
     sheet.fact("delivery", "exactly once" if flow.exactly_once else "at least once")
+    if source is not None:
+        sheet.fact("offsets", offsets_of(flow, source))
+
+
+def offsets_of(flow: Flow, source: LagSource) -> str:
+    """Return where the flow's progress is read: its worker's topics, or what replaces them."""
+    if source.lag_from != "connect-offsets":
+        return source.lag_from if source.group is None else f"commits of {source.group}"
+    if source.topic is None:
+        return "unknown topic (see the warnings)" if flow.on_connect else "unknown topic"
+    status = source.status_topic or flow.status_storage_topic
+    configs = source.config_topic or flow.config_storage_topic
+    beside = ", ".join(topic for topic in (status, configs) if topic)
+    return f"{source.topic} on {source.kafka_cluster}" + (f" (tasks: {beside})" if beside else "")
 
 
 def _policy(flow: Flow) -> str:

@@ -19,8 +19,8 @@ _CONNECT = "connect-offsets"
 _SYNCS = "offset-syncs"
 _OF_TASKS = ("status_topic", "config_topic")  # in which a worker tells of its tasks
 _UNKNOWN = (
-    "in which topic the Connect worker keeps its offsets is not known, since it does not tell: write its"
-    " offset.storage.topic, for example offsets: {topic: connect-offsets}"
+    "unknown topic: a connector does not name the one in which its Connect worker stores offsets; write the"
+    " worker's offset.storage.topic, for example offsets: {topic: connect-offsets}"
 )
 _NAMELESS = (
     "tells of tasks under their connector's name, and nothing names it, so those of MirrorSourceConnector are"
@@ -61,10 +61,12 @@ def sources_of_lag(
     said: Mapping[str, FlowSection],
     *,
     where: Callable[[tuple[str, ...], str], Problem],
+    written: str = "",
 ) -> tuple[dict[str, LagSource], list[Problem]]:
-    """Return where each flow's progress is read, by its name, and warnings where nothing says so.
+    """Return where each flow's progress is read, by its name, and a warning for each that is unknown.
 
-    So it is of what a worker tells of its tasks, where the topic is named and their connector is not.
+    Another warning is about topics of a worker's tasks that are named while their connector is not.
+    `written` says in words where such keys are written, if that is not the file itself.
     """
     found: dict[str, LagSource] = {}
     warnings = []
@@ -83,7 +85,7 @@ def sources_of_lag(
             _CONNECT, None, home, topic, **told, topics_read=read and section.topics is None
         )
         if flow.on_connect and topic is None:
-            warnings.append(where(("flows", flow.name, "offsets"), _UNKNOWN))
+            warnings.append(where(("flows", flow.name, "offsets"), f"{_UNKNOWN} {written}".rstrip()))
         if not _is_named(flow):
             warnings += [
                 where(("flows", flow.name, "offsets", key), _NAMELESS) for key, name in told.items() if name

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from fleet import java_properties
 from fleet.config_providers import Lookup
+from fleet.connect_config import Said
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2 import ByHand, Mm2, read_mm2
 from fleet.mm2_names import WORKER_NAMES
 from fleet.mm2_resolution import Mm2Properties
-from mirrorwatch.config_connect_files import ConnectorsFile, MirrorForm, form_of
+from mirrorwatch.config_connect_files import ConnectorsFile
+from mirrorwatch.config_forms import Form, form_of_mirror
 from mirrorwatch.config_problems import secrets_in
 from mirrorwatch.config_text import MAX_BYTES, check_properties, lines_of_keys, read_bytes
 from runtime.kafka.fate import Fate
@@ -62,14 +64,23 @@ class Mirror(Protocol):
         ...
 
 
-class MirrorFile:
-    """One mm2.properties, or what stands for one. `secrets` grows by what it brings in from elsewhere."""
+def where_to_write(path: Path) -> str:
+    """Return where keys of Mirrorwatch's own are written for a mirror's file that is the configuration."""
+    return f"in a YAML file with 'mm2: {path.name}'"
 
-    def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
+
+class MirrorFile:
+    """One mm2.properties, or what describes a mirror instead. `secrets` grows by what it brings in.
+
+    `content` is what was read of the file before, where it is the configuration itself.
+    """
+
+    def __init__(self, path: Path, environ: Mapping[str, str], content: bytes | None = None) -> None:
         self.path: Path | None = path
         self.name = str(path)
         self.connectors: tuple[Connector, ...] = ()
         self._path = path
+        self._content = content
         self._described: ConnectorsFile | None = None
         self.secrets: set[str] = set()
         self.passwords: set[str] = set()
@@ -84,15 +95,16 @@ class MirrorFile:
         by_hand: Mapping[str, ByHand],
     ) -> Mm2:
         """Return what MirrorMaker makes of the file; ConfigurationError with the line of each problem."""
-        content = read_bytes(self._path)
-        form = form_of(self._path, content)
-        if form is not MirrorForm.PROPERTIES:
+        content = read_bytes(self._path) if self._content is None else self._content
+        form = form_of_mirror(self._path, content)
+        if form is not Form.PROPERTIES:
             self._described = ConnectorsFile(self._path, form)
             self._described.secrets = self.secrets
+            said = Said(mirror_version, clusters, by_hand)
+            if self._content is not None:
+                said = replace(said, where=where_to_write(self._path))
             try:
-                return self._described.read(
-                    content, mirror_version=mirror_version, clusters=clusters, by_hand=by_hand
-                )
+                return self._described.read(content, said=said)
             finally:
                 self.connectors = self._described.connectors
                 self.passwords = self.secrets

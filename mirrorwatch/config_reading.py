@@ -1,4 +1,4 @@
-"""Read a configuration: a YAML file of ours, or an mm2.properties as it is. Every problem at once."""
+"""Read a configuration: Mirrorwatch's own YAML, or a mirror's file as it is. Every problem at once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fleet.topology import Cluster, Topology
 from mirrorwatch.config import LATER_KEYS, LATER_SECTIONS, FlowSection, RootSection
 from mirrorwatch.config_burrow_names import names_for_burrow
 from mirrorwatch.config_connect import ConnectAddress
-from mirrorwatch.config_connect_files import refuse_mirror
+from mirrorwatch.config_forms import Form, form_of, own_document
 from mirrorwatch.config_lag_sources import flows_kept_at, sources_of_lag, wrong_sources
-from mirrorwatch.config_mirror import Mirror, MirrorFile, for_our_clients, is_remark
+from mirrorwatch.config_mirror import Mirror, MirrorFile, for_our_clients, is_remark, where_to_write
 from mirrorwatch.config_problems import as_problem, in_order, secrets_in, unread
 from mirrorwatch.config_sections import PLACEHOLDER, sections_of
-from mirrorwatch.config_text import is_properties, read_bytes, yaml_document
+from mirrorwatch.config_text import read_bytes
 from mirrorwatch.configuration import Configuration
 from mirrorwatch.flow_canaries import canary_flows
 from runtime.config_web import WebConfig, load_web_config
@@ -45,11 +45,11 @@ def read_configuration(
     With `running`, the canary's topic and mode are those of that section whatever the file says: a service
     that runs keeps them.
     """
-    if is_properties(path):
+    content = read_bytes(path)
+    if form_of(path, content) is not Form.OURS:
         bare = _kept(RootSection(mm2=path.name), running)
-        return _Reading(path, bare, None, environ).configuration()
-    document = yaml_document(path, read_bytes(path))
-    refuse_mirror(document)
+        return _Reading(path, bare, None, environ, content).configuration()
+    document = own_document(path, content, frozenset(RootSection.model_fields))
     document, unresolved = interpolate(document, environ=environ, directory=path.parent)
     root, problems = sections_of(document)
     if root is None:
@@ -71,7 +71,12 @@ class _Reading:
     """One configuration being read; problems and warnings collect until the end."""
 
     def __init__(
-        self, path: Path, root: RootSection, document: Document | None, environ: Mapping[str, str]
+        self,
+        path: Path,
+        root: RootSection,
+        document: Document | None,
+        environ: Mapping[str, str],
+        content: bytes | None = None,
     ) -> None:
         self.problems: list[Problem] = []
         self.unresolved: list[Problem] = []
@@ -84,7 +89,7 @@ class _Reading:
         self._unavailable: UnavailableError | RefusedError | None = None
         self._mirror: Mirror | None = None
         if root.mm2 is not None:
-            self._mirror = MirrorFile(path.parent / root.mm2, environ)
+            self._mirror = MirrorFile(path.parent / root.mm2, environ, content)
         elif root.connect is not None:
             self._mirror = ConnectAddress(root.connect, self._problem)
         if root.mm2 is not None and root.connect is not None:
@@ -93,7 +98,10 @@ class _Reading:
 
     def configuration(self) -> Configuration:
         topology, known = self._topology()
-        lag_sources, unknown = sources_of_lag(topology, self._root.flows, where=self._problem)
+        written = where_to_write(self._path) if self._document is None else ""
+        lag_sources, unknown = sources_of_lag(
+            topology, self._root.flows, where=self._problem, written=written
+        )
         self._warn_of_names(topology, known, lag_sources)
         clients = self._clients(topology, lag_sources)
         flows, problems, warnings = canary_flows(

@@ -1,4 +1,4 @@
-"""The bytes of a configuration, and what kind of file they are: YAML of ours, or an mm2.properties."""
+"""The bytes of a configuration, as Mirrorwatch's own YAML or as an mm2.properties."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ if TYPE_CHECKING:
     from runtime.strict_yaml import Document
 
 MAX_BYTES = 1_000_000
+MAX_FOREIGN_BYTES = strict_yaml.MAX_RESOURCES_BYTES
+"""The limit for what other programs print: resources of Kubernetes, the connectors of a worker."""
 _OURS = frozenset({"mm2", "clusters", "flows", "canary", "http", "store"})
 _MIRROR_KEY = re.compile(r"clusters|.+\.bootstrap\.servers|.+->.+\.enabled")
-
-
-def is_properties(path: Path) -> bool:
-    """Tell whether a file is read as an mm2.properties: its name decides, nothing else."""
-    return path.suffix.lower() == ".properties"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -31,7 +28,7 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         with path.open("rb") as stream:
-            found = stream.read(MAX_BYTES + 1)
+            found = stream.read(MAX_FOREIGN_BYTES + 1)
     except IsADirectoryError:
         raise _refusal(path, "is a directory; name a file in it") from None
     except (OSError, ValueError) as error:
@@ -44,27 +41,18 @@ def read_bytes(path: Path) -> bytes:
 
 
 def yaml_document(path: Path, content: bytes) -> Document:
-    """Return the YAML in a file; what is an mm2.properties under another name is told so."""
+    """Return Mirrorwatch's own YAML in a file; ConfigurationError with what is wrong and its line."""
     if len(content) <= MAX_BYTES and all(
         line.strip() in (b"", b"---") or line.lstrip().startswith(b"#") for line in content.splitlines()
     ):
         todo = "write mm2 with the path of the mirror's mm2.properties, or write clusters and flows"
         raise _refusal(path, f"is empty: there is not one key in it; {todo}")
-    try:
-        return strict_yaml.load(content, file=str(path))
-    except ConfigurationError:
-        if _reads_like_mirror(content):
-            sentence = (
-                "is read as YAML, since its name does not end in .properties, but it looks like an"
-                " mm2.properties; rename it, or name it in a YAML file as mm2: mm2.properties"
-            )
-            raise _refusal(path, sentence) from None
-        raise
+    return strict_yaml.load(content, file=str(path))
 
 
 def check_properties(path: Path, content: bytes) -> None:
     """Raise ConfigurationError where a file that is read as an mm2.properties is YAML of ours."""
-    if _reads_like_mirror(content):
+    if reads_like_mirror(content):
         return
     try:
         document = strict_yaml.load(content, file=str(path))
@@ -83,7 +71,8 @@ def lines_of_keys(text: str) -> dict[str, int]:
         return {}
 
 
-def _reads_like_mirror(content: bytes) -> bool:
+def reads_like_mirror(content: bytes) -> bool:
+    """Tell whether a text has keys that only an mm2.properties has."""
     try:
         entries = java_properties.parse(content[:MAX_BYTES].decode("latin-1"))
     except ValueError:

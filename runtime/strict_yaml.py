@@ -3,9 +3,11 @@
 Every scalar stays the text that stands in the file: `NO` is a cluster, `1:30` a time, `0123` a name, and a
 missing value is the empty text. A resource is read `for_kubernetes` as kubectl and Helm read it: a key whose
 value is missing, or is a plain `~` or `null`, is left out, and a plain `yes` or `off` is a boolean of YAML
-1.1, which becomes `true` or `false`. Refused, each with its line: a key that stands twice, anchors and
-aliases (a few of them can unfold into gigabytes), merge keys, tags, several documents, deep nesting, text
-that is not UTF-8, control characters, and files past 1 MB. Nothing is ever constructed from a tag.
+1.1, which becomes `true` or `false`, except under keys of `texts`, whose values are text whatever they look
+like; `managedFields` and `status` are left out. Refused, each with its line: a key that stands twice, anchors
+and aliases (a few of them can unfold into gigabytes), merge keys, tags, several documents (`split` divides a
+file that may hold them), deep nesting, text that is not UTF-8, control characters, and files that are too
+large. Nothing is ever constructed from a tag.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 KeyPath: TypeAlias = "tuple[str, ...]"
 
 MAX_BYTES = 1_000_000
+MAX_RESOURCES_BYTES = 20_000_000
+"""The limit for resources: kubectl prints several kilobytes of bookkeeping with each."""
 _DEEPEST = 32
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})  # as YAML's core schema has them
 # Those of YAML 1.1, as go-yaml v2 has them, which kubectl and Helm read by.
@@ -35,6 +39,9 @@ _BOOLEANS = {
     for word in words
     for form in (word, word.capitalize(), word.upper())
 }
+_BOOKKEEPING = frozenset({"managedFields", "status"})  # Kubernetes' own, often the most of a resource
+_MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|$)")
+_EMPTY = re.compile(r"\s*(?:#|%|$)")
 _NOT_PRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The parser in C reads a megabyte in a fraction of a second, the one in Python in half a minute.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -54,16 +61,62 @@ class Document:
         return self.lines.get(tuple(str(step) for step in path))
 
 
-def load(text: str | bytes, *, file: str, for_kubernetes: bool = False) -> Document:
-    """Return the document in `text`; ConfigurationError with the file and the line for anything else."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One document of a file that may hold several: its text, and how many lines are above it."""
+
+    text: str
+    above: int
+
+
+def load(
+    text: str | bytes,
+    *,
+    file: str,
+    for_kubernetes: bool = False,
+    texts: frozenset[str] = frozenset(),
+    above: int = 0,
+) -> Document:
+    """Return the document in `text`; ConfigurationError with the file and the line for anything else.
+
+    `above` is how many lines of the file are above the text.
+    """
     try:
-        decoded = _decode(text)
+        decoded = _decode(text, MAX_RESOURCES_BYTES if for_kubernetes else MAX_BYTES)
         lines: dict[KeyPath, int] = {}
-        data = _Builder(decoded, lines, for_kubernetes=for_kubernetes).document()
+        data = _Builder(decoded, lines, for_kubernetes=for_kubernetes, texts=texts).document()
+    except _Fault as fault:
+        where = f"{file}:{fault.line + above}" if fault.line else file
+        raise ConfigurationError([Problem(where, fault.key, fault.sentence)]) from fault.__cause__
+    if above:
+        lines = {path: line + above for path, line in lines.items()}
+    return Document(file, data, lines)
+
+
+def split(content: bytes, *, file: str) -> tuple[Part, ...]:
+    """Return the documents of a file of resources, without those that are empty.
+
+    A line that begins with --- or ... ends a document, wherever it is (YAML 1.2, 9.1.2). Raises
+    ConfigurationError for what is not text.
+    """
+    try:
+        text = _decode(content, MAX_RESOURCES_BYTES)
     except _Fault as fault:
         where = f"{file}:{fault.line}" if fault.line else file
         raise ConfigurationError([Problem(where, fault.key, fault.sentence)]) from fault.__cause__
-    return Document(file, data, lines)
+    parts: list[Part] = []
+    rows: list[str] = []
+    above = 0
+    for number, row in enumerate([*text.split("\n"), "---"]):
+        if not _MARKER.match(row):
+            rows.append(row)
+            continue
+        if any(not _EMPTY.match(each) for each in rows):
+            parts.append(Part("\n".join(rows), above))
+        # What is on the marker's own line belongs to the next document.
+        rows, above = ([f"   {row[3:]}"] if row.startswith("---") else []), number
+        above += 0 if rows else 1
+    return tuple(parts)
 
 
 def read(path: Path, *, file: str | None = None) -> Document:
@@ -84,9 +137,10 @@ class _Fault(Exception):  # noqa: N818 - not an error for others: it never leave
         self.sentence, self.line, self.key = sentence, line, key
 
 
-def _decode(text: str | bytes) -> str:
-    if len(text) > MAX_BYTES:
-        raise _Fault("is larger than 1 MB, which no configuration needs: is it the right file?")
+def _decode(text: str | bytes, limit: int) -> str:
+    if len(text) > limit:
+        size = f"{limit // 1_000_000} MB"
+        raise _Fault(f"is larger than {size}, which no configuration needs: is it the right file?")
     if isinstance(text, bytes):
         encoded = text
         try:
@@ -105,10 +159,13 @@ def _decode(text: str | bytes) -> str:
 class _Builder:
     """Turn the parser's events into data; recursion is bounded by the depth that is allowed."""
 
-    def __init__(self, text: str, lines: dict[KeyPath, int], *, for_kubernetes: bool) -> None:
+    def __init__(
+        self, text: str, lines: dict[KeyPath, int], *, for_kubernetes: bool, texts: frozenset[str]
+    ) -> None:
         self._text = text
         self._lines = lines
         self._for_kubernetes = for_kubernetes
+        self._texts = texts
         self._events = self._parse()
 
     def document(self) -> dict[str, Value]:
@@ -169,12 +226,16 @@ class _Builder:
             raise _Fault(f"is nested more than {_DEEPEST} levels deep", line=line)
         match event:
             case yaml.ScalarEvent():
-                plain = self._for_kubernetes and event.implicit[0]
-                return _BOOLEANS.get(event.value, event.value) if plain else str(event.value)
+                return self._boolean(event, path) if event.value in _BOOLEANS else str(event.value)
             case yaml.SequenceStartEvent():
                 return self._list(path)
             case _:
                 return self._mapping(path)
+
+    def _boolean(self, event: yaml.ScalarEvent, path: KeyPath) -> str:
+        """Return what one of the words of YAML 1.1 means where it is: a boolean, or the text that it is."""
+        plain = self._for_kubernetes and event.implicit[0] and not (path and path[-1] in self._texts)
+        return _BOOLEANS[event.value] if plain else str(event.value)
 
     def _list(self, path: KeyPath) -> list[Value]:
         items: list[Value] = []
@@ -201,10 +262,22 @@ class _Builder:
                 )
             self._lines[own] = line
             event = self._next()
+            if self._for_kubernetes and name in _BOOKKEEPING:
+                self._pass_over(event)
+                continue
             value = self._node(event, own)
             if not (self._for_kubernetes and _is_null(event)):
                 found[name] = value
         return found
+
+    def _pass_over(self, event: yaml.Event) -> None:
+        """Read to the end of a value that nobody asks for."""
+        depth = 0
+        while True:
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth == 0:
+                return
+            event = self._next()
 
 
 def _is_null(event: yaml.Event) -> bool:

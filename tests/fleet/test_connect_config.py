@@ -239,7 +239,7 @@ HAND = "Mirrorwatch's own configuration."
         ),
         (
             (connector(), connector(name="n")),
-            ["connect: n.connector.class: mirrors A->B, and so does m; one flow is one connector here: watch one of them (connect.connectors names those that are read)."],
+            ["connect: n.connector.class: n mirrors A->B, and so does m; one flow is one source connector here: keep one of the two in the file, or name one in connect.connectors, and watch the other with a Mirrorwatch of its own."],
         ),
         (
             (connector(enabled="false"),),
@@ -252,8 +252,8 @@ HAND = "Mirrorwatch's own configuration."
         (
             (connector(), connector(name="n", **{"source.cluster.alias": "B", "target.cluster.alias": "A"})),
             [
-                f"connect: n.source.cluster.bootstrap.servers: is not what m.target.cluster.bootstrap.servers says of B; write where it is as clusters.B.bootstrap.servers in {HAND}",
-                f"connect: n.target.cluster.bootstrap.servers: is not what m.source.cluster.bootstrap.servers says of A; write where it is as clusters.A.bootstrap.servers in {HAND}",
+                f"connect: n.source.cluster.bootstrap.servers: is not what m.target.cluster.bootstrap.servers says of B; write its address as clusters.B.bootstrap.servers in {HAND}",
+                f"connect: n.target.cluster.bootstrap.servers: is not what m.source.cluster.bootstrap.servers says of A; write its address as clusters.A.bootstrap.servers in {HAND}",
             ],
         ),
         (
@@ -346,7 +346,7 @@ def test_what_belongs_to_no_flow_is_told():
     assert [cluster.alias for cluster in found.topology.clusters] == ["A", "B"]
     assert [str(warning) for warning in found.warnings] == [
         "connect: off.enabled: is not true, so this connector mirrors nothing and C->B is no flow.",
-        "connect: h.connector.class: serves D->B, which no source connector here mirrors; it is passed over.",
+        "connect: h.connector.class: serves D->B, which no source connector here mirrors; it is skipped.",
     ]
 
 

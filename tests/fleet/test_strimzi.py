@@ -9,7 +9,7 @@ import pytest
 from fleet.connect_config import Said, read_connectors
 from fleet.errors import ConfigurationError
 from fleet.replication import PolicyKind
-from fleet.strimzi import is_mirror, read_resource
+from fleet.strimzi import read_resource
 
 OLDER = {
     "apiVersion": "kafka.strimzi.io/v1beta2",
@@ -195,10 +195,6 @@ TRUST = {
     ("cluster", "said"),
     [
         (
-            {"tls": TRUST},
-            f"spec.clusters.0.tls.trustedCertificates: names the secrets ca, more of Kubernetes, which this file does not hold; write clusters.A.ssl.truststore.location or clusters.A.ssl.ca.location {OURS}",
-        ),
-        (
             {"authentication": SCRAM},
             f"spec.clusters.0.authentication.passwordSecret: names the secret s of Kubernetes, which this file does not hold; write clusters.A.sasl.password or clusters.A.sasl.jaas.config {OURS}",
         ),
@@ -223,6 +219,17 @@ def test_what_only_kubernetes_holds_is_asked_for(cluster, said):
     assert problems(resource) == [said]
     another = {"A": {"bootstrap.servers": "a:9094", "security.protocol": "PLAINTEXT"}}
     assert read(resource, clusters=another).topology.cluster("A").client["bootstrap.servers"] == "a:9094"
+
+
+def test_a_trust_store_that_only_kubernetes_holds_is_a_warning_since_the_systems_may_do():
+    resource = changed(OLDER, "spec", "clusters", 0, "tls", to=TRUST)
+    (warning,) = read(resource).warnings
+    assert str(warning) == (
+        "mirror.yaml: spec.clusters.0.tls.trustedCertificates: names the secrets ca, more of Kubernetes, which"
+        " this file does not hold; write clusters.A.ssl.truststore.location or clusters.A.ssl.ca.location in"
+        " Mirrorwatch's own configuration (the system's CAs are trusted until then)."
+    )
+    assert read(resource, clusters={"A": {"ssl.ca.location": "a.pem"}}).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -272,9 +279,3 @@ def test_a_paused_connector_is_told():
         (warning,) = read(paused).warnings
         word = "STOPPED" if value == "stopped" else "PAUSED"
         assert warning.sentence == f"is {word}: it carries nothing until it is resumed."
-
-
-@pytest.mark.parametrize("document", [None, [], {"kind": "KafkaMirrorMaker2"}, {"kind": "Kafka", "spec": {}}])
-def test_other_documents_are_no_mirror(document):
-    assert not is_mirror(document)
-    assert is_mirror(OLDER)

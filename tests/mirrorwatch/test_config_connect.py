@@ -129,7 +129,7 @@ async def test_where_offsets_are_kept_is_asked_for(tmp_path):
     config = await read(tmp_path, connect(), chosen(*WHOLE))
     (told,) = [warning for warning in config.warnings if warning.key == "flows.A->B.offsets"]
     assert told.sentence == (
-        "in which topic the Connect worker keeps its offsets is not known, since it does not tell: write its"
+        "unknown topic: a connector does not name the one in which its Connect worker stores offsets; write the worker's"
         " offset.storage.topic, for example offsets: {topic: connect-offsets}"
     )
     assert config.lag_sources == {"A->B": LagSource("connect-offsets", None, "B", None, topics_read=True)}

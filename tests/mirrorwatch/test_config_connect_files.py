@@ -11,8 +11,8 @@ from fleet.errors import ConfigurationError
 from lagmon.cluster import ClusterLag
 from lagmon.mirror_flow import MirrorFlow
 from lagmon.mirror_orders import read_mirror
-from mirrorwatch.config_connect_files import MirrorForm, form_of
 from mirrorwatch.config_connect_url import rest_address
+from mirrorwatch.config_forms import Form, form_of_mirror
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.configuration import LagSource
 from mirrorwatch.lag_orders import lag_orders, mirror_orders
@@ -54,23 +54,23 @@ def read(folder, ours, name, text):
 @pytest.mark.parametrize(
     ("name", "content", "form"),
     [
-        ("mm2.properties", "clusters = A, B", MirrorForm.PROPERTIES),
-        ("mm2.properties", "{}", MirrorForm.PROPERTIES),
-        ("mm2.conf", "clusters = A, B", MirrorForm.PROPERTIES),
-        ("m.json", "", MirrorForm.CONNECTORS),
-        ("m", ' \n{"name": "m"}', MirrorForm.CONNECTORS),
-        ("m.yaml", '[{"name": "m"}]', MirrorForm.CONNECTORS),
-        ("m", "\ufeff{}", MirrorForm.CONNECTORS),
-        ("m.yaml", "kind: Kafka", MirrorForm.RESOURCE),
-        ("m.YML", "", MirrorForm.RESOURCE),
-        ("m", STRIMZI, MirrorForm.RESOURCE),
-        ("m", "kind: 'KafkaMirrorMaker2' # mine\r\nspec:", MirrorForm.RESOURCE),
-        ("m", "  kind: KafkaMirrorMaker2\n", MirrorForm.PROPERTIES),
-        ("m", "kind: KafkaMirrorMaker2Other\n", MirrorForm.PROPERTIES),
+        ("mm2.properties", "clusters = A, B", Form.PROPERTIES),
+        ("mm2.properties", "{}", Form.PROPERTIES),
+        ("mm2.conf", "clusters = A, B", Form.PROPERTIES),
+        ("m.json", "", Form.CONNECTORS),
+        ("m", ' \n{"name": "m"}', Form.CONNECTORS),
+        ("m.yaml", '[{"name": "m"}]', Form.CONNECTORS),
+        ("m", "\ufeff{}", Form.CONNECTORS),
+        ("m.yaml", "kind: Kafka", Form.RESOURCES),
+        ("m.YML", "", Form.RESOURCES),
+        ("m", STRIMZI, Form.RESOURCES),
+        ("m", "kind: 'KafkaMirrorMaker2' # mine\r\nspec:", Form.RESOURCES),
+        ("m", "  kind: KafkaMirrorMaker2\n", Form.PROPERTIES),
+        ("m", "kind: KafkaMirrorMaker2Other\n", Form.RESOURCES),
     ],
 )
-def test_the_form_of_a_file(name, content, form):
-    assert form_of(Path(name), content.encode()) is form
+def test_the_form_of_a_file_that_is_named_as_a_mirrors(name, content, form):
+    assert form_of_mirror(Path(name), content.encode()) is form
 
 
 def test_a_connector_as_a_worker_tells_it(tmp_path):
@@ -262,7 +262,7 @@ def test_text_in_quotes_stays_text_in_a_strimzi_mirror(tmp_path):
 
 
 def test_a_strimzi_mirror_whose_spec_is_null_has_none(tmp_path):
-    with pytest.raises(ConfigurationError, match="is a KafkaMirrorMaker2 without a spec, and of YAML only"):
+    with pytest.raises(ConfigurationError, match="apiVersion: is ''; a mirror of Strimzi has"):
         read(tmp_path, "mm2: mirror.yaml\n", "mirror.yaml", "kind: KafkaMirrorMaker2\nspec:\n")
 
 
