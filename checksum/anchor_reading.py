@@ -104,11 +104,11 @@ class Side:
             asked = left
         return seen
 
-    def empty_from(self, offsets: Mapping[Place, int]) -> set[Place]:
-        """Return the source's places where no record stands at the offset or behind it."""
+    def first_from(self, offsets: Mapping[Place, int]) -> dict[Place, int | None]:
+        """Return by the source's place the offset of the first record at or behind an offset; None: none."""
         back = {self._here(place): place for place in offsets}
-        found = self.reader.pick({here: (offsets[place], 1) for here, place in back.items()})
-        return {back[here] for here, picked in found.items() if picked.ended and not picked.records}
+        found = self.reader.pick({here: (offsets[place], 1) for here, place in back.items()}) if back else {}
+        return {back[here]: _first(picked, offsets[back[here]]) for here, picked in found.items()}
 
     def stamped(self, topic: str) -> bool:
         """Tell whether the log itself gave records that were read their times."""
@@ -143,6 +143,12 @@ class Side:
             sample.stamped |= record.stamped
             found.append(seen)
         return found
+
+
+def _first(picked: Picked, asked: int) -> int | None:
+    if picked.records:
+        return picked.records[0].offset
+    return None if picked.ended else asked  # where the log lost it, nothing proves that there is none
 
 
 async def read_anchors(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_READ = 96  # for 10,000 pairs 70 are enough
 CHAINS_READ = 8  # the longest
+BEFORE = 3  # pairs before the beginning that are read, where it is not the first
 _PARTLY = 3  # so many pairs, each with a part of its own that agrees, are believed where no pair disagrees
 
 Records = tuple[SeenRecord | None, SeenRecord | None]
@@ -31,7 +32,8 @@ Records = tuple[SeenRecord | None, SeenRecord | None]
 class Anchors:
     """What can be believed of a partition's pairs: an end, a beginning, and chains between them.
 
-    `read` is how many pairs were read; `against` one of those that were not believed, and why.
+    `read` is how many pairs were read; `against` one of those that were not believed, and why. `before` are
+    up to BEFORE pairs right before the beginning, all of which look like those of another topic.
     """
 
     end: Pair | None = None
@@ -39,6 +41,7 @@ class Anchors:
     chains: tuple[tuple[Pair, ...], ...] = ()
     read: int = 0
     against: tuple[Pair, Agreement] | None = None
+    before: tuple[Pair, ...] = ()
 
 
 def search_anchors(
@@ -61,11 +64,13 @@ def search_anchors(
         end = yield from _first_good(looks, newest_first)
     if end is None:
         return Anchors(read=len(looks.known), against=looks.against())
-    beginning = yield from _first_good(looks, beginnings(end))
+    starts = beginnings(end)
+    beginning = yield from _first_good(looks, starts)
+    before = yield from _strange_before(looks, starts, beginning)
     low = beginning.upstream if beginning is not None else 0
     within = [pair for pair in pairs if low <= pair.upstream <= end.upstream]
     held = yield from _believed(looks, chains(within))
-    return Anchors(end, beginning, held, len(looks.known), looks.against())
+    return Anchors(end, beginning, held, len(looks.known), looks.against(), before)
 
 
 @dataclass(slots=True)
@@ -76,6 +81,7 @@ class _Looks:
     lenient: bool = False
     known: dict[Pair, Agreement] = field(default_factory=dict)  # keys: nothing but the two offsets
     _alike: set[bytes] = field(default_factory=set)
+    _older: set[Pair] = field(default_factory=set)  # whose copy is older than the original
 
     def at(self, pair: Pair) -> Generator[Pair, Records, Agreement]:
         """Read a pair, unless it is known or too much was read."""
@@ -86,9 +92,15 @@ class _Looks:
             source, target = yield pair
             found = agreement(source, target, timestamps=self.timestamps)
             self.known[pair] = found
+            if source is not None and target is not None and target.timestamp_ms < source.timestamp_ms:
+                self._older.add(pair)
             if found is Agreement.PARTLY and source is not None and target is not None:
                 self._alike.update(telling(source, target, timestamps=self.timestamps))
         return self.known[pair]
+
+    def is_older(self, pair: Pair) -> bool:
+        """Tell whether the copy at a pair is older than the original, where the mirror keeps times."""
+        return self.timestamps and Pair(*pair[:2]) in self._older
 
     def good(self, found: Agreement) -> bool:
         return found in (Agreement.EQUAL, Agreement.ALTERED) or (self.lenient and found is Agreement.PARTLY)
@@ -123,6 +135,25 @@ def _first_good(looks: _Looks, candidates: Sequence[Pair]) -> Generator[Pair, Re
         else:
             bad = middle
     return candidates[at]
+
+
+def _strange_before(
+    looks: _Looks, candidates: Sequence[Pair], beginning: Pair | None
+) -> Generator[Pair, Records, tuple[Pair, ...]]:
+    """Return the pairs right before the beginning where none holds a record and its copy, else none.
+
+    One pair alone may disagree by itself, where its record was altered. Keys of a re-created topic are
+    often the same; then the records on the target are older than those on the source.
+    """
+    if beginning is None or beginning not in candidates:
+        return ()
+    at = candidates.index(beginning)
+    before = tuple(candidates[max(0, at - BEFORE) : at])
+    for pair in before:
+        found = yield from looks.at(pair)
+        if found is not Agreement.DIFFERENT and not (found is Agreement.PARTLY and looks.is_older(pair)):
+            return ()
+    return before
 
 
 def _believed(

@@ -51,11 +51,16 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """Pairs of one partition that may be used, in the mirror's order; how many may not, and why."""
+    """Pairs of one partition that may be used, in the mirror's order; how many may not, and why.
+
+    `recreated_after` is the target's offset in the last pair of another source topic and of this target's,
+    None where there is none: what the mirror copied of this source topic lies behind it.
+    """
 
     pairs: tuple[Pair, ...]
     of_other_topics: int = 0
     before_a_fall: int = 0
+    recreated_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +84,12 @@ def usable(pairs: Iterable[Pair], *, source_id: str | None, target_id: str | Non
     """Return those of the pairs, given in the order in which they were written, that are of these topics."""
     kept: list[Pair] = []
     others = fallen = 0
+    recreated_after: int | None = None
     for pair in pairs:
         if _another(pair.source_topic_id, source_id) or _another(pair.target_topic_id, target_id):
             others += 1
+            of_this_target = not _another(pair.target_topic_id, target_id)
+            recreated_after = pair.downstream if of_this_target else None
         elif kept and _told_twice(kept[-1], pair):
             continue
         else:
@@ -89,7 +97,7 @@ def usable(pairs: Iterable[Pair], *, source_id: str | None, target_id: str | Non
                 fallen += len(kept)
                 kept = []
             kept.append(pair)
-    return Usable(tuple(kept), others, fallen)
+    return Usable(tuple(kept), others, fallen, recreated_after)
 
 
 def equal_pairs(logs: Logs) -> tuple[Pair, ...]:

@@ -16,6 +16,7 @@ from checksum.anchor_reading import Side, read_anchors
 from checksum.anchor_search import search_anchors
 from checksum.anchors import Logs, Usable, equal_pairs, usable
 from checksum.astray_pairs import without_astray
+from checksum.due import may_leave_out
 from checksum.plan_building import TYPED, PlanRules, TopicFound, build_plan, chosen_topics, without_partners
 from checksum.plan_shape import Anchored, LeftOut
 from checksum.ranges import (
@@ -31,18 +32,21 @@ from checksum.ranges import (
 from checksum.sampling import take_samples
 from checksum.time_anchors import find_beginnings, find_ends, find_inside
 from checksum.topic_inventory import Admin, planned_topic, read_settings, refuse_others
+from checksum.waiting import TargetEnds, wait_for_mirror
 from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 
     from checksum.anchor_reading import Place, Reader
     from checksum.anchor_search import Anchors, Records
     from checksum.anchors import Pair
+    from checksum.due import Due
     from checksum.plan_building import NamedIn
     from checksum.plan_shape import PartitionPlan, Plan
     from checksum.ranges import Candidates
     from checksum.topic_inventory import PlannedTopic
+    from checksum.waiting import Patience
     from fleet.flow import Flow
 
 __all__ = ["Admin", "Cluster", "Known", "make_plan"]
@@ -60,12 +64,15 @@ class Cluster:
 class Known:
     """What is known before: offset syncs in the mirror's order, and where the last run ended.
 
-    Both are asked by the source's topic and partition. `equal_offsets`: the mirror keeps offsets.
+    Both are asked by the source's topic and partition. `equal_offsets`: the mirror keeps offsets. `more`
+    reads the offset syncs that were written since, so that `pairs` gives them too, and returns the partitions
+    that they are of; None: the mirror writes none.
     """
 
     pairs: Callable[[str, int], Sequence[Pair]]
     verified: Mapping[Place, Verified] = field(default_factory=dict)
     equal_offsets: bool = False
+    more: Callable[[], Awaitable[frozenset[Place]]] | None = None
 
 
 async def make_plan(
@@ -78,9 +85,12 @@ async def make_plan(
     rules: PlanRules,
     now_ms: int,
     named_in: NamedIn = TYPED,
+    patience: Patience | None = None,
 ) -> Plan:
     """Return the plan for these topics of a flow; `patterns` None: for all that are mirrored.
 
+    `patience` is how long to wait for the mirror. None: not at all, and nothing behind its newest offset
+    sync is due.
     Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
     cluster does not answer or does not let us.
     """
@@ -118,7 +128,8 @@ async def make_plan(
         if copy is not None:
             topics.append(planned_topic(original, copy))
     await read_settings(topics, source.admin, target.admin)
-    found, more = await _look(topics, *sides, known=known, flow=flow)
+    due = await _due(topics, *sides, known=known, patience=patience)
+    found, more = await _look(topics, *sides, known=known, flow=flow, due=due)
     await refuse_others(topics, flow, source.admin, target.admin)
     return build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
 
@@ -131,8 +142,65 @@ async def _records(side: Side, topic: str, partitions: range) -> dict[int, int]:
     return {place[1]: max(0, ends[place] - starts[place]) for place in places}
 
 
+class _Syncs:
+    """How far the mirror is by its offset syncs; a partition is asked for again when it has a new one."""
+
+    def __init__(self, topics: Sequence[PlannedTopic], known: Known) -> None:
+        self._topics = {topic.name: topic for topic in topics}
+        self._known = known
+        self._reached: dict[Place, int] = {}
+
+    def reached(self, place: Place) -> int:
+        """Return the offset behind that of the newest pair of these very topics."""
+        if place not in self._reached:
+            topic = self._topics[place[0]]
+            known = usable(self._known.pairs(*place), source_id=topic.source_id, target_id=topic.target_id)
+            self._reached[place] = known.pairs[-1].upstream + 1 if known.pairs else 0
+        return self._reached[place]
+
+    async def poll(self) -> frozenset[Place]:
+        """Read what the mirror wrote since."""
+        new = await self._known.more() if self._known.more is not None else frozenset()
+        for place in new:
+            self._reached.pop(place, None)
+        return new
+
+
+async def _due(
+    topics: Sequence[PlannedTopic], source: Side, target: Side, *, known: Known, patience: Patience | None
+) -> dict[Place, Due]:
+    if patience is None:
+        return {}
+    places = [(topic.name, number) for topic in topics for number in topic.partitions]
+    by_ends = TargetEnds(places, target, equal=known.equal_offsets)
+    verified = {
+        (topic.name, number): one.source_until
+        for topic in topics
+        for number in topic.partitions
+        if (one := _standing(topic, (topic.name, number), known)) is not None
+    }
+    return await wait_for_mirror(
+        places,
+        source,
+        target,
+        progress=by_ends if known.more is None else _Syncs(topics, known),
+        verified=verified,
+        patience=patience,
+    )
+
+
+def _standing(topic: PlannedTopic, place: Place, known: Known) -> Verified | None:
+    return standing(known.verified.get(place), source_id=topic.source_id, target_id=topic.target_id)
+
+
 async def _look(
-    topics: Sequence[PlannedTopic], source: Side, target: Side, *, known: Known, flow: Flow
+    topics: Sequence[PlannedTopic],
+    source: Side,
+    target: Side,
+    *,
+    known: Known,
+    flow: Flow,
+    due: Mapping[Place, Due],
 ) -> tuple[list[TopicFound], list[LeftOut]]:
     """Return what was found out of each topic, and what of it is left out."""
     of = {topic.name: topic for topic in topics}
@@ -152,6 +220,8 @@ async def _look(
             _facts(of[place[0]], place, logs[place], known),
             exactly_once=flow.exactly_once,
             offset_reset=flow.offset_reset,
+            due=due.get(place),
+            leaves_out=may_leave_out(flow.handling),
         )
         for place in places
     }
@@ -160,7 +230,7 @@ async def _look(
     anchors = await read_anchors(
         {place: _search(facts[place], wanted[place]) for place in places}, source=source, target=target
     )
-    quiet = await _quiet(facts, wanted, anchors, source)
+    behind = await _behind(facts, wanted, anchors, source)
 
     def ranges() -> tuple[dict[str, list[PartitionPlan]], list[LeftOut]]:
         for topic in topics:  # the setting may have been another one when the records were written
@@ -169,7 +239,7 @@ async def _look(
         left_out: list[LeftOut] = []
         for place in places:
             one = replace(facts[place], timestamps=not of[place[0]].stamps)
-            plan, left = partition_ranges(one, wanted[place], anchors[place], quiet=place in quiet)
+            plan, left = partition_ranges(one, wanted[place], anchors[place], behind=behind[place])
             partitions[place[0]] += [plan] if plan is not None else []
             left_out += left
         return partitions, left_out
@@ -208,7 +278,7 @@ def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: Known) -> Parti
         logs=logs,
         usable=pairs,
         anchored=anchored,
-        verified=standing(known.verified.get(place), **ids),
+        verified=_standing(topic, place, known),
         compacted=topic.compacted,
         timestamps=not topic.stamps,
     )
@@ -246,19 +316,20 @@ def _search(facts: PartitionFacts, found: Candidates) -> Generator[Pair, Records
     )
 
 
-async def _quiet(
+async def _behind(
     facts: Mapping[Place, PartitionFacts],
     wanted: Mapping[Place, Candidates],
     anchors: Mapping[Place, Anchors],
     source: Side,
-) -> set[Place]:
-    """Return the partitions whose source holds no record behind the end, or markers of transactions only."""
+) -> dict[Place, int | None]:
+    """Return the offset of the source's first record behind the end; None: nothing, or only markers."""
     tails = {}
     for place, one in facts.items():
         offset = tail_offset(one, wanted[place], anchors[place])
         if offset is not None and one.logs.source_start <= offset < one.logs.source_end:
             tails[place] = offset
-    return await asyncio.to_thread(source.empty_from, tails)
+    found = await asyncio.to_thread(source.first_from, tails)
+    return {place: found.get(place, one.logs.source_end) for place, one in facts.items()}
 
 
 def _topic_found(

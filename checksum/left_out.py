@@ -11,6 +11,7 @@ from fleet.quantity import count_text
 if TYPE_CHECKING:
     from checksum.anchor_search import Anchors
     from checksum.anchors import Logs, Usable
+    from checksum.due import Due
 
 OUTSIDE = "no offset sync lies within what both logs still hold"
 
@@ -83,8 +84,13 @@ def ahead(furthest: int) -> str:
     )
 
 
-def no_end(anchored: Anchored, logs: Logs) -> str:
+def no_end(anchored: Anchored, logs: Logs, due: Due | None) -> str:
     """Say why what stands behind the end of the ranges is not compared yet."""
+    if due is not None:
+        return (
+            "not due yet: newer than what the plan found on the source, or behind the mirror's newest offset"
+            " sync"
+        )
     if anchored is Anchored.EQUAL_OFFSETS:
         return f"not mirrored when the plan was made: the target's log ended at {logs.target_end}"
     return "not mirrored when the plan was made, or behind the mirror's newest offset sync"

@@ -6,6 +6,9 @@ target takes. All but the last of these is so for whatever a plan compares: its 
 sides hold, of topics with these ids. A mirror that stops at failures (errors.tolerance=none) would not have
 gone on behind a record that failed; one that passes over them, or may do so, reports none. Where nothing on
 the way may leave a record out, and no limit is in its way, it stays unexplained.
+
+A range may end behind its newest pair, where the mirror went on without what was due (due.py): then the
+evidence suggests `filtered`. `topic_recreated` is what the mirror skipped of a topic that was re-created.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from checksum.cell_rows import planned_partitions
 from checksum.findings import RecordVerdict
+from checksum.outside_range import before_recreation
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from checksum.findings import Finding
-    from checksum.plan_shape import Plan
+    from checksum.plan_shape import PartitionPlan, Plan
     from fleet.flow import Flow
     from fleet.mm2_handling import Handling
 
@@ -73,6 +78,19 @@ def lost_records(findings: Iterable[Finding]) -> list[Record]:
     ]
 
 
+def recreated(findings: Iterable[Finding], plan: Plan) -> tuple[Finding, ...]:
+    """Return the findings; what is lost since the mirror went on within a re-created topic has that cause."""
+    partitions = planned_partitions(plan)
+    return tuple(_recreated(one, partitions[one.topic, one.partition].partition, plan) for one in findings)
+
+
+def _recreated(one: Finding, held: PartitionPlan, plan: Plan) -> Finding:
+    if one.verdict is not RecordVerdict.LOST or not before_recreation(one, held):
+        return one
+    why = f"the topic was re-created on {plan.source}, and the mirror did not start at its beginning"
+    return replace(one, cause=Cause.TOPIC_RECREATED, why=why)
+
+
 def size_tells(handling: Handling) -> bool:
     """Tell whether it matters how large a lost record is: the mirror may have passed over it."""
     return handling.skips_failed is not False
@@ -89,7 +107,9 @@ def with_causes(
     `sizes` are the bytes of keys, values and headers on the source, as far as they are known.
     """
     return tuple(
-        _with_cause(one, handling, limits.get(one.topic), sizes) if one.verdict is RecordVerdict.LOST else one
+        _with_cause(one, handling, limits.get(one.topic), sizes)
+        if one.verdict is RecordVerdict.LOST and one.cause is None
+        else one
         for one in findings
     )
 

@@ -6,7 +6,7 @@ import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from checksum.loss_causes import limits_of, lost_records, size_tells, with_causes
+from checksum.loss_causes import limits_of, lost_records, recreated, size_tells, with_causes
 from fleet.errors import MirrorwatchError
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ async def explained(
 
     What cannot be asked leaves them unexplained: no finding is dropped for that.
     """
-    lost = lost_records(findings) if size_tells(flow.handling) else []
+    findings = recreated(findings, plan)
+    unexplained = [one for one in findings if one.cause is None]
+    lost = lost_records(unexplained) if size_tells(flow.handling) else []
     if not lost:
         return with_causes(findings, flow.handling, {}, {})
     names = {one.topic: one.target_topic for one in plan.topics}

@@ -126,6 +126,9 @@ def _topic_document(topic: TopicPlan) -> dict[str, Any]:
                 "runs": [[run.first, run.until, run.delta] for run in one.runs],
                 "segments": [list(segment) for segment in one.segments],
                 "anchored": str(one.anchored),
+                # Named only where they are, so that a plan without them keeps its id.
+                **({"recreated": list(one.recreated)} if one.recreated is not None else {}),
+                **({"left_behind": one.left_behind} if one.left_behind is not None else {}),
             }
             for one in topic.partitions
         ],
@@ -171,7 +174,20 @@ def _partition(found: Value) -> PartitionPlan:
         runs=runs,
         segments=segments,
         anchored=Anchored(found["anchored"].one_of(*Anchored)),
+        recreated=_recreated(found, source, target),
+        left_behind=found["left_behind"].whole(source.first, source.until)
+        if found.has("left_behind")
+        else None,
     )
+
+
+def _recreated(found: Value, source: OffsetRange, target: OffsetRange) -> tuple[int, int] | None:
+    if not found.has("recreated"):
+        return None
+    upstream, downstream = _pair(found["recreated"].wholes(2, 0, MAX_OFFSET))
+    if not (source.first <= upstream <= source.until and downstream <= target.first):
+        found["recreated"].refuse("do not lie where both ranges begin")
+    return upstream, downstream
 
 
 def _range(found: Value) -> OffsetRange:

@@ -59,6 +59,11 @@ class PartitionPlan:
     ranges, rising on both sides, in steps small enough to name where a difference lies; where the target's
     timestamps say nothing they take the place of time buckets: segment i is what stands at or after the
     i-th anchor (0: before the first) and before the next. `anchored` is how the later end is known.
+
+    `recreated`, where the source topic was re-created: (source, target) offsets. The mirror skipped the
+    source's records before the first, but for those that it copied at or behind the second, before the
+    target's range. `left_behind` is the source offset from which on the mirror replicated nothing though it
+    was due; copies of that, should they still come, lie behind the target's range.
     """
 
     partition: int
@@ -67,6 +72,8 @@ class PartitionPlan:
     runs: tuple[Run, ...]
     segments: tuple[tuple[int, int], ...]
     anchored: str
+    recreated: tuple[int, int] | None = None
+    left_behind: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

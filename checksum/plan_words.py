@@ -50,7 +50,7 @@ def plan_lines(
         lines.append(f"left out: {count_text(sum(one.records for one in due), 'record')}")
         lines += _left_out_lines(due)
     if later:
-        lines.append(f"for a later run: {count_text(sum(one.records for one in later), 'record')}")
+        lines.append(f"not due yet: {count_text(sum(one.records for one in later), 'record')}")
         lines += _left_out_lines(later)
     waiting = {one.topic for one in later}
     lines += _nothing_new_lines([name for name in nothing_new if name not in waiting])

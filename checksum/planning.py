@@ -17,11 +17,14 @@ from fleet.errors import ConfigurationError, MirrorwatchError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from checksum.anchor_reading import Place as SourcePlace
     from checksum.anchors import Pair
     from checksum.book_entries import Place, VerifiedTo
     from checksum.connections import BothSides, Connects
     from checksum.plan_building import NamedIn, PlanRules
     from checksum.plan_shape import Plan
+    from checksum.sync_topic import SyncPairs
+    from checksum.waiting import Patience
     from fleet.flow import Flow
     from runtime.clock import Clock
 
@@ -70,9 +73,12 @@ async def plan_flow(
     clock: Clock,
     before: Before | None = None,
     named_in: NamedIn = TYPED,
+    patience: Patience | None = None,
 ) -> FlowPlan:
     """Return the plan of a flow; `patterns` None: of all that is mirrored; `named_in` is where they stand.
 
+    `patience` is how long to wait for the mirror. None: not at all, and nothing behind its newest offset
+    sync is due.
     Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
     cluster does not answer or does not let us.
     """
@@ -85,7 +91,7 @@ async def plan_flow(
         known = Known(lambda _topic, _partition: (), verified, equal_offsets=True)
         if not equal_offsets:
             pairs = await _pairs(flow, sides, connects, clock, before.syncs)
-            known = Known(pairs, verified)
+            known = Known(pairs.of, verified, more=pairs.more if pairs.writes else None)
         plan = await make_plan(
             flow,
             sides.source,
@@ -95,6 +101,7 @@ async def plan_flow(
             rules=rules,
             now_ms=int(clock.wall_s() * 1000),
             named_in=named_in,
+            patience=patience,
         )
         seen = await sides.source.admin.list_topics()
         chosen = chosen_topics(flow, seen, patterns, named_in=named_in)
@@ -138,10 +145,42 @@ async def patterns_by_flow(
     return found
 
 
+class _MirrorPairs:
+    """What the mirror itself tells: what was kept of it, and what its own topic holds behind that."""
+
+    def __init__(
+        self,
+        earlier: Callable[[str, int], Sequence[Pair]],
+        pairs: SyncPairs | None = None,
+        read: Callable[..., SyncPairs] | None = None,
+    ) -> None:
+        self._earlier = earlier
+        self._pairs = pairs
+        self._read = read
+
+    @property
+    def writes(self) -> bool:
+        """Tell whether there is a topic of offset syncs."""
+        return self._read is not None
+
+    def of(self, topic: str, partition: int) -> list[Pair]:
+        """Return the pairs of a partition, in the mirror's order."""
+        newer = self._pairs.of(topic, partition) if self._pairs is not None else ()
+        return [*self._earlier(topic, partition), *newer]
+
+    async def more(self) -> frozenset[SourcePlace]:
+        """Read what the mirror wrote since; return the partitions that it wrote of."""
+        if self._pairs is None or self._read is None:
+            return frozenset()
+        newer = await asyncio.to_thread(self._read, since=self._pairs.until, only_since=True)
+        self._pairs.extend(newer)
+        return newer.places()
+
+
 async def _pairs(
     flow: Flow, sides: BothSides, connects: Connects, clock: Clock, kept: KeptSyncs | None
-) -> Callable[[str, int], Sequence[Pair]]:
-    """Return what the mirror itself tells: what was kept of it, and what its own topic holds behind that.
+) -> _MirrorPairs:
+    """Return what the mirror itself tells.
 
     Nothing where it writes no syncs, so that times are looked at. A broker before 2.8 tells of no topic's id:
     there a topic that ends before what was kept of it is another one.
@@ -152,7 +191,7 @@ async def _pairs(
     there = (await cluster.admin.describe_topics([topic]))[topic] if flow.emit_offset_syncs else None
     earlier = kept.of if kept is not None and kept.topic_id else _none
     if there is None:
-        return earlier
+        return _MirrorPairs(earlier)
     since = kept.next_number if kept is not None and kept.topic_id == there.topic_id else 0
     read = partial(
         read_sync_topic,
@@ -165,7 +204,7 @@ async def _pairs(
     pairs = await asyncio.to_thread(read, since=since)
     if there.known_id is None and pairs.until < since:
         earlier, pairs = _none, await asyncio.to_thread(read, since=0)
-    return lambda name, partition: [*earlier(name, partition), *pairs.of(name, partition)]
+    return _MirrorPairs(earlier, pairs, read)
 
 
 def _none(_topic: str, _partition: int) -> Sequence[Pair]:

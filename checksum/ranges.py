@@ -11,13 +11,19 @@ The end of both ranges lies behind a pair that holds, and so does the beginning,
 - a compacted topic, which is compared by the last record of each key, from offset 0 on both sides; where
   retention took of either, or the mirror did not begin there, from a pair as others are, but always from the
   first that both logs hold: what one side lost before its log's start would lack there for all its keys;
+- a source topic that was re-created, so that the mirror went on somewhere within the new one: all that the
+  source holds before that belongs to the comparison. Copies of it can only lie behind the old topic's last;
 - a mirror that keeps offsets: pairs only prove that it does.
+
+The end lies behind what is due (checksum/due.py) where the mirror went on without that: no pair tells where
+its copies are, since there are none. The target is compared up to its end, which has not moved since before
+the source's was read.
 
 Behind the source's last record, nothing on the target can be a copy of anything newer: where the ranges reach
 it, the target is compared up to its own end, which has to be read before the source's.
 
 Every offset of the source from where the last run ended (or its log's start) to its end is either compared or
-told as left out, with a reason.
+left out, with a reason. What is left out and due makes a run incomplete; what is not due yet does not.
 """
 
 from __future__ import annotations
@@ -27,6 +33,7 @@ from typing import TYPE_CHECKING
 
 from checksum.anchors import Logs, Pair, Usable, beginnings, ends, jump_to, with_furthest
 from checksum.cuts import looked_for
+from checksum.due import left_behind, not_replicated
 from checksum.left_out import ahead, begun_late, gone, no_beginning, no_end, nothing_found, overtaken
 from checksum.partition_pieces import runs_of, segments_of
 from checksum.plan_shape import Anchored, LeftOut, OffsetRange, PartitionPlan
@@ -34,7 +41,9 @@ from fleet.flow import EARLIEST
 
 if TYPE_CHECKING:
     from checksum.anchor_search import Anchors
+    from checksum.due import Due
 
+MOST_LOOKED_BACK = 250_000  # offsets of the target that are read for copies from before a beginning
 _ORIGIN = Pair(0, 0)
 
 
@@ -54,7 +63,8 @@ class PartitionFacts:
 
     `anchored` is how offsets of both sides are brought together; `verified` is of these very topics.
     `beginning` is a pair that was found without the mirror's word, by equal records at equal times, and so
-    are those `inside`. `offset_reset` is where the mirror begins to read a partition.
+    are those `inside`. `offset_reset` is where the mirror begins to read a partition. `due` is what it had
+    time to replicate, None where nothing is known of that; `leaves_out`: it may go on without a record.
     """
 
     topic: str
@@ -69,6 +79,8 @@ class PartitionFacts:
     beginning: Pair | None = None
     inside: tuple[Pair, ...] = ()
     offset_reset: str = EARLIEST
+    due: Due | None = None
+    leaves_out: bool = False
 
     @property
     def whole(self) -> bool:
@@ -153,19 +165,24 @@ def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> i
 
 
 def partition_ranges(
-    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, quiet: bool
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, behind: int | None
 ) -> tuple[PartitionPlan | None, tuple[LeftOut, ...]]:
     """Return what is compared of a partition, None where that is nothing, and all that is left out.
 
-    `quiet`: the source was found to hold no record at and behind the tail's offset.
+    `behind` is the offset of the source's first record at or behind the tail's offset; None: there is none.
     """
     logs, reached = facts.logs, _reached(facts)
     left = _Left(facts)
     since = _tell_gone(left, facts, reached)
-    start, end = found.start or _start(facts, anchors), _last(facts, found, anchors, quiet=quiet)
+    recreated = _recreated(facts, anchors)
+    start = found.start or _start(facts, anchors, recreated=recreated is not None)
+    skipped = _left_behind(facts, found, anchors, behind)
+    end = _last(facts, found, anchors, behind=behind, skipped=skipped is not None)
     if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
         if reached is not None and not found.ends:
-            _tell_behind(left, facts, found, (since, reached.target_until))
+            _tell_behind(left, facts, found, (since, reached.target_until), behind)
+        elif reached is None and _never_copied(facts):
+            _tell_behind(left, facts, found, (since, 0), behind)
         else:
             left.tell(since, logs.source_end, _nothing(facts, found, anchors))
         return None, left.told()
@@ -174,13 +191,22 @@ def partition_ranges(
         begun_late(facts.offset_reset) if late else no_beginning(facts.anchored, facts.usable, anchors, logs)
     )
     left.tell(since, start[0], why)
-    _tell_behind(left, facts, found, end)
+    _tell_behind(left, facts, found, end, behind)
     if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
         return None, left.told()
     source, target = OffsetRange(start[0], end[0]), OffsetRange(start[1], end[1])
     runs = runs_of(facts, anchors, source, target)
     segments = segments_of(facts, anchors, source, target)
-    plan = PartitionPlan(facts.partition, source, target, runs, segments, facts.anchored)
+    plan = PartitionPlan(
+        facts.partition,
+        source,
+        target,
+        runs,
+        segments,
+        facts.anchored,
+        recreated=recreated if found.start is None else None,
+        left_behind=skipped,
+    )
     return plan, left.told()
 
 
@@ -212,7 +238,9 @@ def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> 
     return max(since, logs.source_start)
 
 
-def _tell_behind(left: _Left, facts: PartitionFacts, found: Candidates, end: tuple[int, int]) -> None:
+def _tell_behind(
+    left: _Left, facts: PartitionFacts, found: Candidates, end: tuple[int, int], behind: int | None
+) -> None:
     """Tell what stands behind the end: up to the newest pair it was copied, and behind that it may not be."""
     refused = [
         (pair.upstream, furthest)
@@ -225,7 +253,52 @@ def _tell_behind(left: _Left, facts: PartitionFacts, found: Candidates, end: tup
         newest, furthest = max(refused)
         copied = newest + 1
         left.tell(end[0], copied, ahead(furthest))
-    left.tell(copied, facts.logs.source_end, no_end(facts.anchored, facts.logs), later=True)
+    due, logs = facts.due, facts.logs
+    if due is not None and _holds_due(due, behind):
+        owed = min(due.source_until, logs.source_end)
+        at = copied - 1 if copied > logs.source_start else None
+        left.tell(copied, owed, not_replicated(due, target_end=logs.target_end, at=at))
+        copied = max(copied, owed)
+    left.tell(copied, logs.source_end, no_end(facts.anchored, logs, due), later=True)
+
+
+def _holds_due(due: Due, behind: int | None) -> bool:
+    """Tell whether a record behind the newest pair was due; there may be nothing but markers."""
+    return behind is not None and behind < due.source_until
+
+
+def _left_behind(
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, behind: int | None
+) -> int | None:
+    """Return from where on the mirror went on without what was due, None where it may not have."""
+    tail, due, logs = tail_offset(facts, found, anchors), facts.due, facts.logs
+    if tail is None or due is None or facts.anchored is Anchored.EQUAL_OFFSETS or not _holds_due(due, behind):
+        return None
+    if not left_behind(due, target_end=logs.target_end, leaves_out=facts.leaves_out):
+        return None
+    return tail if tail < due.source_until <= logs.source_end else None
+
+
+def _recreated(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | None:
+    """Return where the mirror went on in a source topic that was re-created, None where it was not.
+
+    That is the first pair of the new topic on the source, and from where on the target may hold copies.
+    Where too many offsets lie between the old topic's last pair and that one, no look finds them all.
+    """
+    first, logs = anchors.beginning, facts.logs
+    if first is None or facts.compacted or not facts.whole or facts.anchored is not Anchored.OFFSET_SYNCS:
+        return None
+    if facts.usable.recreated_after is not None:
+        low = facts.usable.recreated_after + 1
+    elif anchors.before and _reached(facts) is None:
+        low = anchors.before[0].downstream + 1
+    else:
+        return None
+    low = max(low, logs.target_start)
+    skips = first.upstream > max(logs.source_start, _since(facts)[0])
+    if not skips or not 0 <= first.downstream - low <= MOST_LOOKED_BACK:
+        return None
+    return first.upstream, low
 
 
 def _reached(facts: PartitionFacts) -> Verified | None:
@@ -254,7 +327,13 @@ def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
         return since
     if reached is None and _untouched(facts) and logs.source_end == 0:
         return 0, 0
-    return None
+    return (logs.source_start, 0) if _never_copied(facts) else None
+
+
+def _never_copied(facts: PartitionFacts) -> bool:
+    """Tell whether the target never held a record, though the mirror had time to replicate some."""
+    known, fresh = facts.usable, facts.logs.target_end == 0 and facts.due is not None
+    return fresh and facts.whole and not (known.pairs or known.of_other_topics or known.before_a_fall)
 
 
 def _untouched(facts: PartitionFacts) -> bool:
@@ -263,11 +342,12 @@ def _untouched(facts: PartitionFacts) -> bool:
     return logs.source_start == 0 == logs.target_start and not known.of_other_topics + known.before_a_fall
 
 
-def _start(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | None:
+def _start(facts: PartitionFacts, anchors: Anchors, *, recreated: bool) -> tuple[int, int] | None:
     if anchors.beginning is None:
         return None
     upstream, downstream = anchors.beginning[:2]
-    return (facts.logs.source_start if downstream == 0 and facts.whole else upstream, downstream)
+    from_start = recreated or (downstream == 0 and facts.whole)
+    return (facts.logs.source_start if from_start else upstream, downstream)
 
 
 def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
@@ -279,13 +359,15 @@ def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
 
 
 def _last(
-    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, quiet: bool
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, behind: int | None, skipped: bool
 ) -> tuple[int, int] | None:
     """Return where both ranges end."""
     logs, tail = facts.logs, tail_offset(facts, found, anchors)
-    if tail is not None and (quiet or tail >= logs.source_end):
+    if tail is not None and (behind is None or tail >= logs.source_end):
         at = _end(facts, anchors.end) if anchors.end is not None else (tail, 0)
         return max(at[0], logs.source_end), max(at[1], logs.target_end)
+    if skipped and facts.due is not None:
+        return facts.due.source_until, logs.target_end
     return _end(facts, anchors.end) if anchors.end is not None else None
 
 

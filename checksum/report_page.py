@@ -159,6 +159,7 @@ def _facts(run: Mapping[str, Any]) -> str:
         ("Partitions", number(run["partitions"]["count"])),
     ]
     pairs += [(verdict.capitalize(), number(value)) for verdict, value in run["records"].items() if value]
+    pairs += [("Not due yet", number(run["not_due"]))] if run["not_due"] else []
     plan = f"Plan {run['plan'][:12]}" + (f", run {run['run'][:12]}" if run["run"] else "")
     return f'<section class="group-facts" aria-label="In numbers">{facts(pairs)}{faint(plan + ".")}</section>'
 

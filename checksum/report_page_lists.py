@@ -133,10 +133,10 @@ def not_verified(run: Mapping[str, Any], index: int) -> str:
 
 
 def left_out(run: Mapping[str, Any], index: int) -> str:
-    """Return what the plan left out, and what it leaves for a later run."""
+    """Return what the plan left out, and what is not due yet, which a later run compares."""
     parts = []
     entries = run["left_out"]["shown"]
-    for later, heading, mark in ((False, "Left out", "left"), (True, "For a later run", "later")):
+    for later, heading, mark in ((False, "Left out", "left"), (True, "Not due yet", "later")):
         some = [one for one in entries if one["later"] is later]
         if not some:
             continue

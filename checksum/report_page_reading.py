@@ -125,7 +125,7 @@ _BUCKET: Final[dict[str, Read]] = _PLACE | {
 _RUN: Final[dict[str, Read]] = {
     **dict.fromkeys(("flow", "plan"), _name),
     **dict.fromkeys(("run", "who", "planned_at", "begun_at", "ended_at", "failure", "not_kept"), _text),
-    **dict.fromkeys(("source_records", "target_records", "topics"), _whole),
+    **dict.fromkeys(("source_records", "target_records", "topics", "not_due"), _whole),
     **dict.fromkeys(("findings", "expected", "not_read_again", "unsettled"), _some(_FINDING)),
     "status": status_of,
     "coverage": _share,

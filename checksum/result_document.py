@@ -43,6 +43,7 @@ def run_document(
         **plan_document(plan),
         "status": found.status,
         "coverage": found.coverage,
+        "not_due": found.not_due,
         "records": records_by_verdict(found),
         "source_records": sum(one.source_records for one in found.partitions),
         "target_records": sum(one.target_records for one in found.partitions),
@@ -83,7 +84,7 @@ def of_run(
 def plan_document(plan: Plan) -> dict[str, Any]:
     """Return what a plan is about, without its ranges: those stand in the plan's own file.
 
-    What is merely left for a later run stands behind what is left out, so that it is cut first.
+    What is not due yet comes after what is left out, so that it is cut first.
     """
     source, target = bytes_to_read(plan)
     partitions = [one for topic in plan.topics for one in topic.partitions]

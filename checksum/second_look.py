@@ -16,6 +16,7 @@ from checksum.joining import after_reading, answered
 from checksum.latest_by_key import latest_differences
 from checksum.look_ups import LookUps
 from checksum.narrow import ReadBlock, differences
+from checksum.outside_range import without_copied
 from checksum.reading_again import spanned
 from checksum.recount import Recount
 from checksum.retention import LogStarts, Unverified, never_read, without_expired
@@ -66,7 +67,7 @@ def looked_twice(
         second = _look(replace(comparison, known=known), readers)
         again = Recount(plan, readers.source, readers.target)
         both = again.standing(confirmed(first.findings, second.findings))
-        found = replace(second, findings=tuple(both))
+        found = replace(second, findings=tuple(without_copied(both, plan, readers.target)))
     # What retention took before is gone from the findings; asked of all that the digests told, it is told.
     starts = log_starts(plan, readers)
     _, unverified = without_expired(comparison.known, plan, starts)

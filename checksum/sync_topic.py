@@ -44,6 +44,19 @@ class SyncPairs:
         """Return what is known of a partition."""
         return self._pairs.get((topic, partition), [])
 
+    def places(self) -> frozenset[tuple[str, int]]:
+        """Return the partitions of which something is known."""
+        return frozenset(self._pairs)
+
+    def extend(self, newer: SyncPairs) -> None:
+        """Add what was read of the same topic behind these."""
+        for place, pairs in newer._pairs.items():
+            known = self._pairs.setdefault(place, [])
+            for pair in pairs:
+                _add(known, pair)
+        self.malformed += newer.malformed
+        self.until = max(self.until, newer.until)
+
     def take(self, key: bytes | None, value: bytes | None) -> None:
         """Take a record of the topic of offset syncs."""
         try:
@@ -67,16 +80,18 @@ def read_sync_topic(
     wanted: Callable[[str], bool],
     longest_s: float = LONGEST_S,
     since: int = 0,
+    only_since: bool = False,
 ) -> SyncPairs:
     """Return all pairs that the topic of offset syncs holds from offset `since` on, of what is `wanted`.
 
+    `only_since`: what lies before is not read at all, so that a topic that ends before is not noticed.
     Raises RefusedError where it may not be read, and UnavailableError where it could not be read to its end
     in `longest_s` seconds.
     """
     found = SyncPairs(wanted)
     until_ns = clock.monotonic_ns() + int(longest_s * 1e9)
     bulk = Bulk(settings, cluster=cluster, topic=topic, name=f"{cluster}-checksum-syncs", timed=True)
-    bulk.open([_PARTITION])
+    bulk.open([_PARTITION], since=since) if only_since else bulk.open([_PARTITION])
     said = "; try again"
     try:
         while True:

@@ -1,8 +1,8 @@
 """Findings of an audit -> its result: records by verdict, coverage, what changes the exit status. Pure.
 
-*Coverage* is the share of source offsets whose fate is known, of all that were to be compared: what the plan
-compares, and what it left out that no later run will reach (of the target, where the source has no such
-partition). Offsets, not records: a gap in a log is verified like a record.
+*Coverage* is the share of source offsets whose fate is known, of all that are due: what the plan compares,
+and what it left out (of the target, where the source has no such partition). What is not due yet is counted
+by itself. Offsets, not records: a gap in a log is verified like a record.
 
 Delivery (checksum.md, Alignment, 11): under at-least-once, duplicates and records of aborted transactions are
 expected after every crash of a mirror. They are told and counted, and change no status; under exactly-once
@@ -78,7 +78,8 @@ class Result:
     of which it is not known whether they are second copies, which would change none, and equal ones of which
     it is not known whether they stand in order. `open_blocks` were not read again, and `differing` of them
     hold a record that is lost, altered or in another order for sure. `left_out` are places that hold
-    something: of an empty one nothing is unverified.
+    something: of an empty one nothing is unverified. `not_due` is how many offsets of the source are not due
+    yet: a later run compares them.
     """
 
     findings: tuple[Finding, ...]
@@ -88,6 +89,7 @@ class Result:
     differing: tuple[ReadAgain, ...]
     partitions: tuple[PartitionResult, ...]
     left_out: tuple[LeftOut, ...]
+    not_due: int = 0
 
     @property
     def coverage(self) -> float:
@@ -131,6 +133,7 @@ def result(
             for where in sorted(cells)
         ),
         tuple(one for one in plan.left_out if one.records and not one.later),
+        sum(one.records for one in plan.left_out if one.later),
     )
 
 

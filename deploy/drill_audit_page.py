@@ -90,7 +90,7 @@ def section(results: Mapping[str, Result]) -> str:
 Each on a topic of its own with two partitions and {RATE_PER_S:g} records a second, a twentieth of them
 tombstones, and a service with neither canary nor offsets: what it says comes from `mirrorwatch checksum run`
 (Spark with two cores), which is typed once the fault is mended and the target stands still (before it is
-mended, where what proves the cause goes with the fault: {before}).
+mended, where the loss or what proves its cause goes with the fault: {before}).
 'Seconds' count from the order to begin the fault to when the service told what the run had found, which it
 looks for every 30 s; 'run' is the command alone. The records are by the checksum's own verdicts; where none
 of them can show that the fault was there, something else that it changes stands beside them, as it was before

@@ -61,6 +61,9 @@ AUDITS: tuple[Audit, ...] = (
     _lost("drop-some", Cause.FILTERED),
     _lost("drop-tombstones", Cause.FILTERED),
     _lost("drop-partition", Cause.FILTERED),
+    # Compared while the records at the end of the log are still left out: no later one follows them.
+    Audit(name="drop-topic", verdict=Verdict.LOSING, cause=Cause.FILTERED, found="lost", mended_after=True),
+    _lost("recreate-stopped", Cause.TOPIC_RECREATED),
     _lost("misroute-some", Cause.FILTERED),
     Audit(name="misroute-partition", verdict=Verdict.LOSING, cause=Cause.MISROUTED, found="misrouted"),
     Audit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from checksum.connections import Wire
 from checksum.plan_building import TYPED, NamedIn, PlanRules, refuse_beyond
 from checksum.spark_paths import is_absolute
+from checksum.waiting import Patience
 from fleet.errors import ConfigurationError, Problem
 from fleet.filters import PatternList
 from mirrorwatch.check_sheet import Sheet
@@ -21,7 +23,7 @@ from runtime.clock import SystemClock
 from runtime.logs import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -74,6 +76,7 @@ class Desk:
     shows: Shows | None = None
     outlets: tuple[Outlet, ...] = ()
     service: Service | None = None
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     @property
     def shown(self) -> Shows:
@@ -87,6 +90,15 @@ class Desk:
             cells=self.settings.cells,
             bucket_ms=round(self.settings.bucket * 1000),
             excluded_headers=tuple(self.settings.exclude_headers),
+        )
+
+    def patience(self, flow: Flow) -> Patience:
+        """Return how long a plan waits for the mirror: the canary's horizon and one offset flush."""
+        return Patience(
+            self.config.canary.horizon + flow.offset_flush_interval_s,
+            self.clock,
+            lambda sentence: self.sheet.say(f"{flow.name}: {sentence}", indent=0),
+            self.sleep,
         )
 
     def equal_offsets(self, flow: Flow) -> bool:

@@ -162,6 +162,7 @@ async def _planned(
         clock=desk.clock,
         before=run.before if run is not None else None,
         named_in=named_in,
+        patience=desk.patience(flow),
     )
     return Planned(flow, made.plan, run=run, asked=asked, nothing_new=made.nothing_new)
 

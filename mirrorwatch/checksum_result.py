@@ -72,7 +72,8 @@ def summary(found: Result) -> str:
     whole = sum(one.offsets for one in found.partitions) + sum(one.records for one in found.left_out)
     share = share_text(verified, whole) if whole else "100 %"
     said = ", ".join(told) or ("differences that are not told apart" if found.differing else "no difference")
-    return f"{said} in {counted(compared, 'record')}, {share} of what was to be compared is verified"
+    waiting = f"; {counted(found.not_due, 'record')} not due yet" if found.not_due else ""
+    return f"{said} in {counted(compared, 'record')}, {share} of what is due is verified{waiting}"
 
 
 def conclude_all(desk: Desk, status: int, *, compared: bool) -> None:

@@ -165,10 +165,9 @@ class Mirrored:
             self,
         )
         tail = tail_offset(facts, found, anchors)
-        quiet = tail is not None and all(
-            self.source.read(at) is MARKER for at in range(tail, self.source.end)
-        )
-        plan, left = partition_ranges(facts, found, anchors, quiet=quiet)
+        held = [] if tail is None else range(tail, self.source.end)
+        behind = next((at for at in held if self.source.read(at) is not MARKER), None)
+        plan, left = partition_ranges(facts, found, anchors, behind=behind)
         return plan, left, anchors
 
 

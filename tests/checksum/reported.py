@@ -106,6 +106,7 @@ def with_everything():
     return found | {
         "status": 1,
         "coverage": 0.9975,
+        "not_due": 12,
         "records": {"match": 1_196_999, "lost": 1, "duplicated": 9},
         "findings": some([finding(bucket=12)]),
         "expected": some([finding("clicks", 1, 18, verdict="duplicated", records=9, cause="unexplained")]),
@@ -113,7 +114,7 @@ def with_everything():
             [
                 left_out("orders", 2, 1200, "retention took them before they were compared"),
                 left_out("gone", None, 5000, "B has no such topic"),
-                left_out("clicks", 0, 12, "not mirrored when the plan was made", later=True),
+                left_out("clicks", 0, 12, "not due yet", later=True),
             ]
         ),
     }

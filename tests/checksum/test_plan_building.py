@@ -157,7 +157,7 @@ def test_what_a_plan_says():
         "left out: 49 records",
         "  new: 40 records: there is no topic A.new on B",
         "  orders [3, 5]: 9 records: retention took them",
-        "for a later run: 9 records",
+        "not due yet: 9 records",
         "  orders [0]: 9 records: not mirrored when the plan was made",
     ]
 

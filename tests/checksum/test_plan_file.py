@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from dataclasses import replace
 
@@ -65,6 +66,25 @@ def test_a_plan_is_read_as_it_was_written(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
 
 
+def test_where_a_topic_was_re_created_or_left_behind_travels_with_the_plan(tmp_path):
+    plan = with_partition(recreated=(150, 80), left_behind=190)
+    write_plan(tmp_path / "plan.json", plan)
+    assert read_plan(tmp_path / "plan.json")[0] == plan
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"recreated": (99, 80)}, "recreated: do not lie where both ranges begin"),
+        ({"recreated": (150, 91)}, "recreated: do not lie where both ranges begin"),
+        ({"left_behind": 201}, "left_behind: is 201, outside 100 to 200"),
+    ],
+)
+def test_and_is_refused_outside_of_the_ranges(values, said):
+    with pytest.raises(ConfigurationError, match=re.escape(f"topics[0].partitions[0].{said}")):
+        from_document(to_document(with_partition(**values)), file="p")
+
+
 def test_what_is_no_file_is_written_to_and_never_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -98,6 +118,8 @@ def test_a_link_goes_on_leading_where_it_leads(tmp_path):
         with_partition(partition=4),
         with_partition(runs=()),
         with_partition(target=OffsetRange(90, 196)),
+        with_partition(recreated=(150, 80)),
+        with_partition(left_behind=190),
         changed(topics=(replace(TOPIC, headers=False),)),
         changed(topics=(replace(TOPIC, target_topic_id="T2"),)),
     ],

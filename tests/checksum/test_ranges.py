@@ -235,11 +235,11 @@ def test_a_topic_that_was_made_anew_is_not_continued():
     same = standing(seen, source_id=mirrored.source_id, target_id=mirrored.target_id)
     assert same is None
     plan, left, _ = mirrored.plan(verified=same)
-    # Its first sync of the new log is that of offset 350.
-    assert (plan.source, plan.target) == (OffsetRange(350, 400), OffsetRange(350, 400))
-    (one,) = left
-    assert (one.records, one.later) == (350, False)
-    assert "since a topic was made anew" in one.why
+    # Its first sync of the new log is that of offset 350. Of the new log the target may hold what it copied before,
+    # behind the last pair of the old one.
+    assert (plan.source, plan.target) == (OffsetRange(0, 400), OffsetRange(350, 400))
+    assert plan.recreated == (350, 250)
+    assert left == ()
 
 
 def test_without_ids_a_topic_that_was_made_anew_shows_in_its_records():
@@ -249,9 +249,24 @@ def test_without_ids_a_topic_that_was_made_anew_shows_in_its_records():
     mirrored.copy()
     mirrored.flush()
     plan, left, anchors = mirrored.plan(ids=False)
-    assert (plan.source, plan.target) == (OffsetRange(350, 400), OffsetRange(350, 400))
+    assert (plan.source, plan.target) == (OffsetRange(0, 400), OffsetRange(350, 400))
     assert anchors.against is not None
-    assert "hold different records" in left[0].why
+    # Three pairs of the old log are read, as one alone may hold an altered record.
+    assert [pair.upstream for pair in anchors.before] == [101, 202, 249]
+    assert plan.recreated == (350, 102)
+    assert left == ()
+
+
+def test_copies_that_the_mirror_altered_are_not_those_of_another_topic():
+    mirrored = Mirrored()
+    mirrored.write(250)
+    mirrored.copy(alter=lambda record: replace(record, value=b"?", at_ms=record.at_ms + 1))
+    mirrored.write(150)
+    mirrored.copy()
+    mirrored.flush()
+    plan, left, anchors = mirrored.plan()
+    assert (anchors.before, plan.recreated) == ((), None)
+    assert left[0].records == plan.source.first > 250
 
 
 def test_a_target_that_was_made_anew_is_compared_with_all_that_the_source_holds():
@@ -462,7 +477,8 @@ def equal(logs, verified=None, *, against=()):
         search_anchors(found.ends, partial(beginnings_before, facts), (), timestamps=True), mirrored
     )
     tail = tail_offset(facts, found, anchors)
-    return partition_ranges(facts, found, anchors, quiet=tail is not None and tail >= logs.source_end)
+    behind = None if tail is None or tail >= logs.source_end else tail
+    return partition_ranges(facts, found, anchors, behind=behind)
 
 
 def test_equal_offsets_are_compared_where_both_logs_hold_them():
@@ -495,7 +511,7 @@ def test_a_source_that_ends_in_markers_has_no_order_beyond_the_target_s_end():
     facts = PartitionFacts(
         "t", 0, Logs(0, 45, 0, 40), Usable(equal_pairs(Logs(0, 45, 0, 40))), Anchored.EQUAL_OFFSETS
     )
-    plan, left = partition_ranges(facts, candidates(facts), Anchors(end=Pair(39, 39)), quiet=True)
+    plan, left = partition_ranges(facts, candidates(facts), Anchors(end=Pair(39, 39)), behind=None)
     assert (plan.source, plan.target, left) == (OffsetRange(0, 45), OffsetRange(0, 40), ())
     assert plan.runs == (Run(0, 40, 0),)
 
@@ -520,7 +536,7 @@ def test_logs_without_an_offset_in_common():
 @pytest.mark.parametrize("logs", [Logs(0, 0, 0, 0), Logs(5, 5, 9, 9)])
 def test_empty_logs_leave_nothing_out(logs):
     facts = PartitionFacts("t", 0, logs, Usable(()), Anchored.OFFSET_SYNCS)
-    assert partition_ranges(facts, candidates(facts), Anchors(), quiet=False) == (None, ())
+    assert partition_ranges(facts, candidates(facts), Anchors(), behind=facts.logs.source_end) == (None, ())
 
 
 def test_a_pair_outside_both_logs_is_no_candidate():

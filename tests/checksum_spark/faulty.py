@@ -9,7 +9,7 @@ import random
 import re
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +18,7 @@ from checksum.record_hash import Content
 from checksum.spark_digests import SparkDigests
 from deploy.local import topics
 from deploy.local.properties import write_properties
+from mirrorwatch.checksum_desk import Desk
 from mirrorwatch.cli import cli
 from tests.checksum_spark.logs import read_logs
 from tests.checksum_spark.small_mirror import Copy, originals, write, write_syncs
@@ -150,15 +151,16 @@ class Outcome:
 
 def audit(
     spark: SparkSession, config: Path, chosen: Sequence[str],
-    before: Mapping[Side, Sequence[Callable[[], None]]] | None = None,
+    before: Mapping[Side, Sequence[Callable[[], None]]] | None = None, *, waits_s: float = 3.0,
 ) -> Outcome:  # fmt: skip
     """Run `mirrorwatch checksum run` in this process, with this session of Spark.
 
-    `before` is done before a side is digested: the plan is made by then.
+    `before` is done before a side is digested: the plan is made by then, which waits for the mirror for `waits_s`
+    seconds at most.
     """
     result = config.with_suffix(".result.json")
     result.unlink(missing_ok=True)
-    untouched = SparkDigests.digest
+    untouched, patience = SparkDigests.digest, Desk.patience
 
     def digest(self, plan, side, folder):
         for act in (before or {}).get(side, ()):
@@ -169,6 +171,7 @@ def audit(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checksum.spark_digests.spark_session", lambda _: contextlib.nullcontext(spark))
         patch.setattr("checksum.second_look.PAUSE_S", 0.5)
+        patch.setattr(Desk, "patience", lambda *of: replace(patience(*of), longest_s=waits_s))
         patch.setattr(SparkDigests, "digest", digest)
         patch.setenv("COLUMNS", "200")
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 from rich.console import Console
 
@@ -109,8 +108,39 @@ class PretendConnects:
             raise UnavailableError(f"cluster {alias}: no broker answers")
 
 
+class SkippingClock(SystemClock):
+    """The machine's clock, which a plan that waits moves on."""
+
+    skipped_ns = 0
+
+    def monotonic_ns(self):
+        return super().monotonic_ns() + self.skipped_ns
+
+
+class PretendSyncs:
+    """What was read of the mirrors' offset syncs: all there are, and which are new since the last reading."""
+
+    def __init__(self, mirrors, seen):
+        self._mirrors = mirrors
+        self._new = frozenset(place for place, one in mirrors.items() if len(one.pairs) > seen.get(place, 0))
+        self.until = 0
+        seen |= {place: len(one.pairs) for place, one in mirrors.items()}
+
+    def of(self, topic, number):
+        return self._mirrors[topic, number].pairs
+
+    def places(self):
+        return self._new
+
+    def extend(self, _newer):
+        """Leave it: what was read is asked of the mirrors each time."""
+
+
 class Stage:
-    """One flow A->B with its clusters, and what the commands wrote."""
+    """One flow A->B with its clusters, and what the commands wrote.
+
+    `while_waiting` is done step by step while a plan waits for the mirror.
+    """
 
     def __init__(self, tmp_path, mirrors, monkeypatch, *, config=CONFIG, **settings):
         self.clusters = Clusters(mirrors)
@@ -130,13 +160,21 @@ class Stage:
             ChecksumConfig(**{"cells": 4, **settings}),
             Sheet(Console(file=self.file, width=100, color_system=None), Redactor()),
             self.connects,
-            SystemClock(),
+            SkippingClock(),
             self.pauses.append,
+            sleep=self._sleep,
         )
+        self.while_waiting = []
+        self._syncs_seen = {}
         monkeypatch.setattr("checksum.planning.read_sync_topic", self._read_syncs)
 
     def _read_syncs(self, *_where, **_how):
-        return SimpleNamespace(of=lambda topic, number: self.clusters.mirrors[topic, number].pairs)
+        return PretendSyncs(self.clusters.mirrors, self._syncs_seen)
+
+    async def _sleep(self, for_s):
+        self.desk.clock.skipped_ns += int(for_s * 1e9)
+        if self.while_waiting:
+            self.while_waiting.pop(0)()
 
     def chosen(self, *topics, flows=()):
         return self.desk.chosen(flows, topics, everything=not topics)

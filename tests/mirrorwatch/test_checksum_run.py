@@ -68,7 +68,7 @@ def test_a_healthy_mirror_is_fine(stage):
     (document,) = found.read_json(found.folder / "result.json")["runs"]
     assert (document["coverage"], document["source_records"], document["target_records"]) == (1.0, 282, 282)
     assert {name: count for name, count in document["records"].items() if count} == {"match": 282}
-    assert "A->B: no difference in 282 records, 100 % of what was to be compared is verified" in found.said
+    assert "A->B: no difference in 282 records, 100 % of what is due is verified" in found.said
     assert "Fine: of what was compared, the target holds what the source holds." in found.said
     assert found.pauses == []  # nothing to look at twice
 
