@@ -68,7 +68,7 @@ def providers_of(properties: Mapping[str, str], *, trimmed: bool = True) -> dict
         parameters = {
             key.removeprefix(start): value for key, value in properties.items() if key.startswith(start)
         }
-        found[name] = Provider(name, class_name.strip(), parameters)
+        found[name] = Provider(name, class_name, parameters)
     return found
 
 

@@ -15,6 +15,7 @@ from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, Replicatio
 
 EARLIEST = "earliest"  # auto.offset.reset, as MirrorMaker sets it where nobody else does
 
+_ANY_TOPIC = "orders"
 _READINGS = {OLDEST_KNOWN: "3.9", NEWEST_KNOWN: "4.3"}
 
 
@@ -36,7 +37,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Records carried from one cluster to another by one mirror; the defaults are MirrorMaker's own.
+    """Records replicated from one cluster to another by one mirror; the defaults are MirrorMaker's own.
+
+    `source` and `target` are the aliases of the clusters. `source_alias` and `target_alias` are what the
+    mirror's connectors call them (source.cluster.alias and target.cluster.alias): the same, unless its
+    configuration overrides that. All names that MirrorMaker makes are made of these two.
 
     `refresh_topics_interval_s`, `emit_checkpoints_interval_s` and `heartbeats_interval_s` are None where
     the operator switched that off. `offset_flush_interval_s` is that of the worker. `heartbeats_enabled`
@@ -69,12 +74,14 @@ class Flow:
     status_storage_topic: str | None = None  # where it keeps in which state they are, when known
     handling: Handling = field(default_factory=Handling)
     connector: str = "MirrorSourceConnector"  # the name under which it keeps its offsets
+    source_alias: str | None = None  # None: as `source`; the empty text is an alias of its own
+    target_alias: str | None = None
     on_connect: bool = False  # it runs on a Connect worker, not in a dedicated MirrorMaker
 
     def __post_init__(self) -> None:
-        # MirrorMaker tells the identity policy its source, whatever the policy was made with.
-        if self.policy.kind is PolicyKind.IDENTITY and self.policy.source_alias != self.source:
-            object.__setattr__(self, "policy", replace(self.policy, source_alias=self.source))
+        # MirrorMaker configures the identity policy with its source, whatever the policy was made with.
+        if self.policy.kind is PolicyKind.IDENTITY and self.policy.source_alias != self.named_source:
+            object.__setattr__(self, "policy", replace(self.policy, source_alias=self.named_source))
 
     @property
     def name(self) -> str:
@@ -82,20 +89,38 @@ class Flow:
         return f"{self.source}->{self.target}"
 
     @property
+    def named_source(self) -> str:
+        """Return the alias of the source in names of topics and in the keys of source offsets."""
+        return self.source if self.source_alias is None else self.source_alias
+
+    @property
+    def named_target(self) -> str:
+        """Return the alias of the target in names of topics."""
+        return self.target if self.target_alias is None else self.target_alias
+
+    @property
     def offset_syncs_topic(self) -> str:
-        """Return the name of the offset syncs topic, which lies on the cluster of `offset_syncs_location`."""
+        """Return the name of the offset syncs topic, which is on the cluster of `offset_syncs_location`."""
         return self.policy.offset_syncs_topic(
-            self.target if self.offset_syncs_location == "source" else self.source
+            self.named_target if self.offset_syncs_location == "source" else self.named_source
         )
 
     @property
     def checkpoints_topic(self) -> str:
         """Return the name of the checkpoints topic on the target."""
-        return self.policy.checkpoints_topic(self.source)
+        return self.policy.checkpoints_topic(self.named_source)
 
     def remote_topic(self, topic: str) -> str:
         """Return the name that a topic of the source has on the target, replicated or not."""
-        return self.policy.remote_topic(self.source, topic)
+        return self.policy.remote_topic(self.named_source, topic)
+
+    def upstream_topic(self, topic: str) -> str | None:
+        """Return the topic of the source that this flow would replicate to a topic of this name; or None."""
+        for prefix in ("", self.named_source + self.policy.separator):
+            upstream = topic.removeprefix(prefix)
+            if upstream and topic.startswith(prefix) and self.remote_topic(upstream) == topic:
+                return upstream
+        return None
 
     def decide(self, topic: str) -> Decision:
         """Say whether the topic of this name on the source is replicated, as what, and why."""
@@ -119,7 +144,7 @@ class Flow:
         if self.policy.is_internal(topic, version):
             why = f"MirrorMaker {major}.x takes its name for that of an internal topic"
             return self._refusal("internal", f"{here} is never mirrored {self.name} because {why}.")
-        if self._comes_from_target(topic):
+        if self.sees_cycle(topic):
             return self._refusal(
                 "cycle", f"{here} is never mirrored {self.name} because {self._cycle_reason(topic)}."
             )
@@ -137,10 +162,10 @@ class Flow:
     def _refusal(self, rule: str, sentence: str) -> Decision:
         return Decision(False, None, rule, sentence)
 
-    def _comes_from_target(self, topic: str) -> bool:
-        """Tell whether the name says that the topic passed through the target on its way."""
+    def sees_cycle(self, topic: str) -> bool:
+        """Return whether the topic's name says that it passed through the target on its way."""
         while (source := self.policy.topic_source(topic)) is not None:
-            if source == self.target:
+            if source == self.named_target:
                 return True
             upstream = self.policy.upstream_topic(topic)
             if upstream is None or upstream == topic:
@@ -149,11 +174,13 @@ class Flow:
         return False
 
     def _cycle_reason(self, topic: str) -> str:
-        if self.policy.topic_source(topic) == self.target:
-            return f"its name says that it came from {self.target}"
-        return f"its name says that it passed through {self.target}"
+        how = "came from" if self.policy.topic_source(topic) == self.named_target else "passed through"
+        return f"its name says that it {how} {self.named_target or 'a cluster without a name'}"
 
     @property
-    def may_loop(self) -> bool:
-        """Tell whether the policy cannot see a cycle: it keeps the names of topics."""
-        return self.policy.kind is not PolicyKind.DEFAULT
+    def keeps_names(self) -> bool:
+        """Return whether topics keep their names, so that MirrorMaker cannot see a cycle.
+
+        The default policy does so too, if both the alias of the source and the separator are empty.
+        """
+        return self.remote_topic(_ANY_TOPIC) == _ANY_TOPIC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,12 @@ from fleet import java_properties
 from fleet.config_providers import Lookup
 from fleet.errors import ConfigurationError, Problem
 from fleet.mm2_flows import ByHand, FlowReader
-from fleet.mm2_names import client_names
+from fleet.mm2_ignored import instead_of_clusters
+from fleet.mm2_names import TOP_LEVEL_NAMES, TOP_LEVEL_REST_NAMES, client_names
 from fleet.mm2_resolution import Mm2Properties
-from fleet.mm2_warnings import ignored_flows, warnings_of
-from fleet.replication import major_version
+from fleet.mm2_value_rules import fault_of
+from fleet.mm2_warnings import byte_order_mark, ignored_flows, warnings_of
+from fleet.replication import NEWEST_KNOWN, major_version
 from fleet.topology import Cluster, Topology, lay_over
 
 if TYPE_CHECKING:
@@ -54,12 +57,15 @@ def read_mm2(
     major = _major(mirror_version)
     mm2 = Mm2Properties(raw, major, Lookup(environ, read_file))
     aliases = mm2.clusters
+    marked = byte_order_mark(file, raw)
     if not aliases:
-        sentence = "names no cluster; write the aliases, for example clusters = A, B."
-        raise ConfigurationError([Problem(file, "clusters", sentence)])
+        raise ConfigurationError(list(marked) or [_no_clusters(file, mm2)])
     if len(aliases) > MOST_CLUSTERS:
         raise ConfigurationError([Problem(file, "clusters", f"names more than {MOST_CLUSTERS} clusters.")])
     reader = FlowReader(file, mm2, mirror_version, problems)
+    problems += _at_top(file, mm2, mirror_version)
+    for source, target in mm2.pairs:
+        reader.check_worker(source, target)
     flows = tuple(
         reader.flow(source, target, (by_hand or {}).get(f"{source}->{target}", ByHand()))
         for source, target in mm2.pairs
@@ -72,15 +78,24 @@ def read_mm2(
             Problem(file, example, "no flow is enabled; write for example " + example + " = true.")
         )
     used = {alias for flow in flows for alias in (flow.source, flow.target)}
+    if mm2.major == NEWEST_KNOWN:
+        used.update(target for _, target in mm2.pairs)  # else none of its workers starts
     overrides = clusters or {}
     found = tuple(
         _cluster(alias, mm2, file, overrides.get(alias, {}), problems if alias in used else [])
         for alias in aliases
     )
     if problems:
-        raise ConfigurationError(problems)
+        raise ConfigurationError([*marked, *problems])
     topology = Topology(lay_over(found, overrides), flows)
-    return Mm2(topology, warnings_of(file, entries, mm2, topology))
+    return Mm2(topology, (*marked, *warnings_of(file, entries, mm2, topology)))
+
+
+def _no_clusters(file: str, mm2: Mm2Properties) -> Problem:
+    if (key := instead_of_clusters(mm2)) is not None:
+        return Problem(file, key, "is not a key of MirrorMaker; did you mean clusters?")
+    sentence = "is missing or empty; write the aliases of the clusters, for example clusters = A, B."
+    return Problem(file, "clusters", sentence)
 
 
 def _entries(text: str, file: str) -> tuple[dict[str, str], tuple[java_properties.Entry, ...]]:
@@ -108,6 +123,21 @@ def _major(mirror_version: str | None) -> int | None:
         raise ConfigurationError([Problem("", "mirror_version", f"{error}.")]) from error
 
 
+def _at_top(file: str, mm2: Mm2Properties, mirror_version: str | None) -> list[Problem]:
+    """Return a problem for each value that keeps MirrorMaker from reading its file."""
+    found = []
+    clients = client_names(mm2.major) - {"bootstrap.servers"}
+    for name in sorted(TOP_LEVEL_NAMES | TOP_LEVEL_REST_NAMES | clients):
+        value = mm2.resolved.get(name)
+        if value is not None and (fault := fault_of(name, value, mirror_version)) is not None:
+            found.append(Problem(file, name, f"{fault}."))
+    for provider in {**mm2.early, **mm2.providers}.values():
+        if not re.fullmatch(r"[\w.$]+", provider.class_name):
+            sentence = "must be the name of a class; a blank or a comment behind it would belong to the name."
+            found.append(Problem(file, f"config.providers.{provider.name}.class", sentence))
+    return found
+
+
 def _cluster(
     alias: str, mm2: Mm2Properties, file: str, override: Mapping[str, str], problems: list[Problem]
 ) -> Cluster:
@@ -123,7 +153,7 @@ def _cluster(
         place = next((each for each in places if each in written), None)
         if place is None:
             continue
-        resolved = mm2.resolve(written[place])
+        resolved = mm2.read(written[place])
         client[name] = resolved.value
         if name not in override:
             key = f"{alias}.{place}" if f"{alias}.{place}" in mm2.raw else name

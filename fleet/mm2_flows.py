@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fleet.filters import GroupFilter, TopicFilter
 from fleet.flow import EARLIEST, Flow
 from fleet.mm2_handling import handling_of
-from fleet.mm2_names import client_names
+from fleet.mm2_names import WORKER_NAMES, client_names, connector_names
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 from fleet.mm2_values import Values
 from fleet.replication import POLICY_CLASSES, PolicyKind, ReplicationPolicy
@@ -44,29 +44,34 @@ class FlowReader:
             return False
         return self._connector(source, target, SOURCE).boolean("enabled", default=False)
 
+    def check_worker(self, source: str, target: str) -> None:
+        """Note what keeps the worker of a herder, and with it the whole MirrorMaker, from starting."""
+        names = WORKER_NAMES | client_names(self.mm2.major)
+        self._worker(source, target).check(names, self.mirror_version)
+
     def flow(self, source: str, target: str, by_hand: ByHand) -> Flow:
         """Return the flow; what is wrong is noted, and its default stands in for it."""
         values = self._connector(source, target, SOURCE)
         checkpoint = self._connector(source, target, CHECKPOINT)
         heartbeat = self._connector(source, target, HEARTBEAT)
         worker = self._worker(source, target)
-        return Flow(
+        flow = Flow(
             source,
             target,
-            policy=by_hand.policy or self._policy(values, source),
+            source_alias=values.optional("source.cluster.alias"),
+            target_alias=values.optional("target.cluster.alias"),
+            policy=by_hand.policy or self._policy(values),
             topic_filter=self._topic_filter(values, by_hand),
             group_filter=self._filter(checkpoint, GroupFilter, "Group"),
             mirror_version=self.mirror_version,
             heartbeats_enabled=heartbeat.boolean("emit.heartbeats.enabled", default=True),
             heartbeats_interval_s=heartbeat.interval_s("emit.heartbeats", 1),
             heartbeats_replicated=values.boolean("heartbeats.replication.enabled", default=True),
-            tasks_max=values.number("tasks.max", 1, least=1),
+            tasks_max=values.number("tasks.max", 1),
             refresh_topics_interval_s=values.interval_s("refresh.topics", 600),
-            offset_lag_max=values.number("offset.lag.max", 100),
-            offset_syncs_location=values.one_of(
-                "offset-syncs.topic.location", "source", ("source", "target")
-            ),
-            offset_flush_interval_s=worker.number("offset.flush.interval.ms", 60_000) / 1000,
+            offset_lag_max=max(0, values.number("offset.lag.max", 100)),
+            offset_syncs_location=values.choice("offset-syncs.topic.location", "source"),
+            offset_flush_interval_s=max(0, worker.number("offset.flush.interval.ms", 60_000)) / 1000,
             emit_offset_syncs=values.boolean("emit.offset-syncs.enabled", default=True),
             emit_checkpoints_interval_s=checkpoint.interval_s("emit.checkpoints", 60),
             sync_group_offsets=checkpoint.boolean("sync.group.offsets.enabled", default=False),
@@ -78,8 +83,10 @@ class FlowReader:
             config_storage_topic=worker.text("config.storage.topic", ""),
             status_storage_topic=worker.text("status.storage.topic", ""),
         )
+        values.check(connector_names(self.mm2.major), self.mirror_version)
+        return flow
 
-    def _policy(self, values: Values, source: str) -> ReplicationPolicy:
+    def _policy(self, values: Values) -> ReplicationPolicy:
         key = "replication.policy.class"
         name = values.text(key, f"{_PACKAGE}DefaultReplicationPolicy")
         kind = POLICY_CLASSES.get(name)
@@ -94,7 +101,6 @@ class FlowReader:
             kind,
             "." if separator is None else separator,
             separator is None or switch.lower() == "true",
-            source if kind is PolicyKind.IDENTITY else None,
         )
 
     def _topic_filter(self, values: Values, by_hand: ByHand) -> TopicFilter:
@@ -143,7 +149,7 @@ class FlowReader:
     def _connector(self, source: str, target: str, connector: str) -> Values:
         properties = self.mm2.connector_config(source, target, connector)
         written = {key: self._written(key, f"{source}->{target}.") for key in properties}
-        resolved = {key: self.mm2.resolve(value) for key, value in properties.items()}
+        resolved = {key: self.mm2.read(value) for key, value in properties.items()}
         # Without providers a `${` is text, and a warning says so.
         troubles = {
             key: each.troubles for key, each in resolved.items() if each.troubles and self.mm2.providers
@@ -152,7 +158,8 @@ class FlowReader:
         return Values(self.file, found, self.problems, written, troubles)
 
     def _worker(self, source: str, target: str) -> Values:
-        properties = self.mm2.worker_config(source, target)
+        config = self.mm2.worker_config(source, target)
+        properties = {key: self.mm2.read(value).value for key, value in config.items()}
         written = {key: self._written(key, f"{target}.") for key in properties}
         return Values(self.file, properties, self.problems, written)
 

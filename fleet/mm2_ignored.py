@@ -7,6 +7,7 @@ may define is left alone: only keys that reach nothing, and near misses of known
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING
 
 from fleet.mm2_names import TOP_LEVEL_NAMES, WORKER_NAMES, WORKER_PREFIXES, client_names, connector_names
@@ -23,6 +24,10 @@ _FLOW_PREFIXES = (
     *_ROLES, "source.", "target.", "transforms.", "predicates.", "key.converter.", "value.converter.",
     "header.converter.", "config.providers.", "offset-syncs-", "topic.creation.", "replication.policy.",
 )  # fmt: skip
+_OF_PLUGINS = (
+    "transforms.", "predicates.", "key.converter.", "value.converter.", "header.converter.",
+    "config.providers.",
+)  # fmt: skip
 _TOP_PREFIXES = (*WORKER_PREFIXES, "config.providers", "listeners", "rest.", "admin.listeners", "plugin.")
 _FLOW_EXTRA = frozenset({"exactly.once.support", "transaction.boundary", "offsets.storage.topic"})
 _RENAMED = {
@@ -38,7 +43,7 @@ _RENAMED = {
 
 def why_ignored(key: str, value: str, mm2: Mm2Properties) -> str | None:
     """Return a sentence on why the key has no effect and what to write instead; None where it has one."""
-    if "->" in key or value.startswith("->"):
+    if "->" in key or value.startswith(("->", ">")):
         return _of_flow(key, mm2)
     # A longer alias goes before a shorter one that it begins with.
     for alias in _longest_first(mm2):
@@ -63,7 +68,7 @@ def _of_flow_name(source: str, target: str, name: str, mm2: Mm2Properties) -> st
     flow = f"{source}->{target}"
     known = connector_names(mm2.major) | _FLOW_EXTRA
     if name in known or name.startswith(_FLOW_PREFIXES):
-        return _older_only(name, flow + ".", mm2)
+        return _near_in_prefix(name, known, flow + ".", mm2) or _older_only(name, flow + ".", mm2)
     if name in _RENAMED:
         return f"is ignored: write {flow}.{_RENAMED[name]}."
     if name == "isolation.level":
@@ -76,26 +81,25 @@ def _of_flow_name(source: str, target: str, name: str, mm2: Mm2Properties) -> st
 
 
 def _of_alias(alias: str, name: str, mm2: Mm2Properties) -> str | None:
-    clients, connectors = client_names(mm2.major), connector_names(mm2.major)
+    connectors = connector_names(mm2.major)
+    known = client_names(mm2.major) | WORKER_NAMES
     flow = _example_flow(alias, mm2)
-    if name in clients or name.startswith(_ROLES):
-        return None
     if name == "isolation.level":
         return f"is ignored: the mirror's consumer has keys of its own; write {alias}.consumer.{name}."
     if name in _RENAMED:
         return f"is ignored: write {flow}.{_RENAMED[name]}."
-    if name.startswith("replication.policy.") or (name in connectors and name not in WORKER_NAMES):
+    if name.startswith("replication.policy.") or (name in connectors and name not in known):
         return f"is ignored: it belongs to a flow, not to a cluster; write {flow}.{name}."
-    if name in WORKER_NAMES or name.startswith(WORKER_PREFIXES):
-        idle = not any(target == alias for _, target in mm2.pairs)
-        return f"is ignored: no flow leads to {alias}, so it has no worker." if idle else None
-    return _near(name, clients | WORKER_NAMES, f"{alias}.")
+    of_worker = name in WORKER_NAMES - client_names(mm2.major) or name.startswith(WORKER_PREFIXES)
+    if of_worker and not any(target == alias for _, target in mm2.pairs):
+        return f"is ignored: no flow leads to {alias}, so it has no worker."
+    return _near_in_prefix(name, known, f"{alias}.", mm2)
 
 
 def _at_top(key: str, mm2: Mm2Properties) -> str | None:
     known = connector_names(mm2.major) | client_names(mm2.major) | TOP_LEVEL_NAMES
     if key in known or key.startswith(_TOP_PREFIXES):
-        return _older_only(key, "", mm2)
+        return _near_in_prefix(key, known | WORKER_NAMES, "", mm2) or _older_only(key, "", mm2)
     flow = _example_flow(None, mm2)
     target = flow.partition("->")[2]
     if key in _RENAMED:
@@ -118,6 +122,11 @@ def _older_only(name: str, prefix: str, mm2: Mm2Properties) -> str | None:
     return f"is read by 3.x only and ignored from 4.0 on; write {prefix}{_RENAMED[name]}."
 
 
+def instead_of_clusters(mm2: Mm2Properties) -> str | None:
+    """Return a key that was probably meant to be `clusters`."""
+    return next((key for key in mm2.raw if _near(key, ["clusters"], "")), None)
+
+
 def _unknown_cluster(alias: str, mm2: Mm2Properties) -> str:
     return f"is ignored: clusters does not name {alias} (it names {', '.join(mm2.clusters)}); add it there."
 
@@ -129,17 +138,31 @@ def _longest_first(mm2: Mm2Properties) -> list[str]:
 def _near(name: str, known: Iterable[str], prefix: str) -> str | None:
     """Return a sentence where the name is a near miss of a known one; any other may belong to a plugin."""
     names = sorted(known)
-    close = _swapped(name, names) or difflib.get_close_matches(name, names, n=1, cutoff=0.85)
-    return f"is no key of MirrorMaker's; write {prefix}{close[0]} if that is meant." if close else None
+    close = _misspelt(name, names) or difflib.get_close_matches(name, names, n=1, cutoff=0.85)
+    return f"is not a key of MirrorMaker; did you mean {prefix}{close[0]}?" if close else None
 
 
-def _swapped(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known name, if there is one, of which two letters side by side have changed places.
+def _near_in_prefix(name: str, known: frozenset[str], prefix: str, mm2: Mm2Properties) -> str | None:
+    """Return a sentence on a near miss among the names that are read because of how they begin."""
+    role = next((role for role in _ROLES if name.startswith(role)), "")
+    if role:
+        prefix, name, known = prefix + role, name.removeprefix(role), client_names(mm2.major)
+    if name in known or name in _RENAMED or name.startswith(_OF_PLUGINS):
+        return None
+    return _near(name, known, prefix)
+
+
+def _misspelt(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known name, if there is one, but for capitals, `.`, `_` and `-`, or two letters swapped.
 
     In a short name that is too much for a measure of likeness.
     """
     turned = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1)}
-    return [each for each in known if each in turned][:1]
+    return [each for each in known if each in turned or _letters(each) == _letters(name)][:1]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[._-]", "", name).lower()
 
 
 def _example_flow(alias: str | None, mm2: Mm2Properties) -> str:

@@ -251,6 +251,7 @@ WORKER_PREFIXES = (
     "worker",
     "replication.policy",
 )
+TOP_LEVEL_REST_NAMES = frozenset({"rest.advertised.port", "ssl.client.auth"})
 TOP_LEVEL_NAMES = frozenset(
     {"clusters", "config.providers", "dedicated.mode.enable.internal.rest", "plugin.path"}
 )

@@ -31,12 +31,14 @@ class Mm2Properties:
     major: int | None
     lookup: Lookup
     resolved: Mapping[str, str] = field(init=False, repr=False)
+    early: Mapping[str, Provider] = field(init=False, repr=False)  # those of the first look at the file
     providers: Mapping[str, Provider] = field(init=False, repr=False)
     clusters: tuple[str, ...] = field(init=False)  # the aliases, in the order of the file
     pairs: tuple[tuple[str, str], ...] = field(init=False)  # source and target of every herder
 
     def __post_init__(self) -> None:
         early = providers_of(self.raw, trimmed=False)
+        object.__setattr__(self, "early", early)
         object.__setattr__(self, "resolved", _resolved(self.raw, early, self.lookup))
         object.__setattr__(self, "providers", providers_of(self.resolved))
         aliases = dict.fromkeys(split_list(self.resolved.get("clusters", "")))
@@ -79,7 +81,8 @@ class Mm2Properties:
 
     def client_config(self, alias: str) -> dict[str, str]:
         """Return, resolved, what MirrorMaker's own client library is given for a cluster."""
-        return self.resolve_all({**self.resolved, **self.cluster_properties(alias)})
+        properties = {**self.resolved, **self.cluster_properties(alias)}
+        return {key: self.read(value).value for key, value in properties.items()}
 
     def worker_config(self, source: str, target: str) -> dict[str, str]:
         """Return, resolved, what the worker of the herder source->target is given."""
@@ -126,6 +129,13 @@ class Mm2Properties:
     def resolve(self, value: str) -> Resolved:
         """Return one value resolved, with what is wrong with it."""
         return resolve(value, self.providers, self.lookup)
+
+    def read(self, value: str) -> Resolved:
+        """Return one value as a client, a worker or a connector reads it: each resolves it once more."""
+        found = self.resolve(value)
+        if found.troubles:
+            return found
+        return Resolved(resolve(found.value, self.early, self.lookup).value)
 
 
 def _resolved(raw: Mapping[str, str], providers: Mapping[str, Provider], lookup: Lookup) -> dict[str, str]:

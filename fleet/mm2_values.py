@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.errors import Problem
+from fleet.mm2_value_rules import JAVA_BLANKS, fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-_BLANKS = "".join(chr(point) for point in range(33))
-_LONG = 2**63
+    from collections.abc import Collection, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,42 +33,51 @@ class Values:
 
     def text(self, key: str, default: str) -> str:
         """Return the value without the blanks around it, or the default."""
-        value = self.given(key)
-        return default if value is None else value.strip(_BLANKS)
+        value = self.optional(key)
+        return default if value is None else value
 
     def boolean(self, key: str, *, default: bool) -> bool:
-        """Return a boolean; anything but true and false is a problem, as it is to Kafka."""
-        match self.text(key, str(default)).lower():
-            case "true":
-                return True
-            case "false":
-                return False
-        self.problem(key, "is neither true nor false; write one of the two")
-        return default
+        """Return a boolean."""
+        text = self._accepted(key)
+        return default if text is None else text.casefold() == "true"
 
-    def number(self, key: str, default: int, *, least: int = 0) -> int:
-        """Return a whole number that is at least `least`."""
-        text = self.text(key, str(default))
-        if not re.fullmatch(r"[-+]?[0-9]{1,19}", text) or not -_LONG <= int(text) < _LONG:
-            self.problem(key, "is no whole number; write digits only, without a unit")
-            return default
-        if int(text) < least:
-            self.problem(key, f"is {text}; write at least {least}")
-            return default
-        return int(text)
+    def number(self, key: str, default: int) -> int:
+        """Return a whole number."""
+        text = self._accepted(key)
+        return default if text is None else int(text)
 
-    def one_of(self, key: str, default: str, choices: tuple[str, ...]) -> str:
-        """Return one of the choices."""
-        text = self.text(key, default)
-        if text in choices:
-            return text
-        self.problem(key, f"is not known; write {' or '.join(choices)}")
-        return default
+    def optional(self, key: str) -> str | None:
+        """Return the value without the blanks around it, or None."""
+        value = self.given(key)
+        return None if value is None else value.strip(JAVA_BLANKS)
+
+    def choice(self, key: str, default: str) -> str:
+        """Return one of the words that fleet.mm2_value_rules has for the key."""
+        text = self._accepted(key)
+        return default if text is None else text
+
+    def check(self, names: Collection[str], mirror_version: str | None) -> None:
+        """Note a problem for each of these keys that has a value with which MirrorMaker does not start.
+
+        A variable without a value here may have one where MirrorMaker runs.
+        """
+        for key in sorted((self.properties.keys() & set(names)) - self.troubles.keys()):
+            if (fault := fault_of(key, self.properties[key], mirror_version)) is not None:
+                self.problem(key, fault)
+
+    def _accepted(self, key: str) -> str | None:
+        """Return the value without the blanks around it; None if MirrorMaker accepts none of it."""
+        value = self.optional(key)
+        if value is None or (fault := fault_of(key, value, None)) is None:
+            return value
+        self.problem(key, fault)
+        return None
 
     def interval_s(self, what: str, default_s: int) -> float | None:
-        """Return `<what>.interval.seconds`, or None where `<what>.enabled` is false."""
+        """Return `<what>.interval.seconds`; None if `<what>.enabled` is false or the interval is negative."""
         interval_s = self.number(f"{what}.interval.seconds", default_s)
-        return float(interval_s) if self.boolean(f"{what}.enabled", default=True) else None
+        enabled = self.boolean(f"{what}.enabled", default=True)
+        return float(interval_s) if enabled and interval_s >= 0 else None
 
     def problem(self, key: str, sentence: str) -> None:
         """Note what is wrong with a key, once."""

@@ -12,10 +12,14 @@ from fleet.mm2_ignored import why_ignored
 from fleet.replication import POLICY_CLASSES, PolicyKind
 
 _LISTS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
+_BYTE_ORDER_MARK = "\xef\xbb\xbf"  # as MirrorMaker reads it, in ISO-8859-1
+_COMMENT = re.compile(r"\s#")
+_SECRET = re.compile(r"\.(sasl|ssl)\.")
+_ROUNDS = 3  # a cycle that MirrorMaker has not seen by then has no end
 _VARIABLE = re.compile(r"\$\{[^}]*:[^}]*\}")
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fleet.mm2_resolution import Mm2Properties
     from fleet.topology import Flow, Topology
@@ -30,6 +34,8 @@ def warnings_of(
         for earlier, later in java_properties.repeated(entries)
     ]
     for key, value in mm2.raw.items():
+        if key.startswith(_BYTE_ORDER_MARK):
+            continue  # reported by itself
         sentence = why_ignored(key, value, mm2)
         if sentence is None:
             sentence = _doubtful(key, value, mm2)
@@ -38,6 +44,15 @@ def warnings_of(
     for flow in topology.flows:
         found += [Problem(file, key, sentence) for key, sentence in _of_flow(flow, mm2, topology)]
     return tuple(found)
+
+
+def byte_order_mark(file: str, raw: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Return what is wrong with a file that begins with a byte order mark."""
+    sentence = (
+        "the file begins with a byte order mark, which MirrorMaker reads as a part of this key; save the "
+        "file without it (as UTF-8 without BOM)."
+    )
+    return tuple(Problem(file, key, sentence) for key in raw if key.startswith(_BYTE_ORDER_MARK))
 
 
 def ignored_flows(file: str, mm2: Mm2Properties) -> list[Problem]:
@@ -67,6 +82,12 @@ def _doubtful(key: str, value: str, mm2: Mm2Properties) -> str | None:
 def _doubtful_text(key: str, name: str, value: str, mm2: Mm2Properties) -> str | None:
     if name in _LISTS and not all(split_list(value)):
         return "has an empty entry between two commas, which MirrorMaker 4.3 refuses; take it away."
+    if len(stripped := value.strip()) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
+        return "is in quotes, which MirrorMaker takes as a part of the value; remove them."
+    if _COMMENT.search(value) and not _SECRET.search(f".{key}"):
+        return (
+            "has a # behind its value, which MirrorMaker takes as a part of it; move the comment up a line."
+        )
     if not value.isascii() or not key.isascii():
         return "has characters beyond ASCII, which MirrorMaker reads as ISO-8859-1; write them as \\uXXXX."
     if not mm2.providers and _VARIABLE.search(value):
@@ -82,20 +103,39 @@ def _target_and_name(key: str, mm2: Mm2Properties) -> tuple[str, str]:
     return "", key
 
 
+def _goes_round(flow: Flow, back: Flow) -> bool:
+    """Return whether a topic of the flow's source comes back there again and again, if no filter stops it."""
+    topic = "orders"
+    for _ in range(_ROUNDS):
+        for each in (flow, back):
+            if each.sees_cycle(topic):
+                return False
+            topic = each.remote_topic(topic)
+    return True
+
+
+def _hidden_cycle(flow: Flow, back: Flow | None) -> Iterator[tuple[str, str]]:
+    """Yield what two flows amount to together, once for the pair."""
+    if back is None or flow.source > back.source or not (_goes_round(flow, back) or _goes_round(back, flow)):
+        return
+    kept = flow.keeps_names and back.keeps_names
+    sentence = (
+        f"{'keeps the names of' if kept else 'renames'} topics on {flow.name} and on {back.name} so that "
+        "MirrorMaker cannot see a cycle: a topic that both replicate goes round for ever"
+        f"{'' if kept else ' under ever longer names'}; mirror each topic in one direction only."
+    )
+    by_alias = flow.policy.kind is PolicyKind.DEFAULT
+    yield "source.cluster.alias" if by_alias else "replication.policy.class", sentence
+
+
 def _of_flow(flow: Flow, mm2: Mm2Properties, topology: Topology) -> Iterator[tuple[str, str]]:
     """Yield what the settings of a flow amount to, with the key to look at."""
-    separator = flow.policy.separator
-    back = topology.reverse_of(flow)
-    if flow.may_loop and back is not None and back.may_loop and flow.source < back.source:
+    separator, alias = flow.policy.separator, flow.named_source
+    yield from _hidden_cycle(flow, topology.reverse_of(flow))
+    if not flow.keeps_names and separator and separator in alias:
+        taken_for = alias.partition(separator)[0] or "a cluster without a name"
         sentence = (
-            f"keeps the names of topics on {flow.name} and on {back.name}: a topic that both carry is copied "
-            "round for ever, since the policy cannot see a cycle; mirror each topic in one direction only."
-        )
-        yield "replication.policy.class", sentence
-    if not flow.may_loop and separator and separator in flow.source:
-        taken_for = flow.source.partition(separator)[0] or "a cluster without a name"
-        sentence = (
-            f"stands within the alias {flow.source}, so MirrorMaker takes its topics for those of "
+            f"stands within the alias {alias}, so MirrorMaker takes its topics for those of "
             f"{taken_for} and cannot see a cycle; choose another alias or another separator."
         )
         yield f"{flow.name}.replication.policy.separator", sentence

@@ -140,9 +140,7 @@ def carries_groups(flow: Flow) -> bool:
 
 def writes(flow: Flow, topic: str) -> bool:
     """Tell whether a topic of the target is one that the flow's mirror writes, by its name."""
-    if flow.policy.topic_source(topic) != flow.source:
-        return False
-    upstream = flow.policy.upstream_topic(topic)
+    upstream = flow.upstream_topic(topic)
     return upstream is not None and flow.decide(upstream).replicated
 
 

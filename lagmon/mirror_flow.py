@@ -329,7 +329,7 @@ class MirrorFlow:
         """
         if self.order.lag_from in (GROUP, EQUAL_OFFSETS):
             return True
-        if remote in self.target.topics and not self.order.flow.may_loop:
+        if remote in self.target.topics and not self.order.flow.keeps_names:
             return True
         partitions = range(self.source.topics.get(topic, 0))
         return any(self.windows.slot(topic, number) is not None for number in partitions)

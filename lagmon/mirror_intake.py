@@ -124,4 +124,4 @@ class OffsetsIntake:
 
 
 def _is_of(order: MirrorOrder, about: SourceOffsetKey) -> bool:
-    return about.cluster == order.flow.source and order.connector in ("", about.connector)
+    return about.cluster == order.flow.named_source and order.connector in ("", about.connector)

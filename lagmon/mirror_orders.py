@@ -27,6 +27,8 @@ COMMITS_TOPIC = "__consumer_offsets"
 _PLAIN = (
     "source",
     "target",
+    "source_alias",
+    "target_alias",
     "mirror_version",
     "heartbeats_replicated",
     "refresh_topics_interval_s",

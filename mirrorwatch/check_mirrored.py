@@ -117,10 +117,11 @@ def _no_copy(flow: Flow, topology: Topology, topic: str, known: Mapping[str, fro
     brought = [
         back
         for back in topology.into(flow.source)
-        if back.source == source and back.remote_topic(upstream) == topic
+        if back.named_source == source and back.remote_topic(upstream) == topic
     ]
     if not brought:
         return f"No flow brings it from {source}: rename it if it is to be mirrored."
+    source = brought[0].source
     if source in known and upstream not in known[source]:
         return f"{source} has no topic {upstream} of which it could be a copy: rename it if it is none."
     if not any(back.decide(upstream).replicated for back in brought):

@@ -77,8 +77,12 @@ def canary_flows(
 
 
 def _heartbeats_topic(flow: Flow) -> str:
-    """Return the name that the heartbeats of the flow's source have on its target, where they come there."""
-    return flow.remote_topic(HEARTBEATS) if flow.decide(HEARTBEATS).replicated else ""
+    """Return the name that the heartbeats of the flow's source have on its target, if they are replicated.
+
+    If that is the name of the target's own heartbeats, they prove nothing about the flow.
+    """
+    remote = flow.remote_topic(HEARTBEATS)
+    return remote if flow.decide(HEARTBEATS).replicated and remote != HEARTBEATS else ""
 
 
 def _tasks_topic(flow: Flow, said: FlowSection | None) -> str:

@@ -264,7 +264,7 @@ HAND = "Mirrorwatch's own configuration."
             (connector(**{"topics": "${env:T}", "tasks.max": "many"}),),
             [
                 "connect: m.topics: holds ${env:T}, which only the Connect worker can look up; write the value itself there, or say topics and policy by hand under flows: in our own configuration.",
-                "connect: m.tasks.max: is no whole number; write digits only, without a unit.",
+                "connect: m.tasks.max: must be a whole number; write digits only, without a unit.",
             ],
         ),
     ],

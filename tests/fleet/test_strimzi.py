@@ -265,7 +265,7 @@ def test_a_trust_store_that_only_kubernetes_holds_is_a_warning_since_the_systems
         ),
         (
             changed(OLDER, "spec", "mirrors", 0, "sourceConnector", "tasksMax", to="many"),
-            ["spec.mirrors.0.sourceConnector.tasksMax: is no whole number; write digits only, without a unit."],
+            ["spec.mirrors.0.sourceConnector.tasksMax: must be a whole number; write digits only, without a unit."],
         ),
     ],
 )  # fmt: skip

@@ -1,3 +1,4 @@
+import java.io.BufferedOutputStream;
 import java.io.PrintStream;
 import java.io.Reader;
 import java.lang.reflect.Constructor;
@@ -40,22 +41,37 @@ import org.apache.kafka.connect.runtime.distributed.DistributedConfig;
 
 /**
  * Asks the real classes of Kafka what the tests expect of ours, and prints their answers as JSON.
- * Run it in the folder `inputs`; the README beside this file has the command.
+ * Run it in the folder `inputs`; the README beside this file has the command. With a folder as its argument, it
+ * answers about every mm2.properties in there instead, in one line for each file.
  */
 public class MirrorFacts {
     static final String MIRROR = "org.apache.kafka.connect.mirror.";
 
     public static void main(String[] args) throws Exception {
+        PrintStream out = new PrintStream(new BufferedOutputStream(System.out, 1 << 20), false, StandardCharsets.UTF_8);
+        if (args.length > 0)
+            for (Path path : files(args[0]))
+                out.print(quoted(path.getFileName().toString()) + "\t" + json(mm2File(path), "", 0) + "\n");
+        else
+            out.print(json(facts(), "", 3) + "\n");
+        out.flush();
+    }
+
+    static Map<String, Object> facts() throws Exception {
         Map<String, Object> facts = new TreeMap<>();
         facts.put("version", AppInfoParser.getVersion());
         facts.put("java", Runtime.version().feature());
         facts.put("names", names());
+        facts.put("accepted", accepted());
         facts.put("properties", properties());
         facts.put("regexes", regexes());
         facts.put("policies", policies());
         facts.put("filters", filters());
-        facts.put("mm2", mm2Files());
-        new PrintStream(System.out, true, StandardCharsets.UTF_8).print(json(facts, "", 3) + "\n");
+        Map<String, Object> mm2 = new TreeMap<>();
+        for (Path path : files("mm2"))
+            mm2.put(path.getFileName().toString(), mm2File(path));
+        facts.put("mm2", mm2);
+        return facts;
     }
 
     // --- the keys that are known ---------------------------------------------------------------------
@@ -65,15 +81,57 @@ public class MirrorFacts {
         Object config = new MirrorMakerConfig(Map.of("clusters", "A,B"));
         found.put("connectors", new TreeSet<>((Collection<String>) call(config, "allConfigNames")));
         found.put("client", new TreeSet<>(definition("MirrorClientConfig", "CLIENT_CONFIG_DEF").names()));
-        Object system = null;
+        found.put("worker", new TreeSet<>(workerDefinition().names()));
+        return found;
+    }
+
+    static ConfigDef workerDefinition() throws Exception {
         Class<?> crypto = Class.forName("org.apache.kafka.connect.runtime.distributed.Crypto");
         Field field = crypto.getDeclaredField("SYSTEM");
         field.setAccessible(true);
-        system = field.get(null);
+        Object system = field.get(null);
         Method method = DistributedConfig.class.getDeclaredMethod("config", crypto);
         method.setAccessible(true);
-        found.put("worker", new TreeSet<>(((ConfigDef) method.invoke(null, system)).names()));
+        return (ConfigDef) method.invoke(null, system);
+    }
+
+    /** The values of values.txt that each key accepts, except for keys that name classes. */
+    static List<Object> accepted() throws Exception {
+        List<ConfigDef> parts = new ArrayList<>();
+        Method own = MirrorMakerConfig.class.getDeclaredMethod("config");
+        own.setAccessible(true);
+        parts.add((ConfigDef) own.invoke(null));
+        parts.add(workerDefinition());
+        for (String connector : List.of("Source", "Checkpoint", "Heartbeat"))
+            parts.add(definition("Mirror" + connector + "Config", "CONNECTOR_CONFIG_DEF"));
+        Map<String, List<String>> values = new TreeMap<>();
+        Map<String, TreeSet<String>> keys = new TreeMap<>();
+        for (ConfigDef part : parts)
+            for (ConfigDef.ConfigKey key : part.configKeys().values())
+                if (key.type != ConfigDef.Type.CLASS && !key.name.endsWith(".plugin.version")) {
+                    List<String> taken = acceptedBy(key);
+                    values.put(taken.toString(), taken);
+                    keys.computeIfAbsent(taken.toString(), ignored -> new TreeSet<>()).add(key.name);
+                }
+        List<Object> found = new ArrayList<>();
+        values.forEach((group, taken) -> found.add(new TreeMap<>(Map.of("keys", keys.get(group), "values", taken))));
         return found;
+    }
+
+    static List<String> acceptedBy(ConfigDef.ConfigKey key) throws Exception {
+        List<String> taken = new ArrayList<>();
+        for (String line : lines("values.txt")) {
+            String value = line.substring(1, line.length() - 1);
+            try {
+                Object parsed = ConfigDef.parseType(key.name, value, key.type);
+                if (key.validator != null)
+                    key.validator.ensureValid(key.name, parsed);
+                taken.add(value);
+            } catch (RuntimeException refused) {
+                continue;
+            }
+        }
+        return taken;
     }
 
     static ConfigDef definition(String type, String name) throws Exception {
@@ -186,19 +244,26 @@ public class MirrorFacts {
 
     // --- whole files ---------------------------------------------------------------------------------
 
-    static Map<String, Object> mm2Files() throws Exception {
-        Map<String, Object> found = new TreeMap<>();
-        for (Path path : files("mm2")) {
+    static final String DISCOVERY = "plugin.discovery";
+
+    /** What MirrorMaker makes of one file, or `refused: ` with the reason. */
+    static Object mm2File(Path path) throws Exception {
+        try {
             Map<String, String> given = Utils.propsToStringMap(Utils.loadProps(path.toString()));
-            Object answer;
-            try {
-                answer = resolution(new MirrorMakerConfig(given));
-            } catch (RuntimeException refused) {
-                answer = "refused: " + refused.getClass().getSimpleName();
-            }
-            found.put(path.getFileName().toString(), answer);
+            boolean ours = given.putIfAbsent(DISCOVERY, "service_load") == null; // to scan all classes takes 4 s
+            Map<String, Object> found = resolution(new MirrorMakerConfig(given));
+            if (ours)
+                for (Object client : ((Map<?, ?>) found.get("clients")).values())
+                    if (client instanceof Map)
+                        ((Map<?, ?>) client).remove(DISCOVERY);
+            return found;
+        } catch (RuntimeException refused) {
+            return refusal(refused);
         }
-        return found;
+    }
+
+    static String refusal(Throwable refused) {
+        return "refused: " + refused.getClass().getSimpleName() + ": " + refused.getMessage();
     }
 
     static Map<String, Object> resolution(MirrorMakerConfig config) throws Exception {
@@ -206,7 +271,7 @@ public class MirrorFacts {
         found.put("clusters", new TreeSet<>(config.clusters()));
         Map<String, Object> clients = new TreeMap<>();
         for (String alias : config.clusters())
-            clients.put(alias, new TreeMap<>(config.clientConfig(alias).originalsStrings()));
+            clients.put(alias, client(config, alias));
         found.put("clients", clients);
         Map<String, Object> herders = new TreeMap<>();
         for (SourceAndTarget pair : config.clusterPairs())
@@ -215,9 +280,23 @@ public class MirrorFacts {
         return found;
     }
 
+    static Object client(MirrorMakerConfig config, String alias) {
+        try {
+            return new TreeMap<>(config.clientConfig(alias).originalsStrings());
+        } catch (RuntimeException refused) {
+            return refusal(refused);
+        }
+    }
+
     static Map<String, Object> herder(MirrorMakerConfig config, SourceAndTarget pair) throws Exception {
         Map<String, Object> found = new TreeMap<>();
-        found.put("worker", new TreeMap<>(config.workerConfig(pair)));
+        Map<String, String> worker = config.workerConfig(pair);
+        found.put("worker", new TreeMap<>(worker));
+        try {
+            new DistributedConfig(worker);
+        } catch (RuntimeException refused) {
+            found.put("worker_starts", refusal(refused));
+        }
         Map<String, String> source = config.connectorBaseConfig(pair, MirrorSourceConnector.class);
         Map<String, String> checkpoint = config.connectorBaseConfig(pair, MirrorCheckpointConnector.class);
         Map<String, String> heartbeat = config.connectorBaseConfig(pair, MirrorHeartbeatConnector.class);
@@ -227,9 +306,9 @@ public class MirrorFacts {
         try {
             found.put("decisions", decisions(resolved(config, source), resolved(config, checkpoint), resolved(config, heartbeat)));
         } catch (InvocationTargetException refused) {
-            found.put("decisions", "refused: " + refused.getCause().getClass().getSimpleName());
+            found.put("decisions", refusal(refused.getCause()));
         } catch (RuntimeException refused) {
-            found.put("decisions", "refused: " + refused.getClass().getSimpleName());
+            found.put("decisions", refusal(refused));
         }
         return found;
     }
