@@ -47,7 +47,7 @@ lock: $(READY)  ## Compile the requirements anew from pyproject.toml
 	@echo "requirements/run.txt"; $(COMPILE) pyproject.toml -o requirements/run.txt >/dev/null
 	@echo "requirements/dev.txt"; $(COMPILE) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt >/dev/null
 	@echo "requirements/build.txt"; $(COMPILE) --group build -o requirements/build.txt >/dev/null
-	@for extra in render checksum postgresql; do echo "requirements/$$extra.txt"; \
+	@for extra in render checksum msk postgresql; do echo "requirements/$$extra.txt"; \
 	$(COMPILE) pyproject.toml --extra $$extra -c requirements/run.txt -o requirements/$$extra.txt >/dev/null; done
 
 clean:  ## Remove what was made in this folder (not the cache of jars outside it)

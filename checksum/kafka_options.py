@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from checksum.pacing import MOST_FETCH_BYTES
 from fleet.errors import ConfigurationError, Problem
 from runtime.kafka.java_clients import JAVA_KEYS
+from runtime.kafka.msk import OWN_KEYS
 from runtime.kafka.native_keys import NATIVE_KEYS
 from runtime.kafka.redaction import is_secret
 
@@ -66,7 +67,7 @@ def client_options(
                     "in Java's spelling (sasl.jaas.config, ssl.truststore.location and so on)",
                 )
             )
-        elif key not in _SPARKS_OWN:
+        elif key not in _SPARKS_OWN and key not in OWN_KEYS:
             found[f"kafka.{key}"] = str(folder / value) if key in _PATHS and folder is not None else value
     if problems:
         raise ConfigurationError(problems)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.quantity import duration_text
 from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
 from mirrorwatch.config_lag_sources import flows_kept_at
+from runtime.kafka.msk_tokens import principal_of as msk_principal
 
 if TYPE_CHECKING:
     from fleet.flow import Flow
@@ -103,6 +104,9 @@ def _print_cluster(sheet: Sheet, alias: str, settings: ClientSettings) -> None:
 def principal_of(settings: ClientSettings) -> str:
     """Return the principal as which we come, as far as the client's settings tell it."""
     client = settings.librdkafka
+    by_aws = msk_principal(client)
+    if by_aws is not None:
+        return by_aws
     protocol = client.get("security.protocol", "plaintext")
     if protocol.startswith("sasl"):
         user = client.get("sasl.username", "")

@@ -8,6 +8,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from runtime.kafka.failures import explain, listening_logger
+from runtime.kafka.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from runtime.kafka.client_settings import ClientSettings
@@ -20,10 +21,10 @@ _KEPT_MS = 10_000
 def make_admin_client(settings: ClientSettings, *, cluster: str, name: str, symptoms: Symptoms) -> Any:
     """Return a client that connects when the first question is asked; what it hears goes to `symptoms`.
 
-    Raises ConfigurationError where it does not accept its settings.
+    Raises ConfigurationError if it does not accept its settings, and RefusedError or UnavailableError if it
+    gets no token to log in with.
     """
     config: dict[str, Any] = {
-        **settings.librdkafka,
         "client.id": f"mirrorwatch-{name}",
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 1000,
@@ -31,6 +32,7 @@ def make_admin_client(settings: ClientSettings, *, cluster: str, name: str, symp
         "error_cb": symptoms.hear_error,
     }
     try:
+        config = with_tokens(settings.librdkafka, symptoms) | config
         return AdminClient(config, logger=listening_logger(symptoms))
     except KafkaException as error:
-        raise explain(error.args[0], cluster=cluster, doing="making a client") from error
+        raise explain(error.args[0], cluster=cluster, doing="making a client", symptoms=symptoms) from error

@@ -77,8 +77,18 @@ class Bulk:
 
         Raises our own error where the settings are refused.
         """
-        config = {
-            **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}"),
+        try:
+            self._consumer = Consumer(self._config(), logger=listening_logger(self._symptoms))
+            self._places = [TopicPartition(self._topic, one, since) for one in partitions]
+            self._consumer.assign(self._places)
+        except KafkaException as error:
+            raise explain(
+                error.args[0], cluster=self._cluster, doing=self._doing, symptoms=self._symptoms
+            ) from error
+
+    def _config(self) -> dict[str, Any]:
+        return {
+            **consumer_config(self._settings, client_id=f"mirrorwatch-{self._name}", symptoms=self._symptoms),
             "isolation.level": "read_committed",
             "fetch.wait.max.ms": _WAIT_MS,
             "fetch.min.bytes": _LEAST_BYTES,
@@ -88,12 +98,6 @@ class Bulk:
             "fetch.queue.backoff.ms": _BACKOFF_MS,
             "error_cb": self._symptoms.hear_error,
         }
-        try:
-            self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
-            self._places = [TopicPartition(self._topic, one, since) for one in partitions]
-            self._consumer.assign(self._places)
-        except KafkaException as error:
-            raise explain(error.args[0], cluster=self._cluster, doing=self._doing) from error
 
     def take(self, *, wait_s: float) -> Batch:
         """Return what there is, waiting for at most so many seconds until there is anything."""

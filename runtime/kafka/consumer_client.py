@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, KafkaException
 
 from runtime.kafka.failures import explain, listening_logger
+from runtime.kafka.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from runtime.kafka.client_settings import ClientSettings
@@ -18,20 +19,24 @@ def make_consumer(
 ) -> Any:
     """Return a consumer without an assignment; what it hears goes to `symptoms`.
 
-    Settings of its own have underscores for dots. Raises ConfigurationError where some are not accepted.
+    Settings of its own have underscores for dots. Raises Mirrorwatch's own error if some are not accepted.
     """
-    config = consumer_config(settings, client_id=client_id) | {"error_cb": symptoms.hear_error}
-    config |= {name.replace("_", "."): value for name, value in settings_of_its_own.items()}
+    own = {name.replace("_", "."): value for name, value in settings_of_its_own.items()}
     try:
+        config = consumer_config(settings, client_id=client_id, symptoms=symptoms)
+        config |= {"error_cb": symptoms.hear_error, **own}
         return Consumer(config, logger=listening_logger(symptoms))
     except KafkaException as error:
-        raise explain(error.args[0], cluster=cluster, doing="making a client") from error
+        raise explain(error.args[0], cluster=cluster, doing="making a client", symptoms=symptoms) from error
 
 
-def consumer_config(settings: ClientSettings, *, client_id: str) -> dict[str, Any]:
-    """Return the settings of a consumer that reads what it is told to, soon, and remembers nothing."""
+def consumer_config(settings: ClientSettings, *, client_id: str, symptoms: Symptoms) -> dict[str, Any]:
+    """Return the settings of a consumer that reads what it is told to, soon, and remembers nothing.
+
+    Raises KafkaException if it gets no token to log in with.
+    """
     return {
-        **settings.librdkafka,
+        **with_tokens(settings.librdkafka, symptoms),
         "client.id": client_id,
         "group.id": "mirrorwatch-not-a-group",  # the client wants one; it is never joined nor committed to
         "enable.auto.commit": False,

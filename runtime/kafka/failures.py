@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from fleet.errors import ConfigurationError, MirrorwatchError, Problem, RefusedError, UnavailableError
 from runtime.kafka.diagnosis import Diagnosis, diagnose
@@ -42,6 +42,7 @@ class Symptoms:
     found: Diagnosis | None = None
     address: str = ""
     said: str = ""
+    ours: bool = False  # what was found is an error of Mirrorwatch's own
 
     def hear_error(self, error: KafkaError) -> None:
         """Take what the error callback brings."""
@@ -52,11 +53,19 @@ class Symptoms:
         if " FAIL " in f" {line} ":
             self._hear("", line)
 
+    def hear_reason(self, error: RefusedError | UnavailableError) -> None:
+        """Take an error of Mirrorwatch's own, which the client only hints at: no token could be made."""
+        kind: Literal["refused", "unavailable"] = (
+            "refused" if isinstance(error, RefusedError) else "unavailable"
+        )
+        self.found, self.said, self.ours = Diagnosis(kind, str(error), weight=3), "", True
+
     def clear(self) -> None:
         """Forget everything, once a call has succeeded."""
         self.found = None
         self.address = ""
         self.said = ""
+        self.ours = False
 
     def _hear(self, name: str, text: str) -> None:
         heard = diagnose(name, text)
@@ -99,7 +108,7 @@ def explain(
     """
     name, text = error.name(), error.str()
     diagnosis, address = diagnose(name, text), _address(text)
-    if symptoms is not None and symptoms.found is not None and name in _VAGUE:
+    if symptoms is not None and symptoms.found is not None and (name in _VAGUE or symptoms.ours):
         if symptoms.found.weight >= diagnosis.weight:
             diagnosis, text = symptoms.found, symptoms.said
         address = address or symptoms.address

@@ -59,17 +59,21 @@ _SECURITY: Final = (
     special("security.protocol", "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL"),
     special(
         "sasl.mechanism",
-        "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER; GSSAPI, Java's default, is refused",
+        "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or AWS_MSK_IAM; GSSAPI, Java's default, is refused",
     ),
     special(
         "sasl.jaas.config",
         "user and password, or the OAuth client, of PlainLoginModule, ScramLoginModule or "
-        "OAuthBearerLoginModule",
+        "OAuthBearerLoginModule; for AWS MSK the profile or the role, of IAMLoginModule",
     ),
-    special("sasl.client.callback.handler.class", "refused: a Java class, which only Java can run"),
+    special(
+        "sasl.client.callback.handler.class",
+        "that of AWS MSK IAM is understood, any other is refused: a Java class, which only Java can run",
+    ),
     special(
         "sasl.login.callback.handler.class",
-        "Kafka's own OAuthBearerLoginCallbackHandler is understood, any other is refused",
+        "Kafka's own OAuthBearerLoginCallbackHandler and that of AWS MSK IAM are understood, any other is "
+        "refused",
     ),
     *refused(
         "sasl.login.class",

@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
+from runtime.kafka.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,9 @@ class RoundTrip:
         try:
             await self._on_thread(self._open, from_offset)
         except KafkaException as error:
-            raise explain(error.args[0], cluster=self._cluster, doing="making a client") from error
+            raise explain(
+                error.args[0], cluster=self._cluster, doing="making a client", symptoms=self._symptoms
+            ) from error
 
     async def once(self, nonce: bytes, *, timeout_s: float) -> RoundTripResult:
         """Send one record and wait for it to be acknowledged and read back, each within the timeout."""
@@ -106,9 +109,11 @@ class RoundTrip:
         }
         with self._turn:
             self._producer = Producer(
-                {**self._settings.librdkafka, **producing, **common}, logger=listening_logger(self._symptoms)
+                {**with_tokens(self._settings.librdkafka, self._symptoms), **producing, **common},
+                logger=listening_logger(self._symptoms),
             )
-            config = consumer_config(self._settings, client_id="") | {"enable.partition.eof": False} | common
+            config = consumer_config(self._settings, client_id="", symptoms=self._symptoms)
+            config |= {"enable.partition.eof": False} | common
             self._consumer = Consumer(config, logger=listening_logger(self._symptoms))
             self._consumer.assign([TopicPartition(self._topic, 0, from_offset)])
 

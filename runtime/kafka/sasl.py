@@ -1,10 +1,10 @@
-"""Translate how a client proves who it is: PLAIN, SCRAM and OAUTHBEARER."""
+"""Translate how a client proves who it is: PLAIN, SCRAM, OAUTHBEARER and the IAM of AWS MSK."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from runtime.kafka import jaas
+from runtime.kafka import jaas, msk
 
 if TYPE_CHECKING:
     from runtime.kafka.draft import Draft
@@ -24,7 +24,13 @@ def translate(draft: Draft, *, used: bool, protocol: str | None) -> None:
         for key in ("sasl.jaas.config", "sasl.username", "sasl.mechanism", "sasl.mechanisms"):
             if draft.has(key):
                 draft.note(key, f"has no effect while security.protocol is {protocol}")
-        return
+    elif msk.is_meant(draft):
+        msk.translate(draft)
+    else:
+        _by_mechanism(draft, protocol=protocol)
+
+
+def _by_mechanism(draft: Draft, *, protocol: str | None) -> None:
     key = "sasl.mechanisms" if draft.has("sasl.mechanisms") else "sasl.mechanism"
     mechanism = (draft.value(key) or "").upper()
     own = draft.has("sasl.username")

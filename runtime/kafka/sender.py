@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from runtime.kafka.failures import Symptoms, explain, listening_logger
+from runtime.kafka.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +131,9 @@ class Sender:
         try:
             self._client = self._make()
         except KafkaException as error:
-            raise explain(error.args[0], cluster=self._cluster, doing="making a producer") from error
+            raise explain(
+                error.args[0], cluster=self._cluster, doing="making a producer", symptoms=self._symptoms
+            ) from error
         self._thread.start()
 
     def send(
@@ -193,7 +196,7 @@ class Sender:
 
     def _make(self) -> _Client:
         config: dict[str, Any] = {
-            **self._settings.librdkafka,
+            **with_tokens(self._settings.librdkafka, self._symptoms),
             "client.id": f"mirrorwatch-{self._name}",
             "enable.idempotence": True,
             "linger.ms": 0,

@@ -135,17 +135,10 @@ class Tap:
         return not self._thread.is_alive()
 
     def _run(self, places: tuple[Place, ...]) -> None:
-        # The same for every tap of the cluster: a quota may be set on it.
-        config = consumer_config(self._settings, client_id=f"mirrorwatch-{self._cluster}-tap")
-        config["error_cb"] = self._symptoms.hear_error
-        if self._throttled is not None:
-            config["throttle_cb"] = self._throttled
-        if self.lazy:
-            config |= {"fetch.min.bytes": LAZY_BYTES, "fetch.wait.max.ms": int(LAZY_S * 1000)}
         follow = self._follow_lazily if self.lazy else self._follow
         consumer = None
         try:
-            consumer = Consumer(config, logger=listening_logger(self._symptoms))
+            consumer = Consumer(self._settings_of_its_own(), logger=listening_logger(self._symptoms))
             consumer.assign([TopicPartition(place.topic, place.partition, place.offset) for place in places])
             follow(consumer)
         except KafkaException as error:
@@ -159,6 +152,18 @@ class Tap:
         finally:
             if consumer is not None:
                 consumer.close()
+
+    def _settings_of_its_own(self) -> dict[str, Any]:
+        # The same for every tap of the cluster: a quota may be set on it.
+        config = consumer_config(
+            self._settings, client_id=f"mirrorwatch-{self._cluster}-tap", symptoms=self._symptoms
+        )
+        config["error_cb"] = self._symptoms.hear_error
+        if self._throttled is not None:
+            config["throttle_cb"] = self._throttled
+        if self.lazy:
+            config |= {"fetch.min.bytes": LAZY_BYTES, "fetch.wait.max.ms": int(LAZY_S * 1000)}
+        return config
 
     def _follow(self, consumer: Any) -> None:
         """Read each record as soon as it can be had."""

@@ -15,6 +15,7 @@ from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.draft import Draft, Surroundings
 from runtime.kafka.fate import Fate, Key
 from runtime.kafka.java_clients import JAVA_KEYS
+from runtime.kafka.msk import OWN_KEYS
 from runtime.kafka.native_keys import NATIVE_KEYS
 from runtime.kafka.redaction import redacted
 
@@ -31,8 +32,8 @@ _UNLIMITED_AS_ZERO = frozenset({"connections.max.idle.ms", "receive.buffer.bytes
 
 
 def known_keys() -> frozenset[str]:
-    """Return the names of all client properties that `translate` knows, Java's and librdkafka's."""
-    return frozenset(JAVA_KEYS) | frozenset(NATIVE_KEYS)
+    """Return the names of all client properties that `translate` knows, Mirrorwatch's own included."""
+    return frozenset(JAVA_KEYS) | frozenset(NATIVE_KEYS) | frozenset(OWN_KEYS)
 
 
 def translate(
@@ -75,7 +76,7 @@ def translate(
 def _rows(draft: Draft) -> None:
     """Do what the tables alone decide: plain values, ignored, refused and unknown keys."""
     for name in draft.properties:
-        key = JAVA_KEYS.get(name) or NATIVE_KEYS.get(name)
+        key = JAVA_KEYS.get(name) or NATIVE_KEYS.get(name) or OWN_KEYS.get(name)
         if key is None:
             near = difflib.get_close_matches(name, sorted(known_keys()), n=1, cutoff=0.6)
             hint = f": did you mean {near[0]}?" if near else ", neither of the Java clients nor of librdkafka"

@@ -30,6 +30,12 @@ def test_java_s_properties_are_untranslated():
     assert found == {f"kafka.{key}": value for key, value in JAVA.items()}
 
 
+def test_what_is_mirrorwatch_s_own_is_left_out():
+    assert client_options({"bootstrap.servers": "a:1", "aws_region": "eu-west-1"}, cluster="A", file="f") == {
+        "kafka.bootstrap.servers": "a:1"
+    }
+
+
 def test_a_relative_store_is_beside_its_file():
     found = options(JAVA, folder=PurePath("/etc/mirror"))
     assert found["kafka.ssl.truststore.location"] == "/etc/mirror/certs/ca.pem"

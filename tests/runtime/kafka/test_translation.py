@@ -213,7 +213,11 @@ REFUSED = [
         _SASL | {"sasl.mechanism": "GSSAPI"},
         "is GSSAPI (Kerberos), which is not supported: give mirrorwatch a principal",
     ),
-    (_SASL | {"sasl.mechanism": "AWS_MSK_IAM"}, "is 'AWS_MSK_IAM', which only a Java class can speak"),
+    (
+        _SASL | {"sasl.mechanism": "AWS_MSK_IAM"},
+        "but AWS MSK IAM takes software.amazon.msk.auth.iam.IAMLoginModule",
+    ),
+    (_SASL | {"sasl.mechanism": "NTLM"}, "is 'NTLM', which only a Java class can speak"),
     (_SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config: is missing"),
     (_SASL | {"sasl.jaas.config": _JAAS[:-1]}, "does not end with a semicolon"),
     (_SASL | {"sasl.jaas.config": f"{_SCRAM} required username=a;"}, "lacks the option password"),
