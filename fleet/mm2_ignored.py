@@ -10,7 +10,14 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from fleet.mm2_names import TOP_LEVEL_NAMES, WORKER_NAMES, WORKER_PREFIXES, client_names, connector_names
+from fleet.mm2_names import (
+    ROLE_NAMES,
+    TOP_LEVEL_NAMES,
+    WORKER_NAMES,
+    WORKER_PREFIXES,
+    client_names,
+    connector_names,
+)
 from fleet.replication import OLDEST_KNOWN
 
 if TYPE_CHECKING:
@@ -146,7 +153,9 @@ def _near_in_prefix(name: str, known: frozenset[str], prefix: str, mm2: Mm2Prope
     """Return a sentence on a near miss among the names that are read because of how they begin."""
     role = next((role for role in _ROLES if name.startswith(role)), "")
     if role:
-        prefix, name, known = prefix + role, name.removeprefix(role), client_names(mm2.major)
+        override = "override." if name.startswith(f"{role}override.") else ""
+        name = name.removeprefix(role).removeprefix(override)
+        prefix, known = prefix + role + override, client_names(mm2.major) | ROLE_NAMES
     if name in known or name in _RENAMED or name.startswith(_OF_PLUGINS):
         return None
     return _near(name, known, prefix)

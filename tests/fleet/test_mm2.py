@@ -12,7 +12,7 @@ from fleet.java_properties import as_mapping, parse
 from fleet.mm2 import ByHand, read_mm2
 from fleet.mm2_handling import Handling
 from fleet.mm2_ignored import why_ignored
-from fleet.mm2_names import WORKER_NAMES, client_names, connector_names
+from fleet.mm2_names import ROLE_NAMES, WORKER_NAMES, client_names, connector_names
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 from fleet.mm2_value_rules import fault_of
 from fleet.replication import PolicyKind, ReplicationPolicy
@@ -94,6 +94,7 @@ def test_the_known_names_are_those_of_the_real_definitions(version):
     assert sorted(client_names(major)) == names["client"]
     assert sorted(connector_names(major)) == names["connectors"]
     assert set(names["worker"]) <= WORKER_NAMES | client_names(major)
+    assert set(names["roles"]) <= ROLE_NAMES | client_names(major)
 
 
 @pytest.mark.parametrize("version", sorted(VERSIONS))
@@ -258,6 +259,8 @@ WARNED = [
     ("A->B.replication.policy.seperator = _", "A->B.replication.policy.seperator", "did you mean A->B.replication.policy.separator?"),
     ("offset.storage.replication.facter = 2", "offset.storage.replication.facter", "did you mean offset.storage.replication.factor?"),
     ("A.producer.sasl.mechanisms = PLAIN", "A.producer.sasl.mechanisms", "did you mean A.producer.sasl.mechanism?"),
+    ("A.consumer.auto.offset.rest = latest", "A.consumer.auto.offset.rest", "did you mean A.consumer.auto.offset.reset?"),
+    ("A->B.producer.override.linger_ms = 5", "A->B.producer.override.linger_ms", "did you mean A->B.producer.override.linger.ms?"),
     ("A=>B.enabled = true", "A", "a blank ends the key"),
     ("A->B.groups = 'orders'", "A->B.groups", "is in quotes"),
     ("A->B.topics = orders # all of them", "A->B.topics", "has a # behind its value"),
@@ -369,6 +372,7 @@ def test_no_key_that_is_read_is_taken_for_a_misspelt_one(version):
     keys = [*connector_names(major), *(f"A->B.{name}" for name in connector_names(major))]
     keys += [f"{role}{name}" for role in ("A.", "B.admin.", "A->B.consumer.") for name in client_names(major)]
     keys += [f"B.{name}" for name in WORKER_NAMES]
+    keys += [f"{role}{name}" for role in ("A.consumer.", "A->B.producer.override.") for name in ROLE_NAMES]
     keys += [
         "key.converter.type", "A->B.transforms.a", "A->B.transforms.a.type", "B.offset.storage.cleanup.policy",
         "A.producer.partitioner.class", "A.consumer.interceptor.classes", "A->B.own.plugin.setting",

@@ -52,6 +52,14 @@ def test_each_record_is_counted_once_and_goes_to_its_flow_alone():
     assert one.taken.sample == "The key of a source offset is not JSON. (key 'no json')"
 
 
+def test_an_overridden_alias_is_the_cluster_in_the_key():
+    kept = Flow("A", "B", policy=ReplicationPolicy(separator=""), source_alias="")
+    one, (windows,) = intake(order_of(kept))
+    take(one, (key(cluster=""), value(41)), (key(cluster="A"), value(7)))
+    assert windows.next_offset[windows.slot("orders", 0)] == 42
+    assert (one.taken.offsets, one.taken.others) == (1, 1)
+
+
 def test_a_worker_of_connect_holds_offsets_of_another_mirror_of_the_same_source():
     flow = Flow("A", "B", on_connect=True, connector="mine", offset_storage_topic="connect-offsets")
     one, (windows,) = intake(order_of(flow))
@@ -146,6 +154,7 @@ def test_a_tail_is_put_back_when_the_mirror_moves_on_within_it():
 
 ORDERS = [
     order_of(Flow("A", "B")),
+    order_of(Flow("A", "B", source_alias="", target_alias="down", policy=ReplicationPolicy(separator="-"))),
     order_of(
         Flow(
             "eu-1",
@@ -174,6 +183,7 @@ def test_an_order_goes_over_to_the_process_whole(order):
     assert write_mirror(found) == write_mirror(order)
     for topic in ("a1", "b", "c", "heartbeats", "B.x", "mm2-offsets.A.internal"):
         assert found.flow.decide(topic) == order.flow.decide(topic)
+    assert found.flow.offset_syncs_topic == order.flow.offset_syncs_topic
     assert found.flow.isolation_level == order.flow.isolation_level
     assert found.flow.offset_reset == order.flow.offset_reset
 

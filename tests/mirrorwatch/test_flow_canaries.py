@@ -65,3 +65,26 @@ def test_flows_that_name_the_source_go_in_no_round(pairs):
         tuple(Flow(*pair, mirror_version="4.3") for pair in pairs),
     )
     assert rounds_told(topology) == []
+
+
+def test_a_round_of_flows_that_keep_names_by_their_aliases_is_refused():
+    """An empty alias and an empty separator keep names as the identity policy does."""
+    flows = [
+        Flow(*pair, policy=ReplicationPolicy(separator=""), source_alias="", mirror_version="4.3")
+        for pair in (("A", "B"), ("B", "A"))
+    ]
+    clusters = (Cluster("A"), Cluster("B"))
+    assert rounds_told(Topology(clusters, tuple(flows))) == [("A", "B", "A")]
+    assert rounds_told(Topology(clusters, (flows[0],))) == []
+
+
+def test_the_heartbeats_of_both_sides_in_one_topic_prove_nothing():
+    policy = ReplicationPolicy(separator="")
+    kept = Flow("A", "B", policy=policy, source_alias="", mirror_version="4.3")
+    ((canary,), _, _) = canary_flows(
+        Topology((Cluster("A"), Cluster("B")), (kept,)),
+        CanaryConfig(),
+        {},
+        where=lambda key, sentence: Problem("", ".".join(key), sentence),
+    )
+    assert (canary.target_topic, canary.heartbeats_topic) == ("mirrorwatch-canary", "")

@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
@@ -21,6 +22,9 @@ import java.util.regex.PatternSyntaxException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.Configurable;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
@@ -82,6 +86,11 @@ public class MirrorFacts {
         found.put("connectors", new TreeSet<>((Collection<String>) call(config, "allConfigNames")));
         found.put("client", new TreeSet<>(definition("MirrorClientConfig", "CLIENT_CONFIG_DEF").names()));
         found.put("worker", new TreeSet<>(workerDefinition().names()));
+        Set<String> roles = new TreeSet<>(ProducerConfig.configNames());
+        roles.addAll(ConsumerConfig.configNames());
+        roles.addAll(AdminClientConfig.configNames());
+        roles.removeIf(name -> name.startsWith("internal."));
+        found.put("roles", roles);
         return found;
     }
 
