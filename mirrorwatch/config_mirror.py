@@ -124,7 +124,7 @@ class MirrorFile:
         except ConfigurationError as error:
             raise ConfigurationError([self.placed(problem) for problem in error.problems]) from error
         self.passwords = self._passwords_in(text)
-        return found
+        return Mm2(found.topology, tuple(self.placed(warning) for warning in found.warnings))
 
     def placed(self, problem: Problem) -> Problem:
         """Return the problem with the line of its key, where the key stands in this file."""
