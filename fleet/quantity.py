@@ -16,7 +16,7 @@ def duration_s(text: str) -> float:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text.strip())
     if found is None:
-        raise ValueError(f"'{text}' is no duration: write a number with ms, s, m, h or d, for example 5s")
+        raise ValueError(f"invalid duration '{text}'; write a number with ms, s, m, h or d, for example 5s")
     return float(found[1]) * _SECONDS[found[2]]
 
 

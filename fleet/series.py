@@ -15,6 +15,7 @@ from fleet.series_checksum import CHECKSUM_CATALOGUE
 from fleet.series_kinds import PREFIX, Group, Kind, Label, Series, Unit
 from fleet.series_labels import CLUSTER_LABEL, FLOW_LABELS, PARTITION_LABEL, SIDE_LABEL, SIDES
 from fleet.series_lag import LAG_CATALOGUE
+from fleet.series_process import PROCESS_CATALOGUE
 from fleet.vocabulary import Cause, Verdict
 
 __all__ = ["PREFIX", "SIDES", "Group", "Kind", "Label", "Series", "Unit"]  # and every name below
@@ -83,8 +84,26 @@ BUILD_INFO = Series(
     kind=Kind.GAUGE,
     unit=Unit.INFO,
     group=Group.SERVICE,
-    help="The version that runs.",
-    labels=(Label("version", "The version of Mirrorwatch."),),
+    help="Version, revision and Python of the service that runs.",
+    labels=(
+        Label("version", "The version of Mirrorwatch."),
+        Label("revision", "The revision that it was built from; `unknown` if the build does not say."),
+        Label("python_version", "The version of Python."),
+    ),
+)
+CONFIG_LAST_RELOAD_SUCCESSFUL = Series(
+    name="config_last_reload_successful",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.SERVICE,
+    help="1 if the configuration file was taken over when it was last read, 0 if it was refused.",
+)
+CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS = Series(
+    name="config_last_reload_success_timestamp_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.EPOCH_SECONDS,
+    group=Group.SERVICE,
+    help="Time at which a configuration was last taken over, at the start or by a reload.",
 )
 EVENT_LOOP_DELAY_SECONDS = Series(
     name="event_loop_delay_seconds",
@@ -340,5 +359,6 @@ CATALOGUE = (
     *(bound for bound in tuple(vars().values()) if isinstance(bound, Series)),
     *LAG_CATALOGUE,
     *CHECKSUM_CATALOGUE,
+    *PROCESS_CATALOGUE,
 )
-"""Every series, in the order in which they are written above, in `series_lag.py` and `series_checksum.py`."""
+"""Every series, in the order in which they are written above, and in the other modules `series_*.py`."""

@@ -27,6 +27,8 @@ class Unit(StrEnum):
     TOPICS = "topics"
     SERIES = "series"
     BROKERS = "brokers"
+    BYTES = "bytes"
+    FILES = "files"
     ERRORS = "errors"
     TRUTH = "0 or 1"
     RATIO = "share, 0 to 1"
@@ -59,7 +61,8 @@ class Label:
 class Series:
     """One metric. `name` is without the prefix; a counter's ends in `_total`; `help` is one sentence or two.
 
-    An opt-in series is exposed only where the configuration asks for it.
+    `prefix` is empty for a name that is not Mirrorwatch's own. An opt-in series is exposed only where the
+    configuration asks for it.
     """
 
     name: str
@@ -69,11 +72,12 @@ class Series:
     help: str
     labels: tuple[Label, ...] = ()
     opt_in: bool = False
+    prefix: str = PREFIX
 
     @property
     def full_name(self) -> str:
         """Return the name that Prometheus sees."""
-        return PREFIX + self.name
+        return self.prefix + self.name
 
     @property
     def label_names(self) -> tuple[str, ...]:

@@ -12,9 +12,11 @@ _HEAD = f"""# Series
 Every series that `/metrics` exposes. This page is generated from the catalogue in `fleet/series.py` by
 `python -m fleet.series_page > docs/metrics.md`: change the catalogue, not the page.
 
-All names begin with `{PREFIX}`. Time is in seconds. Counters exist at 0 from the start, one for each value
-of a closed label (those of a topic, once it is known). A histogram `x` is told as `x_bucket`, `x_sum` and
-`x_count`. What is marked *opt-in* is exposed only where the configuration asks for it. While the process of
+All names begin with `{PREFIX}`, except `process_*`: these have the names that every Prometheus client
+gives them, and are of the service's own process, without the process of the lag monitor. Time is in
+seconds. Counters exist at 0 from the start, one for each value of a closed label (those of a topic, once
+it is known). A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`. What is marked *opt-in* is
+exposed only where the configuration asks for it. While the process of
 the lag monitor begins or does not answer, a scrape lacks the series of *Consumer groups* and of *Replication,
 from offsets*: `last_over_time(...[2m])` bridges a reload.
 """

@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 READER_GONE = 141
 DEFAULT_URL = "http://127.0.0.1:9699"
+_LEAST_INTERVAL_S, _MOST_INTERVAL_S = 0.5, 3600.0
 
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
 
@@ -35,15 +36,34 @@ _CONFIG = click.argument("config", type=click.Path(path_type=Path))
 @click.group(
     cls=NearestGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 fine; 1 a finding; 2 bad configuration or usage; 3 incomplete; 4 unavailable, try"
-    " again; 130 interrupted; 70 a fault of mirrorwatch itself.",
+    epilog="Exit status: 0 OK; 1 a finding; 2 bad configuration or usage; 3 incomplete; 4 unavailable, try"
+    " again; 130 interrupted; 70 a bug of mirrorwatch.",
 )
-@click.version_option(package_name="mirrorwatch")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _option, asked: _show_version_and_end(context, asked=asked),
+    help="Show the version and exit.",
+)
 def cli() -> None:
-    """Watch mirrored Kafka clusters: does each flow deliver, how late, and what was lost.
+    """Watch mirrored Kafka clusters: whether each flow delivers, how late, and what was lost.
 
-    CONFIG is a YAML file, or the mm2.properties of a MirrorMaker as it is.
+    CONFIG is a YAML file, or the configuration of a MirrorMaker as it is, such as mm2.properties.
     """
+
+
+def _version() -> str:
+    from runtime.build import python_version, revision, version  # noqa: PLC0415 - see the module's docstring
+
+    return f"mirrorwatch {version()} (revision {revision()}, Python {python_version()})"
+
+
+def _show_version_and_end(context: click.Context, *, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        click.echo(_version())
+        context.exit()
 
 
 @cli.command(
@@ -52,7 +72,9 @@ def cli() -> None:
 )
 @_CONFIG
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (docs/check-json.md).")
-@click.option("--strict", is_flag=True, help="Exit with status 1 if a flow has no canary.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with status 1 if a flow has no canary, unless canary.mode is off."
+)
 @click.option("--no-connect", is_flag=True, help="Do not connect to the clusters.")
 @click.option(
     "--acls", is_flag=True, help="Print only the kafka-acls commands that grant the permissions, for a shell."
@@ -147,7 +169,12 @@ def check(
 @logging_options("info")
 @click.pass_context
 def run(context: click.Context, /, config: Path, **_log: str) -> int:
-    """Run the service until SIGTERM or Ctrl-C; a second one ends it at once. SIGHUP reads CONFIG anew."""
+    """Run the service until SIGTERM or Ctrl-C.
+
+    A second signal ends it at once. SIGHUP reloads CONFIG: all of it is taken over, or nothing.
+
+    Exit status: 0 after one signal; 130 after two; 2 bad configuration; 4 the port or the store is unavailable.
+    """
     # Until the service listens to signals itself there is nothing to be put in order.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
@@ -173,39 +200,110 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
     return asyncio.run(serve())
 
 
+class _Interval(click.ParamType[float]):
+    """A duration such as 2s, or a bare number of seconds as `watch -n` takes it."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        from fleet.quantity import duration_s  # noqa: PLC0415 - see the module's docstring
+
+        try:
+            seconds = duration_s(str(value) + ("s" if str(value).replace(".", "", 1).isdecimal() else ""))
+        except ValueError:
+            self.fail(f"invalid duration '{value}'; write for example 2s or 1m", param, ctx)
+        if not _LEAST_INTERVAL_S <= seconds <= _MOST_INTERVAL_S:
+            self.fail(f"'{value}' is out of range; write a duration from 500ms to 1h", param, ctx)
+        return seconds
+
+
 @cli.command(cls=ExplainingCommand, short_help="Show the verdicts of a running service.")
-@click.argument("url", default=DEFAULT_URL)
+@click.argument("url", metavar="[HOST[:PORT] | URL]", default=DEFAULT_URL)
 @click.option("--json", "as_json", is_flag=True, help="Print the document of flows instead of a table.")
-@click.option("--search", metavar="TEXT", default="", help="Tell of groups with this in their names only.")
-@click.option("--cluster", "kafka_cluster", metavar="ALIAS", default="", help="Tell of its groups only.")
+@click.option("--watch", "watching", is_flag=True, help="Show the table again and again, until Ctrl-C.")
+@click.option(
+    "--interval",
+    "interval_s",
+    type=_Interval(),
+    default="2s",
+    show_default=True,
+    help="With --watch: how often.",
+)
+@click.option("--search", metavar="TEXT", default="", help="Show only groups whose names contain TEXT.")
+@click.option("--cluster", "kafka_cluster", metavar="ALIAS", default="", help="Show only groups of ALIAS.")
 @logging_options(QUIET)
 @click.pass_context
 def status(
-    context: click.Context, /, url: str, *, as_json: bool, search: str, kafka_cluster: str, **_log: str
+    context: click.Context,
+    /,
+    url: str,
+    *,
+    as_json: bool,
+    watching: bool,
+    interval_s: float,
+    search: str,
+    kafka_cluster: str,
+    **_log: str,
 ) -> int:
     """Show the verdicts of a running service, by default of the one on this machine.
 
-    Where the service asks for a user, set MIRRORWATCH_USER and MIRRORWATCH_PASSWORD, or write them into the
-    address, as https://user:password@host, where others on the machine may read them.
+    The service is asked at port 9699 if the address has none. If it requires a user, set MIRRORWATCH_USER and
+    MIRRORWATCH_PASSWORD. Or write them into the address, as https://user:password@host: then others on the
+    machine may see them.
 
-    Exit status: 0 every flow is healthy; 1 one is not; 2 no address; 3 the worst verdict is unknown; 4 no
-    answer.
+    --watch asks again if the service does not answer. Ctrl-C ends it with status 130.
+
+    Exit status: 0 every flow is healthy; 1 a flow is not; 2 invalid address; 3 the worst verdict is unknown;
+    4 no answer.
     """
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
+    from mirrorwatch.status import Question  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.status import status as show  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
-    return asyncio.run(
-        show(
-            url,
-            as_json=as_json,
-            console=make_console(),
-            environ=os.environ,
-            search=search,
-            kafka_cluster=kafka_cluster,
+    question = Question(url, as_json, search, kafka_cluster, os.environ)
+    console, errors = make_console(), make_console(stderr=True)
+    if not watching:
+        return asyncio.run(show(question, console=console, errors=errors))
+
+    async def watch() -> int:
+        from mirrorwatch.status_watch import watch as show_again  # noqa: PLC0415 - see the module's docstring
+        from runtime.clock import SystemClock  # noqa: PLC0415 - see the module's docstring
+
+        return await show_again(
+            question,
+            console=console,
+            errors=errors,
+            interval_s=interval_s,
+            clock=SystemClock(),
+            end=asyncio.Event(),
         )
-    )
+
+    return asyncio.run(watch())
+
+
+@cli.command(name="help", short_help="Show the help of a command.")
+@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.pass_context
+def show_help(context: click.Context, /, words: tuple[str, ...]) -> None:
+    """Show the help of a command, as COMMAND --help does, or of mirrorwatch."""
+    assert context.parent is not None
+    inner, command = context.parent, cast("click.Command", cli)
+    for word in words:
+        if not isinstance(command, click.Group):
+            raise click.UsageError(f"'{command.name}' has no command '{word[:60]}'.", ctx=inner)
+        name, found, _ = command.resolve_command(inner, [word])
+        assert found is not None
+        command, inner = found, click.Context(found, info_name=name, parent=inner)
+    click.echo(command.get_help(inner))
+
+
+@cli.command(name="version", short_help="Show the version.")
+def show_version() -> None:
+    """Show the version, its revision, and the version of Python."""
+    click.echo(_version())
 
 
 cli.add_command(checksum)
@@ -214,7 +312,7 @@ cli.add_command(checksum)
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     with suppress(OSError):
         # Not by print, which may be what the signal has interrupted.
-        os.write(2, b"mirrorwatch ends before it has begun, as it was told to.\n")
+        os.write(2, b"mirrorwatch: stopped by a signal before it started.\n")
     raise SystemExit(0)
 
 

@@ -41,14 +41,14 @@ class NearestGroup(click.Group):
 
     def _unknown(self, ctx: click.Context, name: str) -> str:
         if name in LATER_COMMANDS:
-            return f"'{name}' is kept for a part that this version does not have."
+            return f"command '{name}': not in this version; see 'mirrorwatch help'"
         known = self.list_commands(ctx)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         if near:
-            return f"There is no command '{name[:60]}'. Did you mean '{near[0]}'?"
+            return f"unknown command '{name[:60]}'; did you mean '{near[0]}'?"
         if Path(name).suffix in {".yaml", ".yml", ".properties"}:
-            return f"'{name[:200]}' stands where a command is expected: write 'mirrorwatch run {name[:200]}'."
-        return f"There is no command '{name[:60]}'; there are {', '.join(known)}."
+            return f"'{name[:200]}': not a command; write 'mirrorwatch run {name[:200]}'"
+        return f"unknown command '{name[:60]}'; the commands are {', '.join(known)}"
 
 
 class ExplainingCommand(click.Command):

@@ -29,14 +29,14 @@ def logging_options(level: str) -> Callable[[_F], _F]:
         type=click.Choice(["debug", "info", "warning", "error"]),
         default=level,
         show_default=True,
-        help="From which level on to log.",
+        help="The lowest level that is logged.",
     )
     formats = click.option(
         "--log-format",
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="How to log, on standard error.",
+        help="The format of the log, on standard error.",
     )
     return lambda command: formats(levels(command))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from prometheus_client import ProcessCollector
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -16,6 +17,8 @@ from prometheus_client.registry import Collector
 
 from canary.books import CONCLUDING, Flag, Outcome
 from fleet import series
+from fleet.series_kinds import Kind
+from fleet.series_process import PROCESS_CATALOGUE
 from fleet.vocabulary import Cause, Verdict
 from lagmon.exposition_format import form_of
 from lagmon.exposition_join import joined
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from canary.latency import Histogram
     from fleet.series_kinds import Series
     from mirrorwatch.numbers import FlowNumbers, ServiceNumbers
+
+_PROCESS = ProcessCollector(registry=None)  # reads /proc whenever it is asked, and keeps nothing
 
 
 def render(numbers: ServiceNumbers, accept: str) -> tuple[bytes, str]:
@@ -62,8 +67,16 @@ def _family(kind: type[Any], one: Series) -> Any:
 
 def _service_families(numbers: ServiceNumbers) -> Iterator[Metric]:
     info = _family(GaugeMetricFamily, series.BUILD_INFO)
-    info.add_metric([numbers.version], 1)
+    info.add_metric([numbers.version, numbers.revision, numbers.python_version], 1)
     yield info
+    for one, value in (
+        (series.CONFIG_LAST_RELOAD_SUCCESSFUL, float(numbers.last_reload_ok)),
+        (series.CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, numbers.last_reload_ok_at),
+    ):
+        family = _family(GaugeMetricFamily, one)
+        family.add_metric([], value)
+        yield family
+    yield from _process_families()
     delay = _family(HistogramMetricFamily, series.EVENT_LOOP_DELAY_SECONDS)
     _add_histogram(delay, [], numbers.loop_delay)
     yield delay
@@ -71,6 +84,17 @@ def _service_families(numbers: ServiceNumbers) -> Iterator[Metric]:
     for operation, count in numbers.store_errors.items():
         errors.add_metric([operation], count)
     yield errors
+
+
+def _process_families() -> Iterator[Metric]:
+    """Yield what the client library reads of this process, by the catalogue; nothing without /proc."""
+    read = {sample.name: sample.value for one in _PROCESS.collect() for sample in one.samples}
+    for one in PROCESS_CATALOGUE:
+        if one.full_name in read:
+            kind = CounterMetricFamily if one.kind is Kind.COUNTER else GaugeMetricFamily
+            family = _family(kind, one)
+            family.add_metric([], read[one.full_name])
+            yield family
 
 
 def _cluster_families(numbers: ServiceNumbers) -> Iterator[Metric]:

@@ -13,6 +13,7 @@ from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
 from mirrorwatch.recovery_point import NO_POINT, older
 from mirrorwatch.unreached import counted_by_side, unreached_of
 from mirrorwatch.viewing import cluster_state
+from runtime.build import python_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.lag_collected import Standing, Unanswered
     from mirrorwatch.recovery_point import RecoveryPoint
+    from mirrorwatch.reloading import LastReload
     from runtime.clock import Clock
     from runtime.supervision import State
 
@@ -36,6 +38,8 @@ def service_numbers(
     prober: Prober,
     *,
     version: str,
+    revision: str,
+    last_reload: LastReload,
     clock: Clock,
     verdicts: Mapping[str, FlowVerdict],
     states: Mapping[str, tuple[State, float]],
@@ -56,6 +60,10 @@ def service_numbers(
     points = by_offsets or {}
     return ServiceNumbers(
         version,
+        revision,
+        python_version(),
+        last_reload.ok,
+        last_reload.ok_at,
         prober.doubts.loop_delay.copy(),
         dict(store_errors),
         (

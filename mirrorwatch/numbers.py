@@ -53,6 +53,10 @@ class ServiceNumbers:
     """All of them."""
 
     version: str
+    revision: str
+    python_version: str
+    last_reload_ok: bool
+    last_reload_ok_at: float  # epoch s
     loop_delay: Histogram
     store_errors: Mapping[str, int]  # by operation
     clusters: tuple[ClusterNumbers, ...]

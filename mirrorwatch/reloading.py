@@ -40,6 +40,14 @@ class Reloaded:
 
 
 @dataclass(frozen=True, slots=True)
+class LastReload:
+    """Whether the configuration was taken over when it was last read, and when one last was (epoch s)."""
+
+    ok: bool
+    ok_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Leaving:
     """What takes a while after a reload: old senders and readers end, changed clusters get new clients."""
 
@@ -57,7 +65,8 @@ class Reloading:
 
     `read` gives the configuration of the file, with the canary's topic and mode of a section where one is
     given; `running` the one that runs. `load` gives what the store knows of flows. `use` is called in the
-    same step in which flows and clusters change, `left` when a cluster is left for good.
+    same step in which flows and clusters change, `left` when a cluster is left for good, and `note` after
+    each reload with whether it went well.
     """
 
     def __init__(
@@ -69,6 +78,7 @@ class Reloading:
         load: Callable[[], Awaitable[Mapping[str, FlowHeritage]]],
         use: Callable[[Configuration, Changes], None],
         left: Callable[[str], None],
+        note: Callable[[bool], None],
         keeper: SiteKeeper,
         reporter: Reporter,
     ) -> None:
@@ -78,6 +88,7 @@ class Reloading:
         self._load = load
         self._use = use
         self._left = left
+        self._note = note
         self._keeper = keeper
         self._reporter = reporter
         self._log = logs.get("reload")
@@ -104,6 +115,7 @@ class Reloading:
                 outcome, leaving = _STOPPING, None
                 if not self._ended:
                     outcome, leaving = await self._reload(prober, group)
+                    self._note(not outcome.problems)
                 _answer(waiting, outcome)
             if leaving is not None:
                 await self._finish(leaving, prober, group)

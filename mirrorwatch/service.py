@@ -7,8 +7,8 @@ import gc
 import os
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import partial
-from importlib.metadata import version as version_of
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from mirrorwatch.latching import Latching
 from mirrorwatch.namesakes import of_one_name
 from mirrorwatch.numbering import service_numbers
 from mirrorwatch.page import Page
-from mirrorwatch.reloading import Reloading
+from mirrorwatch.reloading import LastReload, Reloading
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_checksums import checksum_routes
 from mirrorwatch.routes_counts import counts_routes
@@ -42,6 +42,7 @@ from mirrorwatch.store_parts import MIGRATIONS
 from mirrorwatch.sync_following import follow_syncs
 from mirrorwatch.viewing import service_view
 from runtime import logs
+from runtime.build import revision, version
 from runtime.clock import SystemClock
 from runtime.complaints import Complaints
 from runtime.http import HttpServer, application
@@ -85,8 +86,9 @@ class Service:
         self._learn = learn
         self._clock = SystemClock()
         self._log = logs.get("service")
-        self._version = version_of("mirrorwatch")
+        self._version, self._revision = version(), revision()
         self._started_at = self._clock.wall_s()
+        self._last_reload = LastReload(ok=True, ok_at=self._started_at)
         self._complaints = Complaints(logs.get("problems"))
         self._store_errors: Counter[str] = Counter(dict.fromkeys(STORE_OPERATIONS, 0))
         self._keeper = SiteKeeper(clock=self._clock, reporter=self)
@@ -255,9 +257,13 @@ class Service:
             load=self._bookkeeper.load,
             use=use,
             left=self._forget,
+            note=self._note_reload,
             keeper=self._keeper,
             reporter=self,
         )
+
+    def _note_reload(self, ok: bool) -> None:
+        self._last_reload = LastReload(ok, self._clock.wall_s() if ok else self._last_reload.ok_at)
 
     def _forget(self, alias: str) -> None:
         """Complain no more of a cluster that was left."""
@@ -308,6 +314,7 @@ class Service:
         self._keeper.move_instants(by_s)
         self._complaints.move_instants(by_s)
         self._started_at += by_s
+        self._last_reload = replace(self._last_reload, ok_at=self._last_reload.ok_at + by_s)
         self._judging.move_instants(by_s)
 
     # --- the reporter of the canary's loops
@@ -386,6 +393,8 @@ class Service:
             self._config,
             self._prober,
             version=self._version,
+            revision=self._revision,
+            last_reload=self._last_reload,
             clock=self._clock,
             verdicts=self._judging.verdicts,
             by_offsets=self._lagging.recovery_points(),

@@ -1,7 +1,7 @@
-"""What `mirrorwatch status` does: ask a running service, say how its flows are, and tell it by exit status.
+"""`mirrorwatch status`: ask a running service and show the verdicts of its flows; the exit status is theirs.
 
-Exit status: 0 every flow is healthy; 1 a finding; 2 what was written is no address of a service; 3 the worst
-that is known is `unknown`; 4 the service cannot be reached, or what answers is not mirrorwatch. What comes
+Exit status: 0 every flow is healthy; 1 a finding; 2 the address is invalid; 3 the worst that is known is
+`unknown`; 4 the service cannot be reached, or what answers is not mirrorwatch. What comes
 over the network is read as foreign data: bounded, checked, and freed of control characters before a terminal
 sees it.
 """
@@ -12,8 +12,8 @@ import io
 import json
 import os
 from base64 import b64encode
-from dataclasses import replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiohttp
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-DEFAULT_URL = "http://127.0.0.1:9699"
+PORT = 9699
+DEFAULT_URL = f"http://127.0.0.1:{PORT}"
 PATH = "/api/v1/flows"
 GROUPS_PATH = "/api/v1/groups"
 GROUPS_PAGE = "/groups"
@@ -52,50 +53,69 @@ class _Credentials(NamedTuple):
         return {"Authorization": "Basic " + b64encode(said).decode()}
 
 
-class _NoAnswerError(Exception):
-    """No verdicts could be had; the text is a sentence for a person."""
+class NoAnswerError(Exception):
+    """No verdicts could be had; the text says what is wrong and what to do."""
 
     exit_status = 4
 
 
-class _UsageError(_NoAnswerError):
+class _UsageError(NoAnswerError):
     """What was asked for makes no sense."""
 
     exit_status = 2
 
 
-async def status(
-    url: str,
-    *,
-    as_json: bool,
-    console: Console,
-    environ: Mapping[str, str] = MappingProxyType({}),
-    search: str = "",
-    kafka_cluster: str = "",
-) -> int:
-    """Show the verdicts of the service at `url` on the console and return the exit status, that of the flows.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of which service: `search` and `kafka_cluster` narrow the groups, empty for all.
 
-    Of groups it tells of those with `search` in their names, on this cluster; where these are empty, of all.
-    User and password are those of the address, or else those of the environment.
+    User and password are those of the address, or else those of `environ`.
     """
-    if isinstance(console.file, io.TextIOWrapper):
-        # A terminal that lacks a letter shows a question mark for it; it is no reason to fail.
-        console.file.reconfigure(errors="replace")
+
+    url: str
+    as_json: bool = False
+    search: str = ""
+    kafka_cluster: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+async def status(question: Question, *, console: Console, errors: Console) -> int:
+    """Show the verdicts of the service on the console and return the exit status, that of the flows.
+
+    What goes wrong is said on `errors`, so that --json prints JSON or nothing.
+    """
+    allow_question_marks(console)
     try:
-        address = _address(url)
-        credentials = _credentials(address, environ)
-        answer = _read(await _fetch(address, credentials), address)
-    except _NoAnswerError as error:
-        console.print(str(error), style="bold", markup=False, highlight=False, soft_wrap=True)
+        return await ask(question, console)
+    except NoAnswerError as error:
+        say(errors, f"{error}.")
         return error.exit_status
-    if as_json:
-        console.out(json.dumps(answer.document, indent=2, ensure_ascii=True), highlight=False)
-    else:
-        show(answer, console)
-        groups = await _groups(address, credentials, search=search, kafka_cluster=kafka_cluster)
-        if groups is not None:
-            show_groups(groups, console)
+
+
+async def ask(question: Question, console: Console, *, indent: int | None = 2) -> int:
+    """Do as `status` does; raises NoAnswerError. `indent` is that of JSON, None for one line."""
+    address = address_of(question.url)
+    credentials = _credentials(address, question.environ)
+    answer = _read(await _fetch(address, credentials), address)
+    if question.as_json:
+        console.out(json.dumps(answer.document, indent=indent, ensure_ascii=True), highlight=False)
+        return exit_status(answer)
+    show(answer, console)
+    groups = await _groups(address, credentials, search=question.search, kafka_cluster=question.kafka_cluster)
+    if groups is not None:
+        show_groups(groups, console)
     return exit_status(answer)
+
+
+def allow_question_marks(console: Console) -> None:
+    """Have a terminal that lacks a letter show a question mark for it; it is no reason to fail."""
+    if isinstance(console.file, io.TextIOWrapper):
+        console.file.reconfigure(errors="replace")
+
+
+def say(console: Console, sentence: str) -> None:
+    """Print a sentence that stands apart from tables; nothing in it is markup."""
+    console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
 
 
 def exit_status(answer: Answer) -> int:
@@ -111,14 +131,16 @@ def exit_status(answer: Answer) -> int:
     return 0 if verdicts == {"healthy"} else 3
 
 
-def _address(url: str) -> URL:
-    """Return the address of the document; a bare host and port is taken as http."""
+def address_of(url: str) -> URL:
+    """Return the address of the document; a host is asked by HTTP, and without a port at 9699."""
     text = url.strip()
     if text.endswith((".yaml", ".yml", ".properties")):
         raise _UsageError(
-            f"'{plain(text)[:200]}' is a configuration, and status asks a service: write its address, "
-            f"as {DEFAULT_URL}"
+            f"'{plain(text)[:200]}': not the address of a service but a configuration; write a host, such"
+            f" as localhost:{PORT}"
         )
+    if _is_ipv6(text):
+        text = f"[{text}]"
     try:
         address = URL(text if "://" in text else f"http://{text}")
         usable = address.scheme in ("http", "https") and bool(address.host) and address.port is not None
@@ -127,16 +149,26 @@ def _address(url: str) -> URL:
         usable = False
     if not usable:
         raise _UsageError(_no_address(text))
+    if address.explicit_port is None:
+        address = address.with_port(PORT)
     path = address.path.rstrip("/").removesuffix(PATH)
     return address.with_path(path + PATH)
 
 
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _no_address(text: str) -> str:
-    if "@" in text:  # what stands before it may be a password
-        sentence = "The address has a user in it and is none of a service"
-        hint = "in a user or password write %2F for a slash, %23 for #, %3F for ? and %40 for @"
-        return f"{sentence}: write it as https://user:password@host:9699; {hint}"
-    return f"'{plain(text)[:200]}' is no address of a service: write it as {DEFAULT_URL}"
+    if "@" in text:  # what comes before it may be a password
+        sentence = "the address with a user: invalid; write it as https://user:password@host:9699"
+        hint = "in user and password write %2F for a slash, %23 for #, %3F for ? and %40 for @"
+        return f"{sentence}, and {hint}"
+    return f"'{plain(text)[:200]}': invalid address; write HOST, HOST:PORT or {DEFAULT_URL}"
 
 
 def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | None:
@@ -146,7 +178,7 @@ def _credentials(address: URL, environ: Mapping[str, str]) -> _Credentials | Non
     if not user:
         return None
     if ":" in user:
-        raise _UsageError(f"The user '{plain(user)[:200]}' has a colon in its name, which no user can have")
+        raise _UsageError(f"user '{plain(user)[:200]}': a user's name must not contain a colon; check {USER}")
     return _Credentials(user, password or "")
 
 
@@ -164,7 +196,7 @@ async def _groups(
         )
         page = _shown(address.with_path(path + GROUPS_PAGE).with_query(wanted))
         return None if found is None else replace(found, page=page, searched=bool(search))
-    except _NoAnswerError as error:
+    except NoAnswerError as error:
         return GroupsAnswer((), 0, (), (Note("Groups", f"{error}."),))
     except (ValueError, RecursionError):
         return None
@@ -173,7 +205,7 @@ async def _groups(
 async def _fetch(address: URL, credentials: _Credentials | None, *, also: tuple[int, ...] = ()) -> bytes:
     """Return the body of the document, also where it comes with one of these statuses.
 
-    Raises _NoAnswerError with what to do: start the service, wait for it, or bring credentials.
+    Raises NoAnswerError with what to do: start the service, wait for it, or bring credentials.
     """
     shown = _shown(address)
     headers = {"Accept": "application/json"} | (credentials.header() if credentials else {})
@@ -183,54 +215,58 @@ async def _fetch(address: URL, credentials: _Credentials | None, *, also: tuple[
             session.get(address.with_user(None), allow_redirects=False) as response,
         ):
             if response.status in (401, 403):
-                raise _NoAnswerError(_not_let_in(shown, response.status, credentials))
-            if response.status in also:
+                raise NoAnswerError(_not_let_in(shown, response.status, credentials))
+            if response.status == 200 or response.status in also:
                 return await _bounded(response, shown)
-            if response.status >= 500:
-                raise _NoAnswerError(
-                    f"{shown} answered with HTTP {response.status}: the service, or a proxy before it, is in "
-                    "trouble; look at its log"
-                )
-            if response.status != 200:
-                raise _NoAnswerError(
-                    f"{shown} answered with HTTP {response.status}: is this the address of mirrorwatch?"
-                )
-            return await _bounded(response, shown)
+            raise NoAnswerError(_other_status(shown, response))
     except aiohttp.ClientConnectorCertificateError as error:
-        raise _NoAnswerError(
-            f"{shown} shows a certificate that is not trusted here: "
-            "set SSL_CERT_FILE to the file of its authority"
+        raise NoAnswerError(
+            f"{shown}: the certificate is not trusted here; set SSL_CERT_FILE to the file of its authority"
         ) from error
+    except aiohttp.ClientConnectorDNSError as error:
+        raise NoAnswerError(f"{shown}: unknown host {plain(str(address.host))}; check its name") from error
     except aiohttp.ClientConnectorSSLError as error:
-        raise _NoAnswerError(
-            f"What listens at {shown} does not speak TLS, or none that is spoken here: write http:// if it "
-            "is a service without TLS"
+        raise NoAnswerError(
+            f"{shown}: no TLS that this program speaks; write http:// if the service has no TLS"
         ) from error
     except aiohttp.ClientConnectorError as error:
         code = error.os_error.errno
         reason = os.strerror(code) if code and code > 0 else str(error.os_error)
-        raise _NoAnswerError(
-            f"No service answers at {shown} ({plain(reason)}): start it with 'mirrorwatch run CONFIG', "
-            "or give the address where it listens"
+        raise NoAnswerError(
+            f"{shown}: no service answers ({plain(reason)}); start it with 'mirrorwatch run CONFIG', or write"
+            f" the host and port where it listens, a proxy's port too"
         ) from error
     except TimeoutError as error:
-        raise _NoAnswerError(
-            f"{shown} did not answer within {_TIMEOUT.total:g} seconds: "
-            "try again, or look at the service's log"
+        raise NoAnswerError(
+            f"{shown}: no answer within {_TIMEOUT.total:g} s; try again, or read the log of the service"
         ) from error
     except (aiohttp.ClientError, ValueError, OSError) as error:
-        raise _NoAnswerError(
-            f"What answers at {shown} does not speak HTTP as expected ({type(error).__name__}): "
-            "is this the address of mirrorwatch, and http or https as it should be?"
+        raise NoAnswerError(
+            f"{shown}: the answer is not HTTP as expected ({type(error).__name__});"
+            " write https:// if the service has TLS, and the host and port of mirrorwatch"
         ) from error
+
+
+def _other_status(shown: str, response: aiohttp.ClientResponse) -> str:
+    said = f"{shown}: HTTP status {response.status}"
+    if response.status >= 500:
+        return f"{said}, the service or a proxy failed; read its log"
+    if 300 <= response.status < 400:
+        where = plain(response.headers.get("Location", ""))[:200]
+        return f"{said}, a redirect{f' to {where}' if where else ''}; write the address of mirrorwatch itself"
+    return f"{said}, so this is not mirrorwatch; write its host and port"
 
 
 def _not_let_in(shown: str, code: int, credentials: _Credentials | None) -> str:
     if credentials is not None:
-        return f"{shown} does not let in {plain(credentials.user)[:200]} with this password (HTTP {code})"
+        user = plain(credentials.user)[:200]
+        return (
+            f"{shown}: user {user} or the password is not accepted (HTTP status {code}); check {USER} and"
+            f" {PASSWORD}"
+        )
     return (
-        f"{shown} asks for credentials (HTTP {code}): set {USER} and {PASSWORD}, or give them in the "
-        "address, as https://user:password@host"
+        f"{shown}: a user is required (HTTP status {code}); set {USER} and {PASSWORD}, or write"
+        " https://user:password@host"
     )
 
 
@@ -240,8 +276,9 @@ async def _bounded(response: aiohttp.ClientResponse, shown: str) -> bytes:
     async for chunk in response.content.iter_chunked(2**16):
         body += chunk
         if len(body) > _MOST_BYTES:
-            raise _NoAnswerError(
-                f"{shown} sends more than {_MOST_BYTES // 10**6} MB: is this the address of mirrorwatch?"
+            raise NoAnswerError(
+                f"{shown}: the answer is larger than {_MOST_BYTES // 10**6} MB, so this is not mirrorwatch;"
+                " write its host and port"
             )
     return bytes(body)
 
@@ -250,9 +287,9 @@ def _read(body: bytes, address: URL) -> Answer:
     try:
         return answer_of(json.loads(body, parse_constant=_refuse))
     except (ValueError, RecursionError, MalformedError) as error:
-        raise _NoAnswerError(
-            f"What answers at {_shown(address)} is not mirrorwatch: its answer is no document of flows; "
-            "give the address of the service's own page"
+        what = "an HTML page" if body.lstrip()[:1] == b"<" else "not a document of flows"
+        raise NoAnswerError(
+            f"{_shown(address)}: the answer is {what}, so this is not mirrorwatch; write its host and port"
         ) from error
 
 

@@ -252,5 +252,5 @@ class _Sentence:
         known = [info.alias or field for field, info in owner.model_fields.items()] if owner else []
         near = get_close_matches(name, known, n=1, cutoff=0.6)
         if near:
-            return f"is no key that is known here; did you mean '{near[0]}'?"
-        return f"is no key that is known here; known are {', '.join(sorted(known))}"
+            return f"unknown key; did you mean '{near[0]}'?"
+        return f"unknown key; known are {', '.join(sorted(known))}"

@@ -57,7 +57,7 @@ def test_a_full_section():
         ("bucket: 500ms", "checksum.bucket: has to be at least 1 s, not 0.5 s"),
         ("cells: '0'", "checksum.cells: has to be at least 1, not 0"),
         ("client_id: 'a b'", "checksum.client_id: 'a b' is no client id: use up to 200 letters"),
-        ("max_byte: 1TB", "checksum.max_byte: is no key that is known here; did you mean 'max_bytes'?"),
+        ("max_byte: 1TB", "checksum.max_byte: unknown key; did you mean 'max_bytes'?"),
     ],
 )
 def test_refusals(text, sentence):

@@ -12,9 +12,10 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-from fleet import series, series_checksum, series_lag
+from fleet import series, series_checksum, series_lag, series_process
 from fleet.series import CATALOGUE, Group, Kind, Label, Series, Unit
 from fleet.series_page import metrics_page
+from fleet.series_process import PROCESS_CATALOGUE, PROCESS_START_TIME_SECONDS
 from fleet.vocabulary import Cause, Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,7 @@ def stem(one: Series) -> str:
 # What must hold, and what to say where it does not.
 CONVENTIONS = [
     (lambda one: NAME.fullmatch(one.name), "name"),
+    (lambda one: one.prefix == series.PREFIX or one in PROCESS_CATALOGUE, "no prefix"),
     (lambda one: not one.name.startswith(series.PREFIX), "prefix written twice"),
     (
         lambda one: (one.kind is Kind.COUNTER) == one.name.endswith("_total"),
@@ -49,7 +51,10 @@ CONVENTIONS = [
         "time ends in _seconds, and nothing else does",
     ),
     (
-        lambda one: (one.unit is Unit.EPOCH_SECONDS) == stem(one).endswith("_timestamp_seconds"),
+        lambda one: (
+            one is PROCESS_START_TIME_SECONDS
+            or (one.unit is Unit.EPOCH_SECONDS) == stem(one).endswith("_timestamp_seconds")
+        ),
         "an instant ends in _timestamp_seconds",
     ),
     (lambda one: (one.unit is Unit.INFO) == one.name.endswith("_info"), "what is always 1 ends in _info"),
@@ -137,7 +142,7 @@ def test_each_name_stands_once_and_no_name_is_that_of_a_histograms_part():
 
 
 def test_every_series_bound_in_the_catalogue_is_in_it_under_its_own_name():
-    catalogues = vars(series) | vars(series_lag) | vars(series_checksum)
+    catalogues = vars(series) | vars(series_lag) | vars(series_checksum) | vars(series_process)
     bound = {name: value for name, value in catalogues.items() if isinstance(value, Series)}
     assert set(bound.values()) == set(CATALOGUE)
     assert len(bound) == len(CATALOGUE)

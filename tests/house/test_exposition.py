@@ -60,6 +60,10 @@ def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
     errors = dict.fromkeys(series.STORE_OPERATIONS, 0)
     return ServiceNumbers(
         "0.1.0",
+        revision="0123abc",
+        python_version="3.11.7",
+        last_reload_ok=True,
+        last_reload_ok_at=1_700_000_000.0,
         loop_delay=Histogram(5.0),
         store_errors=errors,
         clusters=clusters,

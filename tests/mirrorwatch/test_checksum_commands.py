@@ -95,7 +95,7 @@ def test_every_command_has_help(typed, name):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("rnu",), "There is no command 'rnu'. Did you mean 'run'?"),
+        (("rnu",), "unknown command 'rnu'; did you mean 'run'?"),
         (("run",), "Missing argument 'CONFIG'"),
         (("digest", "x.yaml"), "Missing option '--plan'"),
         (("digest", "x.yaml", "--plan", "p", "--side", "left", "--out", "o"), "'left' is not one of"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import signal
 import socket
@@ -44,14 +45,18 @@ def config(tmp_path):
     ("arguments", "status", "said"),
     [
         ((), 2, "Usage: mirrorwatch [OPTIONS] COMMAND [ARGS]..."),
-        (("chek", "x.yaml"), 2, "There is no command 'chek'. Did you mean 'check'?"),
-        (("xyzzy",), 2, "There is no command 'xyzzy'; there are check, checksum, run, status."),
+        (("chek", "x.yaml"), 2, "unknown command 'chek'; did you mean 'check'?"),
+        (
+            ("xyzzy",),
+            2,
+            "unknown command 'xyzzy'; the commands are check, checksum, help, run, status, version",
+        ),
         (
             ("mm2.properties",),
             2,
-            "'mm2.properties' stands where a command is expected: write 'mirrorwatch run",
+            "'mm2.properties': not a command; write 'mirrorwatch run",
         ),
-        (("report", "x.yaml"), 2, "'report' is kept for a part that this version does not have."),
+        (("report", "x.yaml"), 2, "command 'report': not in this version"),
         (("run",), 2, "Missing argument 'CONFIG'"),
         (("run", "x.yaml", "--log-levle", "debug"), 2, "No such option '--log-levle'"),
         (("check", "/no/such.yaml"), 2, "/no/such.yaml: cannot be read (no such file or directory)"),
@@ -74,6 +79,42 @@ def test_help_stands_by_itself(name):
     assert "..." not in ended.stdout.split("\n", 1)[1]  # no summary is cut off
 
 
+@pytest.mark.parametrize("words", [[], ["check"], ["status"], ["checksum"], ["checksum", "plan"]])
+def test_help_is_a_command_too(words):
+    asked, usual = mirrorwatch("help", *words), mirrorwatch(*words, "--help")
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert asked.stdout == usual.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["chek"], "did you mean 'check'?"),
+        (["check", "x"], "'check' has no command 'x'."),
+        (["checksum", "pln"], "did you mean 'plan'?"),
+    ],
+)
+def test_help_on_what_is_no_command(words, said):
+    ended = mirrorwatch("help", *words)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert said in ended.stderr
+
+
+@pytest.mark.parametrize("word", ["version", "--version"])
+def test_the_version_with_its_revision_and_python(word):
+    ended = mirrorwatch(word, env=os.environ | {"MIRRORWATCH_REVISION": "0123abc"})
+    assert (ended.returncode, ended.stderr) == (0, "")
+    python = platform.python_version()
+    assert re.fullmatch(rf"mirrorwatch \d\S* \(revision 0123abc, Python {python}\)\n", ended.stdout)
+
+
+@pytest.mark.parametrize("interval", ["0s", "soon", "2h", "-1"])
+def test_an_interval_that_makes_no_sense_is_refused(interval):
+    ended = mirrorwatch("status", "--watch", "--interval", interval)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "invalid duration" in ended.stderr or "out of range" in ended.stderr
+
+
 def test_help_needs_no_kafka_client():
     code = "import sys; from mirrorwatch import cli; sys.exit('confluent_kafka' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
@@ -94,7 +135,8 @@ def test_clusters_that_cannot_be_reached_are_status_4(config):
 def test_what_is_no_address_of_a_service_is_status_2():
     ended = mirrorwatch("status", "nosuch.yml")
     assert ended.returncode == 2
-    assert "status asks a service" in ended.stdout
+    assert ended.stdout == ""
+    assert "not the address of a service but a configuration" in ended.stderr
 
 
 def test_status_takes_user_and_password_from_the_environment():
@@ -114,7 +156,8 @@ def test_status_takes_user_and_password_from_the_environment():
 def test_no_service_is_status_4():
     ended = mirrorwatch("status", "127.0.0.1:1")
     assert ended.returncode == 4
-    assert "No service answers" in ended.stdout + ended.stderr
+    assert ended.stdout == ""
+    assert "no service answers" in ended.stderr
 
 
 def test_every_problem_of_a_configuration_is_told_before_the_count(tmp_path):
@@ -255,7 +298,7 @@ def test_run_ends_with_0_by_one_signal_while_it_still_reads_its_configuration(tm
         with pipe.open("w"):  # opens as soon as the other side reads, which then waits for us
             process.send_signal(number)
             said = process.communicate(timeout=60)[1]
-        assert (process.returncode, said) == (0, "mirrorwatch ends before it has begun, as it was told to.\n")
+        assert (process.returncode, said) == (0, "mirrorwatch: stopped by a signal before it started.\n")
 
 
 def test_ctrl_c_ends_a_check_with_130_while_it_still_reads_its_configuration(tmp_path):

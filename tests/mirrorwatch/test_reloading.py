@@ -77,6 +77,7 @@ async def scene(tmp_path):
         keeper=Keeper(),
         said={},
         left=[],
+        noted=[],
         asked=asyncio.Event(),
         reads=[],
         group=None,
@@ -105,6 +106,7 @@ async def scene(tmp_path):
         load=lambda: found.load(),  # noqa: PLW0108 - a test changes it
         use=use,
         left=found.left.append,
+        note=found.noted.append,
         keeper=found.keeper,
         reporter=reporter,
     )
@@ -142,6 +144,7 @@ async def test_flows_and_clusters_come_and_go(scene):
 async def test_what_the_store_knows_of_a_flow_comes_with_it(scene):
     await reload(scene, flows={"A->B": "{}"})
     await reload(scene)
+    assert scene.noted == [True, True]
     assert scene.roster.done == ["drop B->A", "add B->A [('one', 0)]"]
 
 
@@ -156,6 +159,7 @@ async def test_a_file_with_problems_changes_nothing_until_it_is_mended(scene, se
     before = scene.config
     done = await reload(scene, **sections)
     assert len(done.problems) == told
+    assert scene.noted == [False]
     assert all(str(scene.path) in sentence for sentence in done.problems)
     assert not done.unavailable
     assert scene.config is before

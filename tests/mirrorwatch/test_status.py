@@ -20,7 +20,7 @@ from fleet.vocabulary import Verdict
 from mirrorwatch.documents import flows_document
 from mirrorwatch.recovery_point import RecoveryPoint
 from mirrorwatch.routes import routes
-from mirrorwatch.status import status
+from mirrorwatch.status import Question, address_of, status
 from mirrorwatch.status_answer import answer_of
 from mirrorwatch.status_table import show
 from mirrorwatch.words import NOTHING
@@ -38,7 +38,9 @@ async def _ask(view, *, width=140, as_json=False, terminal=False):
     application.add_routes(routes(lambda: view))
     console = _console(width, terminal=terminal)
     async with TestServer(application) as server:
-        code = await status(str(server.make_url("/")), as_json=as_json, console=console)
+        code = await status(
+            Question(str(server.make_url("/")), as_json=as_json), console=console, errors=console
+        )
     return code, console.file.getvalue()
 
 
@@ -47,7 +49,9 @@ async def _ask_handler(handler):
     application.router.add_get("/api/v1/flows", handler)
     console = _console()
     async with TestServer(application) as server:
-        code = await status(str(server.make_url("/")), as_json=False, console=console)
+        code = await status(
+            Question(str(server.make_url("/")), as_json=False), console=console, errors=console
+        )
     return code, console.file.getvalue()
 
 
@@ -133,7 +137,10 @@ async def test_a_terminal_without_the_letters_shows_question_marks():
     application.add_routes(routes(lambda: view))
     console = Console(file=io.TextIOWrapper(raw, encoding="ascii"), width=140, color_system=None)
     async with TestServer(application) as server:
-        assert await status(str(server.make_url("/")), as_json=False, console=console) == 3
+        assert (
+            await status(Question(str(server.make_url("/")), as_json=False), console=console, errors=console)
+            == 3
+        )
     console.file.flush()
     assert b"Z?rich->B" in raw.getvalue()
 
@@ -171,10 +178,15 @@ async def test_no_service_is_a_sentence_with_what_to_do():
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
     console = _console()
-    assert await status(f"http://127.0.0.1:{port}", as_json=False, console=console) == 4
+    assert (
+        await status(Question(f"http://127.0.0.1:{port}", as_json=False), console=console, errors=console)
+        == 4
+    )
     text = console.file.getvalue()
-    assert f"No service answers at http://127.0.0.1:{port}/api/v1/flows" in text
-    assert "(Connection refused)" in text
+    assert (
+        f"http://127.0.0.1:{port}/api/v1/flows: no service answers (Connection refused); start it with"
+        in text
+    )
     assert "mirrorwatch run CONFIG" in text
 
 
@@ -194,7 +206,7 @@ async def test_no_service_is_a_sentence_with_what_to_do():
 )
 async def test_what_is_no_address_is_a_sentence(url):
     console = _console()
-    assert await status(url, as_json=False, console=console) == 2
+    assert await status(Question(url, as_json=False), console=console, errors=console) == 2
     assert console.file.getvalue().strip()
     assert "Traceback" not in console.file.getvalue()
 
@@ -220,12 +232,18 @@ async def test_an_answer_of_something_else_is_a_sentence(body):
 
     code, text = await _ask_handler(handler)
     assert code == 4
-    assert "is not mirrorwatch" in text
+    assert "so this is not mirrorwatch" in text
+    assert ("an HTML page" in text) == (b"<html>" in body)
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(404, "HTTP 404"), (302, "HTTP 302"), (500, "look at its log"), (401, "asks for credentials")],
+    [
+        (404, "HTTP status 404, so this is not mirrorwatch"),
+        (302, "HTTP status 302, a redirect"),
+        (500, "HTTP status 500, the service or a proxy failed; read its log"),
+        (401, "a user is required (HTTP status 401)"),
+    ],
 )
 async def test_a_refusal_is_a_sentence(answer, said):
     async def handler(_):
@@ -248,7 +266,7 @@ async def test_an_endless_answer_is_cut_off(monkeypatch):
 
     code, text = await _ask_handler(handler)
     assert code == 4
-    assert "sends more than" in text
+    assert "the answer is larger than" in text
 
 
 async def test_a_server_that_speaks_another_protocol_is_a_sentence():
@@ -261,8 +279,10 @@ async def test_a_server_that_speaks_another_protocol_is_a_sentence():
     async with server:
         port = server.sockets[0].getsockname()[1]
         console = _console()
-        assert await status(f"127.0.0.1:{port}", as_json=False, console=console) == 4
-    assert "does not speak HTTP" in console.file.getvalue()
+        assert (
+            await status(Question(f"127.0.0.1:{port}", as_json=False), console=console, errors=console) == 4
+        )
+    assert "is not HTTP as expected" in console.file.getvalue()
 
 
 async def test_https_to_a_service_without_tls_says_so():
@@ -271,11 +291,35 @@ async def test_https_to_a_service_without_tls_says_so():
     console = _console()
     async with TestServer(application) as server:
         url = str(server.make_url("/")).replace("http:", "https:")
-        assert await status(url, as_json=False, console=console) == 4
+        assert await status(Question(url, as_json=False), console=console, errors=console) == 4
     text = console.file.getvalue()
-    assert "does not speak TLS" in text
+    assert "no TLS that this program speaks" in text
     assert "write http://" in text
     assert "not permitted" not in text
+
+
+@pytest.mark.parametrize(
+    ("url", "asked"),
+    [
+        ("kafka1", "http://kafka1:9699/api/v1/flows"),
+        ("kafka1:9700", "http://kafka1:9700/api/v1/flows"),
+        ("http://kafka1", "http://kafka1:9699/api/v1/flows"),
+        ("http://kafka1:80", "http://kafka1/api/v1/flows"),
+        ("https://kafka1", "https://kafka1:9699/api/v1/flows"),
+        ("https://kafka1:443/watch/", "https://kafka1/watch/api/v1/flows"),
+        ("http://kafka1/api/v1/flows", "http://kafka1:9699/api/v1/flows"),
+        ("10.0.0.7", "http://10.0.0.7:9699/api/v1/flows"),
+        ("[::1]", "http://[::1]:9699/api/v1/flows"),
+        ("[::1]:9700", "http://[::1]:9700/api/v1/flows"),
+        ("::1", "http://[::1]:9699/api/v1/flows"),
+        ("fe80::a:b", "http://[fe80::a:b]:9699/api/v1/flows"),
+        ("http://[::1]", "http://[::1]:9699/api/v1/flows"),
+        ("https://user:pw@kafka1", "https://user:pw@kafka1:9699/api/v1/flows"),
+        (" kafka1 ", "http://kafka1:9699/api/v1/flows"),
+    ],
+)
+def test_a_host_is_asked_at_9699_unless_a_port_is_written(url, asked):
+    assert str(address_of(url)) == asked
 
 
 LET_IN = {"MIRRORWATCH_USER": "anna", "MIRRORWATCH_PASSWORD": "zürich"}
@@ -284,13 +328,18 @@ LET_IN = {"MIRRORWATCH_USER": "anna", "MIRRORWATCH_PASSWORD": "zürich"}
 @pytest.mark.parametrize(
     ("environ", "in_address", "code", "said"),
     [
-        ({}, "", 4, "asks for credentials (HTTP 401): set MIRRORWATCH_USER and MIRRORWATCH_PASSWORD, or"),
+        (
+            {},
+            "",
+            4,
+            "a user is required (HTTP status 401); set MIRRORWATCH_USER and MIRRORWATCH_PASSWORD, or",
+        ),
         (LET_IN, "", 0, "healthy"),
         ({}, "anna:z%C3%BCrich@", 0, "healthy"),
-        (LET_IN, "bert:wrong@", 4, "does not let in bert with this password (HTTP 401)"),
-        (LET_IN | {"MIRRORWATCH_PASSWORD": "geheim"}, "", 4, "does not let in anna with this password"),
-        ({"MIRRORWATCH_USER": "anna"}, "", 4, "does not let in anna with this password"),
-        ({"MIRRORWATCH_USER": "a:b"}, "", 2, "The user 'a:b' has a colon in its name"),
+        (LET_IN, "bert:wrong@", 4, "user bert or the password is not accepted (HTTP status 401)"),
+        (LET_IN | {"MIRRORWATCH_PASSWORD": "geheim"}, "", 4, "user anna or the password is not accepted"),
+        ({"MIRRORWATCH_USER": "anna"}, "", 4, "user anna or the password is not accepted"),
+        ({"MIRRORWATCH_USER": "a:b"}, "", 2, "user 'a:b': a user's name must not contain a colon"),
     ],
 )
 async def test_credentials_come_from_the_address_or_the_environment(environ, in_address, code, said):
@@ -304,7 +353,10 @@ async def test_credentials_come_from_the_address_or_the_environment(environ, in_
     console = _console()
     async with TestServer(application) as server:
         url = str(server.make_url("/")).replace("http://", f"http://{in_address}")
-        assert await status(url, as_json=False, console=console, environ=environ) == code
+        assert (
+            await status(Question(url, as_json=False, environ=environ), console=console, errors=console)
+            == code
+        )
     text = console.file.getvalue()
     assert said in text
     assert not any(word in text for word in ("wrong", "geheim", "zürich"))
@@ -316,7 +368,7 @@ async def test_credentials_come_from_the_address_or_the_environment(environ, in_
 )
 async def test_a_password_in_what_is_no_address_is_never_shown(url):
     console = _console()
-    assert await status(url, as_json=False, console=console) == 2
+    assert await status(Question(url, as_json=False), console=console, errors=console) == 2
     assert "s3cr" not in console.file.getvalue()
     assert "%2F" in console.file.getvalue()
 
@@ -324,12 +376,20 @@ async def test_a_password_in_what_is_no_address_is_never_shown(url):
 async def test_what_the_environment_says_may_be_any_bytes():
     console = _console()
     environ = {"MIRRORWATCH_USER": "z\udcfcrich", "MIRRORWATCH_PASSWORD": "\udcff"}
-    assert await status("http://127.0.0.1:1", as_json=False, console=console, environ=environ) == 4
+    assert (
+        await status(
+            Question("http://127.0.0.1:1", as_json=False, environ=environ), console=console, errors=console
+        )
+        == 4
+    )
 
 
 async def test_a_password_in_the_address_is_never_shown():
     console = _console()
-    assert await status("http://me:secret@127.0.0.1:1", as_json=False, console=console) == 4
+    assert (
+        await status(Question("http://me:secret@127.0.0.1:1", as_json=False), console=console, errors=console)
+        == 4
+    )
     assert "secret" not in console.file.getvalue()
     assert "127.0.0.1:1" in console.file.getvalue()
 

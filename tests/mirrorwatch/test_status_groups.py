@@ -18,7 +18,7 @@ from fleet.flow import Flow
 from lagmon.commits import Progress
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_lag import lag_routes
-from mirrorwatch.status import status
+from mirrorwatch.status import Question, status
 from mirrorwatch.status_answer import GroupsAnswer, groups_of
 from mirrorwatch.status_table import show_groups
 from mirrorwatch.words import NOTHING
@@ -45,7 +45,8 @@ async def asked(monitored, *, width=140, terminal=False, as_json=False, lag=True
         application.add_routes(lag_routes(monitored))
     console = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None)
     async with TestServer(application) as server:
-        code = await status(str(server.make_url("/")), as_json=as_json, console=console, **narrowed)
+        question = Question(str(server.make_url("/")), as_json=as_json, **narrowed)
+        code = await status(question, console=console, errors=console)
     return code, console.file.getvalue()
 
 

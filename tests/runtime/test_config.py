@@ -79,9 +79,9 @@ GUARD = (
             "http: {listen: '0.0.0.0:1', lisen: x, insecure: maybe, tokens: {operater: x, audit: 'a b'}}",
             [
                 "http.tokens.audit: a token is one or more visible ASCII characters without spaces",
-                "http.tokens.operater: is no key that is known here; did you mean 'operator'?",
+                "http.tokens.operater: unknown key; did you mean 'operator'?",
                 "http.insecure: write true or false instead of 'maybe'",
-                "http.lisen: is no key that is known here; did you mean 'listen'?",
+                "http.lisen: unknown key; did you mean 'listen'?",
             ],
         ),
         ("http: {web_config_file: ''}", ["http.web_config_file: is empty"]),
@@ -101,7 +101,7 @@ GUARD = (
         ("store: {url: 'sqlite://'}", ["store.url: names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"]),
         ("store: {url: 'sqlite:///:memory:'}", ["store.url: names no file: write sqlite:///FILE, for example sqlite:///mirrorwatch.db"]),
         ("store: {url: 'sqlite://var/mw.db'}", ["store.url: takes neither host nor options: write sqlite:///FILE, with three slashes"]),
-        ("store: {keep: {minutes: 400}}", ["store.keep.minutes: '400' is no duration: write a number with ms, s, m, h or d, for example 5s"]),
+        ("store: {keep: {minutes: 400}}", ["store.keep.minutes: invalid duration '400'; write a number with ms, s, m, h or d, for example 5s"]),
         ("store: {keep: {syncs: 0d}, replica: ''}", ["store.replica: is empty", "store.keep.syncs: has to be more than 0 s, not 0 s"]),
     ],
 )  # fmt: skip

@@ -99,8 +99,8 @@ def test_every_kind_of_problem_at_once():
         "mw.yml:7: size: '10' is no size: write a number with B, kB, MB, GB or TB, for example 10MB",
         "mw.yml:8: on: write true or false instead of 'yes'",
         "mw.yml:9: names: a list is expected here, not 'one'",
-        "mw.yml:10: inner.threshold: '5' is no duration: write a number with ms, s, m, h or d, for example 5s",
-        "mw.yml:10: inner.horizont: is no key that is known here; did you mean 'horizon'?",
+        "mw.yml:10: inner.threshold: invalid duration '5'; write a number with ms, s, m, h or d, for example 5s",
+        "mw.yml:10: inner.horizont: unknown key; did you mean 'horizon'?",
         "mw.yml:11: many.a.threshold: has to be more than 0 s, not 0 s",
         "mw.yml:11: many.b: a mapping of keys is expected here, not text",
         "mw.yml:11: many.c.horizon: is shorter than threshold: nothing could ever be late",
@@ -109,17 +109,17 @@ def test_every_kind_of_problem_at_once():
         "mw.yml:13: token: text is expected here, not a list",
         "mw.yml:14: maybe: a mapping of keys is expected here, not a list",
         (
-            "mw.yml:15: either.threshold: 'soon' is no duration: "
+            "mw.yml:15: either.threshold: invalid duration 'soon'; "
             "write a number with ms, s, m, h or d, for example 5s"
         ),
         "mw.yml:15: either: text is expected here, not a mapping of keys",
         (
-            "mw.yml:16: intervall: is no key that is known here; known are bootstrap.servers, clusters, colour, "
+            "mw.yml:16: intervall: unknown key; known are bootstrap.servers, clusters, colour, "
             "either, inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
         ),
-        "mw.yml:17: bootstrap.server: is no key that is known here; did you mean 'bootstrap.servers'?",
+        "mw.yml:17: bootstrap.server: unknown key; did you mean 'bootstrap.servers'?",
         (
-            "mw.yml:18: qqqqqqq: is no key that is known here; known are bootstrap.servers, clusters, colour, "
+            "mw.yml:18: qqqqqqq: unknown key; known are bootstrap.servers, clusters, colour, "
             "either, inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
         ),
     ]

@@ -73,7 +73,7 @@ CASES = [
      "web.yml:1: tls_server_config.client_auth_type: RequestClientCert asks for certificates without verifying them, which is not offered here: write RequireAndVerifyClientCert"),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, min_version: TLS10, cipher_suites: [x]}",
      ("web.yml:1: tls_server_config.min_version: TLS10 is broken and not offered here: write TLS12 or TLS13\n"
-     "web.yml:1: tls_server_config.cipher_suites: is no key that is known here; known are cert_file, client_auth_type, client_ca_file, key_file, max_version, min_version")),
+     "web.yml:1: tls_server_config.cipher_suites: unknown key; known are cert_file, client_auth_type, client_ca_file, key_file, max_version, min_version")),
     ("tls_server_config: {cert_file: ca.crt, key_file: ca.key, min_version: TLS13, max_version: TLS12}",
      "web.yml:1: tls_server_config.max_version: is below min_version: no client could connect"),
     ("tls_server_config: {key_file: ca.key}", "web.yml:1: tls_server_config.cert_file: is missing: it has no default"),
@@ -84,7 +84,7 @@ CASES = [
     ("basic_auth_users:\n  a: " + HASH[:28] + "a" + HASH[29:], "web.yml:2: basic_auth_users.a: is no bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one"),
     ("basic_auth_users: {'a:b': " + HASH + "}", "web.yml:1: basic_auth_users.a:b: a user's name is text without a colon"),
     ("http_server_config: {http2: true}", "web.yml: guards nothing: it needs tls_server_config or basic_auth_users"),
-    ("basic_auth_user: {}", "web.yml:1: basic_auth_user: is no key that is known here; did you mean 'basic_auth_users'?"),
+    ("basic_auth_user: {}", "web.yml:1: basic_auth_user: unknown key; did you mean 'basic_auth_users'?"),
     ("", "web.yml: is empty: there is not one key in it"),
 ]  # fmt: skip
 
