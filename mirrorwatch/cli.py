@@ -173,7 +173,8 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
 
     A second signal ends it at once. SIGHUP reloads CONFIG: all of it is taken over, or nothing.
 
-    Exit status: 0 after one signal; 130 after two; 2 bad configuration; 4 the port or the store is unavailable.
+    Exit status: 0 after one signal; 130 after two; 2 bad configuration; 4 the port or the store is
+    unavailable.
     """
     # Until the service listens to signals itself there is nothing to be put in order.
     for number in (signal.SIGTERM, signal.SIGINT):
