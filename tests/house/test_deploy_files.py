@@ -49,6 +49,7 @@ def test_what_it_runs_is_written_as_lists_and_the_one_exception_is_a_file_name()
     shell = [one.rest for one in runs if one.listed is None]
     assert shell == ["/opt/mirrorwatch/bin/pip install --no-cache-dir --no-deps --no-index /wheels/*.whl"]
     assert {one.word for one in IMAGE} <= {
+        "ARG",
         "FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK",
         "ENTRYPOINT", "CMD",
     }  # fmt: skip

@@ -196,7 +196,7 @@ def test_a_flow_that_the_mm2_file_does_not_enable_is_another_mirrors(tmp_path):
     )
     assert canary == (
         "mirrorwatch.yaml:3: flows.B->A: no canary: mirrorwatch-canary on B is not mirrored B->A because no entry"
-        " of topics ('x') matches it. Add it to have the flow probed: B->A.topics = x, mirrorwatch-canary"
+        " of topics ('x') matches it; add this line to the mirror's configuration: B->A.topics = x, mirrorwatch-canary"
     )
 
 
