@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from checksum.cell_rows import planned_partitions
 from checksum.findings import RecordVerdict
-from checksum.outside_range import before_recreation
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 
@@ -76,6 +75,24 @@ def lost_records(findings: Iterable[Finding]) -> list[Record]:
         for one in findings
         if one.verdict is RecordVerdict.LOST and one.source is not None and one.source.span == 1
     ]
+
+
+def before_recreation(finding: Finding, planned: PartitionPlan) -> bool:
+    """Tell whether a record lies before the offset at which the mirror went on in a re-created topic."""
+    return (
+        planned.recreated is not None
+        and finding.source is not None
+        and finding.source.until <= planned.recreated[0]
+    )
+
+
+def left_behind(finding: Finding, planned: PartitionPlan) -> bool:
+    """Tell whether a record may lie where the mirror had left behind what was due."""
+    return (
+        planned.left_behind is not None
+        and finding.source is not None
+        and finding.source.until > planned.left_behind
+    )
 
 
 def recreated(findings: Iterable[Finding], plan: Plan) -> tuple[Finding, ...]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from checksum.cell_rows import planned_partitions
 from checksum.findings import RecordVerdict
+from checksum.loss_causes import before_recreation, left_behind
 from checksum.plan_shape import OffsetRange
 from checksum.ranges import MOST_LOOKED_BACK
 from checksum.stretches import chunks, hashes
@@ -26,25 +27,7 @@ if TYPE_CHECKING:
     from checksum.anchor_reading import Place, Reader
     from checksum.cell_rows import Planned
     from checksum.findings import Finding
-    from checksum.plan_shape import PartitionPlan, Plan
-
-
-def before_recreation(finding: Finding, planned: PartitionPlan) -> bool:
-    """Tell whether a record lies before the offset at which the mirror went on in a re-created topic."""
-    return (
-        planned.recreated is not None
-        and finding.source is not None
-        and finding.source.until <= planned.recreated[0]
-    )
-
-
-def left_behind(finding: Finding, planned: PartitionPlan) -> bool:
-    """Tell whether a record may lie where the mirror had left behind what was due."""
-    return (
-        planned.left_behind is not None
-        and finding.source is not None
-        and finding.source.until > planned.left_behind
-    )
+    from checksum.plan_shape import Plan
 
 
 def without_copied(findings: Iterable[Finding], plan: Plan, target: Reader) -> list[Finding]:

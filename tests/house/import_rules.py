@@ -118,6 +118,7 @@ PURE = {
         "cuts",
         "decode",
         "digest_coverage",
+        "due",
         "distances",
         "document_values",
         "finding_words",
