@@ -57,6 +57,8 @@ class ConnectorFlows:
             flow,
             connector=connector.name if connector is not None and connector.named else "",
             on_connect=True,
+            topics_key="" if connector is None else connector.key("topics"),
+            exclude_key="" if connector is None else connector.key("topics.exclude"),
             exactly_once=flow.exactly_once or config.get("exactly.once.support", "").lower() == "required",
             offset_storage_topic=own or flow.offset_storage_topic or None,
             offset_storage_cluster=target if own else home,

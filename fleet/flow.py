@@ -77,6 +77,9 @@ class Flow:
     source_alias: str | None = None  # None: as `source`; the empty text is an alias of its own
     target_alias: str | None = None
     on_connect: bool = False  # it runs on a Connect worker, not in a dedicated MirrorMaker
+    # Where the topics and the exclusions are in the mirror's file; empty: A->B.topics, A->B.topics.exclude.
+    topics_key: str = field(default="", compare=False)
+    exclude_key: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         # MirrorMaker configures the identity policy with its source, whatever the policy was made with.

@@ -196,6 +196,8 @@ def _connector(
     if "tasksMax" in spec:
         config["tasks.max"], written["tasks.max"] = text_of(spec["tasksMax"]), f"{place}.tasksMax"
     for field_name, key in _PATTERNS:
+        if key not in config:  # where it would be written
+            written[key] = f"{above}.{field_name}"
         if field_name in mirror:
             config[key], written[key] = text_of(mirror[field_name]), f"{above}.{field_name}"
     return Connector(f"{source.alias}->{target.alias}.{kind}", config, written, state_of(spec))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -97,13 +98,16 @@ def _tasks_topic(flow: Flow, said: FlowSection | None) -> str:
 
 
 def topics_line(flow: Flow, topic: str) -> str:
-    """Return the line of an mm2.properties that has the topic replicated, empty where no line does.
+    """Return the line of the mirror's file that has the topic replicated, empty where no line does.
 
-    No line does where the flow excludes the topic, or where its name and not a filter keeps it back.
+    No line does where the flow excludes the topic, or where its name and not a filter keeps it back. A line
+    for a connector or a resource is both YAML and JSON.
     """
     if flow.decide(topic).rule != "filtered" or _is_excluded(flow, topic):
         return ""
     listed = ", ".join(part for part in (flow.topic_filter.include.strip(), topic) if part)
+    if flow.topics_key:
+        return f'"{flow.topics_key.rpartition(".")[2]}": {json.dumps(listed, ensure_ascii=False)}'
     written = listed.replace("\\", "\\\\")  # as a properties file has it
     return f"{flow.name}.topics = {written}"
 
@@ -111,10 +115,12 @@ def topics_line(flow: Flow, topic: str) -> str:
 def fix_of(flow: Flow, topic: str) -> str:
     """Return what an operator does to have the topic replicated, empty where that is not known."""
     line = topics_line(flow, topic)
+    if line and flow.topics_key:
+        return f"set {flow.topics_key} in the mirror's configuration: {line}"
     if line:
         return f"add this line to the mirror's configuration: {line}"
     if flow.decide(topic).rule == "filtered":
-        return f"remove the entry that matches it from {flow.name}.topics.exclude"
+        return f"remove the entry that matches it from {flow.exclude_key or f'{flow.name}.topics.exclude'}"
     return ""
 
 

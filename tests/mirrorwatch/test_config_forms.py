@@ -15,6 +15,7 @@ from fleet.errors import ConfigurationError
 from mirrorwatch.check_configured import offsets_of
 from mirrorwatch.config_forms import ACCEPTED, Form, form_of
 from mirrorwatch.config_reading import read_configuration
+from mirrorwatch.flow_canaries import fix_of
 from runtime.kafka.redaction import redacted
 
 GOLDEN = Path(__file__).parent / "golden" / "forms.txt"
@@ -111,6 +112,24 @@ def test_each_line_that_is_named_holds_the_key(title):
 )
 def test_what_a_file_holds_decides_its_form_and_its_name_only_where_that_is_open(name, content, form):
     assert form_of(Path(name), content.encode("latin-1" if content == "\xff\xfe" else "utf-8")) is form
+
+
+@pytest.mark.parametrize(
+    ("title", "fix"),
+    [
+        ("v1, several sources", 'set spec.mirrors.0.topicsPattern in the mirror\'s configuration: "topicsPattern": "orders.*, mirrorwatch-canary"'),
+        ("a connector as it is posted", 'set mm2-source.topics in the mirror\'s configuration: "topics": "orders.*, mirrorwatch-canary"'),
+        ("connectors of a KafkaConnect, which keeps its topics on the source", 'set KafkaConnector shop/mirror-source: spec.config.topics in the mirror\'s configuration: "topics": "orders.*, mirrorwatch-canary"'),
+    ],
+)  # fmt: skip
+def test_the_line_that_gives_a_flow_its_canary_is_one_of_the_mirrors_own_file(
+    title, fix, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    said_of(CASES[title])
+    path = next(iter(CASES[title]))
+    flow = read_configuration(Path(path), environ={}).topology.flows[0]
+    assert fix_of(flow, "mirrorwatch-canary") == fix
 
 
 def resource(number):
