@@ -21,6 +21,7 @@ class Drill:
     verdict: Verdict | None
     cause: Cause | None = None
     suspected: Cause | None = None  # what is to be listed as a suspicion; any other is wrong beside no alarm
+    happened: str = ""  # the kind of event that is to be listed, with records that came again
     watch_s: float = 20.0  # how long what is said is listened to at most; less where it was said
     after_s: float = 0.0  # how long it is listened to after it was mended, at least
     then: Verdict = Verdict.HEALTHY  # what the flow comes back to once it is mended

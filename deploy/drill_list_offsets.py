@@ -26,6 +26,11 @@ SOON = {**DEFAULTS, "refresh.topics.interval.seconds": "5"}
 # The default, written out so that the drill has the mirror for itself: a worker that its group gave up while
 # the target was away may leave its tasks alone for so long once it is back, whatever the next drill is about.
 _LEAVES_ALONE = {**DEFAULTS, "B.scheduled.rebalance.max.delay.ms": "300000"}
+_JOINT = {  # several workers of one group, of which one takes over at once
+    "dedicated.mode.enable.internal.rest": "true",
+    "listeners": "http://127.0.0.1:0",
+    "B.scheduled.rebalance.max.delay.ms": "0",
+}
 _STANDS = frozenset({Cause.MIRROR_DOWN, Cause.TASK_STUCK})
 _slow = partial(Drill, by_offsets=True, settings=DEFAULTS, watch_s=300.0, back_s=300.0)
 _left_out = partial(_slow, verdict=None, suspected=Cause.FILTERED, watch_s=200.0)
@@ -82,6 +87,30 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         title="offsets-refuse-offsets",
         verdict=Verdict.UNKNOWN,
         cause=Cause.OFFSETS_NOT_COMMITTING,
+    ),
+    Drill(
+        name="forget-offsets",
+        title="offsets-forget-offsets",
+        by_offsets=True,
+        verdict=Verdict.REPEATING,
+        cause=Cause.DUPLICATING,
+        accepted=_STANDS | {Cause.TASK_FAILED},
+        happened="replayed",
+        then=Verdict.REPEATING,
+        sweeping=True,
+        watch_s=120.0,
+        back_s=300.0,
+    ),
+    Drill(
+        name="take-over",
+        title="offsets-take-over",
+        by_offsets=True,
+        verdict=Verdict.STALLED,
+        accepted=_STANDS | {Cause.TASK_FAILED},
+        happened="went_back",
+        settings=_JOINT,
+        watch_s=120.0,
+        back_s=300.0,
     ),
     # --- it stands
     _slow(

@@ -6,10 +6,11 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from deploy.drill import Drill
@@ -98,6 +99,7 @@ class Listening:
     def is_back(self) -> bool:
         """Tell whether the flow is where it comes back to, and what was expected has been said."""
         done = self.drill.verdict is None or self.hit_at is not None
+        done = done and (not self.drill.happened or bool(self.result.happened))
         since_s = time.monotonic() - self.began - (self.result.mended_s or 0.0)
         return done and since_s >= self.drill.after_s and self.now[0] == self.drill.then
 
@@ -108,6 +110,7 @@ class Listening:
         flow = self.watched.flow()
         if not flow:
             return
+        self._look_at_events(flow)
         told = (flow["verdict"], flow["cause"]["code"])
         if told != self.now:
             self.now = told
@@ -115,6 +118,13 @@ class Listening:
             if self.hit_at is None and self.result.hit(self.drill) is not None:
                 self.hit_at = time.monotonic()
                 self.result.sentence = flow["cause"]["sentence"]
+
+    def _look_at_events(self, flow: Mapping[str, Any]) -> None:
+        known = {one[1:] for one in self.result.happened}
+        for one in flow["events"]:
+            told, at = (one["kind"], one["sentence"]), datetime.fromisoformat(one["at"])
+            if one["records"] and told not in known and at.timestamp() * 1000 >= self.began_ms:
+                self.result.happened.append((round(time.monotonic() - self.began, 1), *told))
 
     def _look_at_suspicions(self) -> None:
         known = {*self.earlier, *(one[1:] for one in self.result.suspected)}

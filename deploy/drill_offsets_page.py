@@ -19,7 +19,7 @@ def section(table: str) -> str:
 The same stack, and a service with `canary: {{mode: off}}`: what it says of a flow comes from the offsets that
 the mirror's worker writes, from both logs and from the topics' ids. The mirror has MirrorMaker's own defaults
 here: offset flush 60 s, refresh of topics and groups 600 s, checkpoints 60 s. Only {named(_soon)} have
-a refresh of topics each 5 s, as they are about what it finds, and {named(_quick)} has the
+a refresh of topics each 5 s, as they are about what it finds, and {named(_quick)} have the
 quick settings of above. So a standstill shows after two flushes and two looks at the logs at the latest:
 144 s after the mirror's last offsets, which it may write up to a flush after the fault was begun, when the
 seconds start. That offsets are not written while records come shows after as long again.

@@ -85,6 +85,7 @@ def _row(drill: Drill, result: Result) -> str:
 def _expected(drill: Drill) -> str:
     expected = " ".join(filter(None, [drill.verdict or "no alarm", " or ".join(sorted(drill.causes))]))
     expected += f"; suspected {drill.suspected}" if drill.suspected is not None else ""
+    expected += f"; event {drill.happened}" if drill.happened else ""
     others = " or ".join(sorted(drill.accepted - drill.causes))
     return f"{expected}; on the way {others}" if others else expected
 

@@ -30,6 +30,8 @@ class Result:
     changed: list[int | str] = field(default_factory=list)  # what shows the fault: before it and after it
     suspected: list[tuple[float, str, str]] = field(default_factory=list)  # (seconds, cause, topic)
 
+    happened: list[tuple[float, str, str]] = field(default_factory=list)  # (seconds, event, sentence)
+
     def hit(self, drill: Drill) -> tuple[float, str, str | None] | None:
         """Return the first saying that is as expected, none of those that came too late to count."""
         for said in self.said:
@@ -64,6 +66,8 @@ class Result:
 
     def _wrongly_suspected(self, drill: Drill) -> str:
         """Return what is wrong with what was suspected; beside an alarm anything may be."""
+        if drill.happened and not any(one[1] == drill.happened for one in self.happened):
+            return f"{drill.happened} was not listed as an event"
         if drill.suspected is not None and self.suspicion(drill) is None:
             return f"{drill.suspected} was not suspected"
         right = {drill.suspected, *drill.accepted}
@@ -82,6 +86,6 @@ def as_line(result: Result) -> str:
 def from_line(line: str) -> Result:
     """Return the result of a line that `as_line` made."""
     fields = json.loads(line)
-    for name in ("said", "suspected"):
+    for name in ("said", "suspected", "happened"):
         fields[name] = [tuple(one) for one in fields.get(name, [])]
     return Result(**fields)

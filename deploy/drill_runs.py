@@ -155,6 +155,9 @@ class Bench(Several):
         way_back = pair.folder / "way-back"
         pair.companions = {
             "second": second_mirror(pair),
+            "worker": MirrorMaker(
+                (pair.a, pair.b), pair.folder / "worker", name="worker", settings=extra, switchable=False
+            ),
             "way-back": MirrorMaker(
                 (pair.a, pair.b),
                 way_back,

@@ -21,6 +21,7 @@ import numpy as np
 
 from lagmon.growing import more_rows
 from lagmon.rings import Rings
+from lagmon.steps_back import MOST_STEPS, StepBack
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -50,6 +51,8 @@ class MirrorWindows:
         self._free: list[int] = []
         self._anew: set[int] = set()
         self._taken_away: dict[tuple[str, int], tuple[list[int], list[int]]] = {}  # offsets, and their times
+        self._steps_back: list[StepBack] = []
+        self._live_ms = -1  # when the newest that was read as it came was written
         self._confirmed_ms: dict[int, int] = {}  # when an offset was known to be of the log that there is
 
     def __len__(self) -> int:
@@ -89,13 +92,18 @@ class MirrorWindows:
         """Take in that the record at this offset is mirrored; `live` where that is read as it came."""
         slot, offset = self.begin(topic, partition), min(offset, MOST_OFFSET)
         self._put_back(slot)
-        if slot in self._anew:
+        anew = slot in self._anew
+        if anew:
             self._anew.remove(slot)
             if offset + 1 < self.next_offset[slot]:  # else it went on in the new log where it was in the old
                 self.rings.clear(np.array([slot], np.int32))
         if offset + 1 != self.next_offset[slot]:
+            if not anew and (live or at_ms > self._live_ms >= 0):  # else it was read before
+                self._note_step(topic, partition, int(self.next_offset[slot]), offset + 1, at_ms)
             self.moved_ms[slot] = at_ms
             self.rest[slot] = -1
+        if live:
+            self._live_ms = max(self._live_ms, at_ms)
         self.next_offset[slot] = offset + 1
         self.committed_ms[slot] = at_ms
         rings, filled = self.rings, int(self.rings.filled[slot])
@@ -123,6 +131,11 @@ class MirrorWindows:
             self.take(*self.name(int(slots[one])), int(next_offsets[one]) - 1, int(at_ms[one]), live=True)
         slots, next_offsets, at_ms = slots[~special], next_offsets[~special], at_ms[~special]
         moved = next_offsets != self.next_offset[slots]
+        for one in np.flatnonzero(next_offsets < self.next_offset[slots]).tolist():
+            topic, partition = self.name(int(slots[one]))
+            peak, back = int(self.next_offset[slots[one]]), int(next_offsets[one])
+            self._note_step(topic, partition, peak, back, int(at_ms[one]))
+        self._live_ms = max(self._live_ms, int(at_ms.max(initial=-1)))
         self.moved_ms[slots[moved]] = at_ms[moved]
         self.next_offset[slots], self.committed_ms[slots] = next_offsets, at_ms
         rings = self.rings
@@ -146,8 +159,19 @@ class MirrorWindows:
         rings = self.rings
         first = rings.length - int(rings.filled[slot])
         offsets, times = rings.offset[slot, first:].tolist(), rings.committed_ms[slot, first:].tolist()
+        taken_ms = max(times[-1], at_ms)
+        self._note_step(topic, partition, int(self.next_offset[slot]), 0, taken_ms)
         self.forget(topic, partition)
-        self._taken_away[topic, partition] = [*offsets, 0], [*times, max(times[-1], at_ms)]
+        self._taken_away[topic, partition] = [*offsets, 0], [*times, taken_ms]
+
+    def take_steps_back(self) -> list[StepBack]:
+        """Return where offsets went back since this was asked last."""
+        steps, self._steps_back = self._steps_back, []
+        return steps
+
+    def _note_step(self, topic: str, partition: int, peak: int, back: int, at_ms: int) -> None:
+        if back < peak and len(self._steps_back) < MOST_STEPS:
+            self._steps_back.append(StepBack(topic, partition, peak, back, at_ms))
 
     def forget(self, topic: str, partition: int) -> None:
         """Forget an offset that says nothing any more; none was taken away."""

@@ -51,6 +51,7 @@ _ARRAYS = (
     "_end",
     "_looked_ms",
     "_read_ms",
+    "_before",
 )
 _FAR = np.iinfo(np.int64).max
 WRITING_MS = 2_000  # an offset written so soon after a look may have been settled on before it
@@ -123,6 +124,7 @@ class DistanceBounds:
         self._end = np.zeros(0, np.int64)  # of the copy, at a look that is not used yet
         self._looked_ms = np.zeros(0, np.int64)  # when that was, or the last that was used
         self._read_ms = np.zeros(0, np.int64)  # when its ends had been read
+        self._before = np.zeros((3, 0), np.int64)  # bounds before the copy last grew by more, and when it did
         self._turns = np.zeros(0, np.int32)  # of the windows' slots
         self._noted_ms = -EVERY_MS
 
@@ -146,6 +148,13 @@ class DistanceBounds:
         if until - since >= LEAST_RECORDS and not self._fell[slot]:
             looks.append(PastLook(until - low, until, high - low, until - since))
         return Reach(low, high, tuple(looks))
+
+    def before(self, flow: MirrorFlow, slot: int, since_ms: int) -> tuple[int, int] | None:
+        """Return the bounds before a copy grew by more than the offsets since then; else those of now."""
+        if not self._is_followed(flow, slot) or not self._known[slot]:
+            return None
+        low, high, at_ms = self._before[:, slot].tolist()
+        return (low, high) if at_ms >= since_ms >= 0 else (int(self._low[slot]), int(self._high[slot]))
 
     def _is_followed(self, flow: MirrorFlow, slot: int) -> bool:
         """Tell whether what is known of a slot is of the partition that has it now."""
@@ -248,6 +257,8 @@ class DistanceBounds:
         low, high = ends - most, ends - least
         rose = ~self._known[slots] | (low > self._high[slots])
         fell = ~rose & (high < self._low[slots])
+        more = slots[rose & self._known[slots]]
+        self._before[:, more] = self._low[more], self._high[more], looked_ms[rose & self._known[slots]]
         self._anchor(slots, np.stack((high, ends, looked_ms)), high - low, rose, fell)
         self._keep(slots, most, ends, rose, fell)
         fits = ~(rose | fell)

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lagmon import mirror_emptied, mirror_held, mirror_overtaken, mirror_tails, overtaken_findings
+from lagmon import (
+    mirror_emptied,
+    mirror_events,
+    mirror_held,
+    mirror_overtaken,
+    mirror_tails,
+    overtaken_findings,
+)
 from lagmon.mirror import MirrorWindows
 from lagmon.mirror_assignments import MirrorAssignments
 from lagmon.mirror_beginnings import Beginnings
@@ -22,6 +29,7 @@ from lagmon.mirror_filtered import Filtered
 from lagmon.mirror_left_out import LeftOut
 from lagmon.mirror_losses import MirrorLosses
 from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP, OFFSET_SYNCS
+from lagmon.mirror_repeats import Repeats
 from lagmon.mirror_rewinds import Rewinds
 from lagmon.mirror_settings import MirrorSettings, retention_of
 from lagmon.mirror_sight import LOOK_MS, MirrorPace, MirrorSight, Sides, see
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
     from lagmon.mirror_orders import MirrorOrder
     from lagmon.mirror_overtaken import Overtaken, Passing
     from lagmon.mirror_remade import Remade
+    from lagmon.mirror_repeats import Repeat
     from lagmon.mirror_steps import Step
     from lagmon.mirror_topics import Missing
     from lagmon.record_questions import RecordQuestions
@@ -76,6 +85,7 @@ class FlowSight:
     held: tuple[Held, ...] = ()  # partitions that an open transaction keeps from being read
     unwatched: tuple[str, ...] = ()  # topics that it copies and that are left out of its configuration
     emptied: Slots = field(default_factory=lambda: np.zeros(0, np.intp))  # slots (mirror_emptied.py)
+    repeats: tuple[Repeat, ...] = ()  # what was copied again of late, whatever the verdict is
 
 
 @dataclass(slots=True)
@@ -115,6 +125,7 @@ class MirrorFlow:
     _unlisted: UnlistedTopics = field(default_factory=UnlistedTopics)
     _unwatched: Unwatched = field(default_factory=Unwatched)
     soonest: Soonest = field(default_factory=Soonest)
+    repeats: Repeats = field(default_factory=Repeats)
     _settled: object = None  # the topics when settings were forgotten last
     _held: tuple[object, ...] = ()
     _places: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
@@ -158,6 +169,9 @@ class MirrorFlow:
         uncounted = mirror_overtaken.uncounted(self, sight, self._passing)
         overtaken = (*self.settled_overtaken, *uncounted.values())
         findings = self._findings(sight, overtaken, now_ms, refresh_ms)
+        repeats = tuple(self.repeats.look(self, now_ms))
+        if flow.exactly_once:
+            findings += mirror_events.findings_of(repeats, flow.target, now_ms)
         left_out = self.filtered.explained(self)
         return FlowSight(
             now_ms,
@@ -173,6 +187,7 @@ class MirrorFlow:
             mirror_held.held(self, sight),
             self._unwatched.look(self, sight),
             mirror_emptied.still(sight, stands),
+            repeats,
         )
 
     def _findings(
@@ -204,6 +219,7 @@ class MirrorFlow:
 
     def _forget_syncs(self, is_gone: Callable[[str], bool]) -> None:
         """Forget what the syncs told of topics that are gone, or were made anew on either side."""
+        self.repeats.end(is_gone)
         self.syncs.forget(is_gone)
         self._left_out.forget(self, is_gone)
 
@@ -225,6 +241,11 @@ class MirrorFlow:
     def committed_only(self) -> bool:
         """Tell whether the mirror leaves out records of transactions that were not committed."""
         return self.order.flow.isolation_level == "read_committed" and self.order.lag_from != EQUAL_OFFSETS
+
+    @property
+    def gapped(self) -> set[str]:
+        """Return the topics whose logs have gaps: of transactions, or because they are compacted."""
+        return {*self._transactions.topics, *self.settings.compacted}
 
     @property
     def questions(self) -> RecordQuestions:

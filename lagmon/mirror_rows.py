@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lagmon.mirror_events import events_of
 from lagmon.mirror_findings import listed
 from lagmon.mirror_starts import room_of
 from lagmon.mirror_verdict import row_sentence
@@ -33,6 +34,7 @@ def flow_document(
     """Return a flow in short."""
     sight = found.sight
     overtaken = [one for one in found.overtaken if one.records]
+    events = events_of(found.repeats, source=flow.order.flow.source, target=flow.order.flow.target)
     return {
         "flow": flow.order.name,
         "source_cluster": flow.order.flow.source,
@@ -78,6 +80,7 @@ def flow_document(
         "missing_total": len(found.missing),
         "findings": [one.document() for one in listed(found.findings, most=LISTED)],
         "findings_total": len(found.findings),
+        "events": [one.document() for one in events],
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
             for one in flow.topics.recreations

@@ -242,6 +242,7 @@ def _take_up_windows(flow: MirrorFlow, kept: KeptFlow) -> None:
     losses = kept.losses
     flow.losses.take_up(losses.copies, losses.passed_over, losses.sent_to, losses.undecided)
     flow.rewinds.take_up(kept.holding.again)
+    flow.repeats.take_up(kept.holding.repeats)
     flow.settings.take_up(kept.holding.stamped, flow.topics.remote, flow.target)
     remade = {one.topic: one.at_ms for one in kept.recreations if one.side == "source"}
     windows.begin_anew({one.topic for one in losses.undecided})

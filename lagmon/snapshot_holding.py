@@ -5,15 +5,16 @@ Frames of an earlier program have none of it: they are taken up as if nothing wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError
 from lagmon.mirror_filtered import KeptFiltered
+from lagmon.mirror_repeats import MOST_KEPT, Repeat
 from lagmon.mirror_settings import Stamped
 from lagmon.mirror_steps import Rewound, Step
 from lagmon.snapshot_losses import MOST_FINDINGS, finding_of, row_of
-from lagmon.snapshot_reading import MOST_LONG, instant, numbers, short_text, table
+from lagmon.snapshot_reading import MOST_LONG, instant, number, numbers, short_text, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +30,12 @@ class KeptHolding:
     filtered: KeptFiltered = field(default_factory=KeptFiltered)
     stamped: dict[str, Stamped] = field(default_factory=dict)
     again: list[tuple[Step, MirrorFinding]] = field(default_factory=list)
+    repeats: list[Repeat] = field(default_factory=list)
 
     @classmethod
     def of(cls, flow: MirrorFlow) -> KeptHolding:
         """Copy it; call it under the locks of the flow."""
-        return cls(flow.filtered.kept(), flow.settings.kept(), flow.rewinds.kept())
+        return cls(flow.filtered.kept(), flow.settings.kept(), flow.rewinds.kept(), flow.repeats.kept())
 
 
 def holding_document(kept: KeptHolding) -> dict[str, Any]:
@@ -48,6 +50,7 @@ def holding_document(kept: KeptHolding) -> dict[str, Any]:
             for topic, one in kept.stamped.items()
         ],
         "again": [(step.at_ms, row_of(one)) for step, one in kept.again[-MOST_FINDINGS:]],
+        "repeats": [astuple(one) for one in kept.repeats[-MOST_KEPT:]],
     }
 
 
@@ -62,12 +65,34 @@ def read_holding(document: Mapping[str, Any]) -> KeptHolding:
         KeptFiltered(since_ms, frozenset(told)),
         {short_text(topic): _stamped(seen) for topic, *seen in table(document, "stamped", 6)},
         [_again(*row) for row in table(document, "again", 2)],
+        [_repeat(*row) for row in table(document, "repeats", 10)] if "repeats" in document else [],
     )
 
 
 def _stamped(seen: object) -> Stamped:
     since_ms, first_end, end, grown_ms, holds = numbers(seen, count=5, least=-1, most=MOST_LONG)
     return Stamped(instant(since_ms), first_end, end, instant(grown_ms), holds=bool(holds))
+
+
+def _repeat(topic: object, *told: object) -> Repeat:
+    *numbers_told, most, from_start = told
+    partition, at_ms, last_ms, from_offset, to_offset, times, records = numbers(
+        numbers_told, count=7, least=0, most=MOST_LONG
+    )
+    if not isinstance(from_start, bool):
+        raise MalformedError("What was kept over the restart tells wrongly of records that came again.")
+    return Repeat(
+        short_text(topic),
+        partition,
+        instant(at_ms),
+        instant(last_ms),
+        from_offset,
+        to_offset,
+        times,
+        records,
+        None if most is None else number(most, least=0, most=MOST_LONG),
+        from_start,
+    )
 
 
 def _again(at_ms: object, row: object) -> tuple[Step, MirrorFinding]:

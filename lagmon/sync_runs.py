@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from lagmon.steps_back import MOST_STEPS, StepBack
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -51,6 +53,7 @@ class SyncRuns:
     _runs: dict[tuple[str, int], tuple[SyncRun, ...]] = field(default_factory=dict)
     _fresh: set[tuple[str, int]] = field(default_factory=set)
     _back: set[tuple[str, int]] = field(default_factory=set)  # of which one was of before the last
+    _steps: list[StepBack] = field(default_factory=list)  # of those that were read as they came
     _watched: dict[tuple[str, int], _Watched] = field(default_factory=dict)
 
     def note(self, topic: str, partition: int, *, upstream: int, downstream: int, live: bool) -> None:
@@ -61,6 +64,9 @@ class SyncRuns:
         at, distance = upstream + 1, downstream - upstream
         if runs and at < runs[-1].last:
             self._back.add((topic, partition))
+            if live and len(self._steps) < MOST_STEPS:
+                last, before = runs[-1].last, runs[-1].distance
+                self._steps.append(StepBack(topic, partition, last, upstream, -1, before))
         watched = self._watched.get((topic, partition))
         waits = watched is not None and watched.after is None and at > watched.start
         if watched is not None and waits and runs and runs[-1].first <= watched.start:
@@ -78,6 +84,7 @@ class SyncRuns:
         self._runs = {place: runs for place, runs in self._runs.items() if not is_gone(place[0])}
         self._watched = {place: one for place, one in self._watched.items() if not is_gone(place[0])}
         self._back = {place for place in self._back if not is_gone(place[0])}
+        self._steps = [step for step in self._steps if not is_gone(step.topic)]
 
     def watch(self, topic: str, partition: int, start: int) -> None:
         """Keep the first sync behind a log's start when it comes: others may soon follow it."""
@@ -98,6 +105,11 @@ class SyncRuns:
         """Return partitions of which a sync was of before the last one, since this was asked last."""
         back, self._back = self._back, set()
         return back
+
+    def take_steps_back(self) -> list[StepBack]:
+        """Return where syncs went back since this was asked last; when, they do not tell."""
+        steps, self._steps = self._steps, []
+        return steps
 
     def newest(self, topic: str, partition: int) -> SyncRun | None:
         """Return the newest run, None where there is none."""

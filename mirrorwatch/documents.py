@@ -14,7 +14,15 @@ from mirrorwatch.words import iso_text
 
 if TYPE_CHECKING:
     from fleet.vocabulary import Also, Evidence, FlowVerdict
-    from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
+    from mirrorwatch.view import (
+        ClusterView,
+        EventView,
+        FlowView,
+        LatencySlice,
+        LossView,
+        ProblemView,
+        ServiceView,
+    )
 
 
 def flows_document(view: ServiceView) -> dict[str, Any]:
@@ -35,7 +43,8 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
     `cause.code` is null for healthy, and for unknown where data is only missing. `parts` has a sentence
     for each part that has looked at the flow, and no other key. `also` is null, or how the flow is right now
     where the verdict holds on what has ended. `lost_records` is what canary and offsets know to be lost, null
-    where neither can know. `checksum` is null until a run of it has ended.
+    where neither can know. `events` are of the last day, newest first: they say nothing of the verdict.
+    `checksum` is null until a run of it has ended.
     """
     verdict = flow.verdict
     return {
@@ -70,6 +79,7 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
         "recovery_point_kind": flow.recovery_point.kind,
         "lost_records": flow.lost_records,
         "losses": [_loss(loss) for loss in flow.losses],
+        "events": [_event(event) for event in flow.events],
         "checksum": checksum_document(flow.checksum),
     }
 
@@ -112,6 +122,20 @@ def _loss(loss: LossView) -> dict[str, Any]:
         "source_offset": loss.source_offset,
         "count": loss.count,
         "sentence": loss.sentence,
+    }
+
+
+def _event(event: EventView) -> dict[str, Any]:
+    return {
+        "kind": event.kind,
+        "at": _moment(event.at),
+        "last_at": _moment(event.last_at),
+        "topic": event.topic,
+        "partitions": event.partitions,
+        "records": event.records,
+        "records_most": event.records_most,
+        "sentence": event.sentence,
+        "worst": [dict(one) for one in event.worst],
     }
 
 

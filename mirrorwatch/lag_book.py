@@ -15,12 +15,13 @@ from fleet.evidence import LagEvidence
 from fleet.judgement_words import HOLD_S, holding
 from fleet.quantity import duration_text
 from fleet.vocabulary import Cause, Verdict
-from mirrorwatch.lag_evidence import evidence_of, findings_in, repeated_in
+from mirrorwatch.lag_evidence import events_in, evidence_of, findings_in, repeated_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fleet.evidence import LagFinding
+    from mirrorwatch.view import EventView
 
     About = tuple[Cause, str, int | None]  # topic and partition
 
@@ -90,6 +91,11 @@ class LagBook:
             return silent
         found, more = known.evidence.findings, known.evidence.more_found
         return replace(silent, findings=found, more_found=more)
+
+    def events(self, flow: str) -> tuple[EventView, ...]:
+        """Return what happened to a flow within a day, as last answered, newest first."""
+        known = self._flows.get(flow)
+        return () if known is None or known.document is None else events_in(known.document)
 
     def canary_offsets(self, flow: str) -> tuple[str, dict[int, int], float] | None:
         """Return topic id and next offsets of the canary's topic as just answered, and `settles_s`."""

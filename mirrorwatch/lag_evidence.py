@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.evidence import LagEvidence, LagFinding
 from fleet.rules_offsets import RETURN_S
 from fleet.vocabulary import Cause, Evidence, Verdict
+from mirrorwatch.view import EventView
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -108,6 +109,27 @@ def _is_about(row: Mapping[str, Any], statuses: Collection[str], *, uncommitted:
     if row.get("offsets_not_committing"):
         return uncommitted
     return row["status"] in statuses
+
+
+# --- what happened
+
+
+def events_in(document: Mapping[str, Any]) -> tuple[EventView, ...]:
+    """Return the events of a day, newest first."""
+    return tuple(
+        EventView(
+            kind=str(one["kind"]),
+            at=one["at_ms"] / 1000,
+            last_at=one["last_ms"] / 1000,
+            topic=str(one["topic"]),
+            partitions=int(one["partitions"]),
+            records=int(one["records"]),
+            records_most=one["records_most"],
+            sentence=str(one["sentence"]),
+            worst=tuple(one["worst"]),
+        )
+        for one in document.get("events", ())
+    )
 
 
 # --- what was found

@@ -18,6 +18,7 @@ from fleet.errors import MalformedError, UnavailableError
 from fleet.judgement_words import ended
 from fleet.rules_offset_findings import lost_records
 from fleet.rules_offsets import says_something
+from mirrorwatch.event_log import EventLog
 from mirrorwatch.lag_book import LagBook
 from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.lag_keeping import WHERE as KEEPING
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from mirrorwatch.lag_collected import Standing, Unanswered
     from mirrorwatch.lag_keeping import LagKeeping
     from mirrorwatch.lag_orders import LagOrders
+    from mirrorwatch.view import EventView
     from runtime.clock import WaitingClock
 
 WHAT = "the lag monitor"
@@ -77,6 +79,7 @@ class Lagging:
         self._running_ns: int | None = None  # since when a process runs
         self._on_offsets = on_offsets
         self._changed = asyncio.Event()
+        self._event_log = EventLog(clock.wall_s())
         self._connect: ConnectLook | None = None
         self._connect_told: tuple[int, ConnectLook] | None = None  # to which process, by its number
 
@@ -204,6 +207,10 @@ class Lagging:
             if one is not None and (says_something(one) or one.findings)
         }
 
+    def events(self) -> dict[str, tuple[EventView, ...]]:
+        """Return what happened to each flow within a day, newest first."""
+        return {name: self._book.events(name) for name in self._watched}
+
     def move_instants(self, by_s: float) -> None:
         """Move what is kept with a wall clock that was set by this many seconds."""
         self._book.move_instants(by_s)
@@ -248,6 +255,8 @@ class Lagging:
                 continue  # the process that answers works by orders that hold no more
             now_at, now_ns = self._clock.wall_s(), self._clock.monotonic_ns()
             self._book.take([document], incarnation=incarnation, now_at=now_at, now_ns=now_ns)
+            for one in self._event_log.due(document["flow"], self._book.events(document["flow"])):
+                self._reporter.event(one.sentence, flow=document["flow"], kind=one.kind)
             await asyncio.sleep(0)  # a flow with many findings takes milliseconds, and the taps wait
         for name in self._watched:
             told = self._book.canary_offsets(name)

@@ -73,6 +73,7 @@ def _found(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was found, and how many more of each kind there are; none of them hides another."""
     lacks = "that is not mirrored whole", "that are not mirrored whole"
     kinds = [
+        _Kind("event", "events", _events(document)),
         _Kind(
             "loss to retention", "losses to retention", _overtaken(document), _unlisted(document, "overtaken")
         ),
@@ -88,6 +89,10 @@ def _found(document: Mapping[str, Any]) -> dict[str, Any]:
             more.append(f"{count:,} {kind.one if count == 1 else kind.many}")
     shown = [one for kind, share in zip(kinds, shares, strict=True) for one in kind.found[:share]]
     return {"found": shown, "more_found": ", ".join(more)}
+
+
+def _events(document: Mapping[str, Any]) -> list[tuple[int, str]]:
+    return [(one["at_ms"], one["sentence"]) for one in document["events"]]
 
 
 def _several(document: Mapping[str, Any]) -> str:

@@ -379,6 +379,7 @@ class Service:
             verdicts=self._judging.verdicts,
             by_offsets=self._lagging.recovery_points(),
             lost=self._lagging.lost(),
+            events=self._lagging.events(),
             unanswered=self._lagging.unanswered,
             standing=self._lagging.standing,
             states=self._keeper.states,

@@ -97,6 +97,21 @@ class ChecksumView:
 
 
 @dataclass(frozen=True, slots=True)
+class EventView:
+    """Something that happened to a flow and may be no fault: records of a topic that were copied again."""
+
+    kind: str  # went_back | replayed
+    at: float
+    last_at: float
+    topic: str
+    partitions: int
+    records: int  # at least
+    records_most: int | None  # None where that is not known
+    sentence: str
+    worst: tuple[Mapping[str, int | None], ...] = ()  # partitions of which most were copied again
+
+
+@dataclass(frozen=True, slots=True)
 class FlowView:
     """One flow with its verdict and what stands behind it."""
 
@@ -121,6 +136,7 @@ class FlowView:
     unreached: tuple[UnreachedView, ...] = ()  # brokers that the canary says nothing about
     checksum: ChecksumView | None = None  # where a run has ended
     lost_records: int | None = None  # known to be lost by canary or offsets; None where nobody can know
+    events: tuple[EventView, ...] = ()  # of a day, newest first
 
 
 @dataclass(frozen=True, slots=True)

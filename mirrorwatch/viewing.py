@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.lag_collected import Standing, Unanswered
     from mirrorwatch.recovery_point import RecoveryPoint
-    from mirrorwatch.view import ChecksumView
+    from mirrorwatch.view import ChecksumView, EventView
     from runtime.clock import Clock
     from runtime.complaints import Complaint
     from runtime.supervision import State
@@ -44,6 +44,7 @@ def service_view(
     complaints: Iterable[Complaint],
     by_offsets: Mapping[str, RecoveryPoint] | None = None,
     lost: Mapping[str, int] | None = None,
+    events: Mapping[str, tuple[EventView, ...]] | None = None,
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     standing: Callable[[str], Standing | None] = lambda _alias: None,
     checksums: Mapping[str, FlowStanding] | None = None,
@@ -51,7 +52,8 @@ def service_view(
     """Return everything at this instant, flows worst first.
 
     `by_offsets` is how far behind the worst partition of a flow is by its offsets, where that is known,
-    `lost` how many records offsets show to be lost, where they tell anything, `unanswered` which cluster
+    `lost` how many records offsets show to be lost, where they tell anything, `events` what happened to a
+    flow by its offsets, `unanswered` which cluster
     does not answer the lag monitor, `standing` how one is that only the lag monitor reads, and `checksums`
     how a flow stands by its checksums, where a run has ended.
     """
@@ -65,6 +67,7 @@ def service_view(
             now,
             by_offsets=(by_offsets or {}).get(name, NO_POINT),
             lost=(lost or {}).get(name),
+            events=(events or {}).get(name, ()),
             checksum=checksum_view((checksums or {}).get(name)),
         )
         for name, held in prober.flows.items()
@@ -148,6 +151,7 @@ def _flow_view(
     *,
     by_offsets: RecoveryPoint,
     lost: int | None,
+    events: tuple[EventView, ...],
     checksum: ChecksumView | None,
 ) -> FlowView:
     flow, watch = held.flow, held.watch
@@ -193,6 +197,7 @@ def _flow_view(
         ),
         checksum=checksum,
         lost_records=_lost_records(watch.books.as_dict(), lost),
+        events=events,
     )
 
 

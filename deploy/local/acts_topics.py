@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from deploy.local.stage import Stage
 
 _SOME = 20_000
+JOINS_S = 30.0  # what another worker takes to join the group and to be given tasks
 OFFSETS = "mm2-offsets.A.internal"
 
 
@@ -87,6 +89,17 @@ def forget_offsets(stage: Stage, topic: str) -> None:
     stage.end("mirror", signal.SIGTERM)
     topics.delete_topic(stage.client("B"), OFFSETS)  # the mirror makes it again
     acts.start("mirror")(stage, topic)
+
+
+def freeze_beside(companion: str) -> Callable[[Stage, str], None]:
+    """Start another worker of the mirror's group, and freeze the mirror once both copy."""
+
+    def act(stage: Stage, _topic: str) -> None:
+        stage.start(companion)
+        time.sleep(JOINS_S)
+        stage.send("mirror", signal.SIGSTOP)
+
+    return act
 
 
 def quota(alias: str, bytes_per_s: int | None) -> Callable[[Stage, str], None]:

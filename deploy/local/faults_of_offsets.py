@@ -16,6 +16,12 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
         topic="orders",
     ),
     Fault(
+        name="take-over",
+        sentence="A frozen worker of MirrorMaker wakes after another one of its group took over.",
+        begin=acts_topics.freeze_beside("worker"),
+        end=acts.send("mirror", signal.SIGCONT),
+    ),
+    Fault(
         name="overtake-killed",
         sentence="While MirrorMaker is down, many records that it has not copied are deleted on the source.",
         begin=acts_records.overtake_killed,

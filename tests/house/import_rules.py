@@ -197,6 +197,7 @@ PURE = {
         "snapshot_frames",
         "snapshot_reading",
         "start_history",
+        "steps_back",
         "sweep",
         "sync_intake",
         "sync_pairs",
