@@ -88,7 +88,9 @@ def own_document(path: Path, content: bytes, known: Iterable[str]) -> Document:
         raise _unknown(path, f"as YAML, line {line} {error.problems[0].sentence}") from error
     if any(difflib.get_close_matches(key, names, n=1, cutoff=0.8) for key in document.data):
         return document
-    raise _unknown(path, f"its keys are {some_of(list(document.data), 5)[:200]}")
+    raise _unknown(
+        path, f"its keys are {some_of(list(document.data), 5)[:200]}" if document.data else "no key"
+    )
 
 
 def _is_text(content: bytes) -> bool:
@@ -104,6 +106,7 @@ def _unknown(path: Path, why: str) -> ConfigurationError:
 
 
 def _by_content(path: Path, content: bytes) -> Form | None:
+    content = content.removeprefix(b"\xef\xbb\xbf")
     if _in_braces(content):
         if all(pattern.search(content) for pattern in _IN_BRACES):
             return Form.RESOURCES

@@ -35,6 +35,8 @@ def read_bytes(path: Path) -> bytes:
         reason = (getattr(error, "strerror", None) or "the name holds what no path may hold").lower()
         todo = "check its name" if isinstance(error, FileNotFoundError) else "check its name and its rights"
         raise _refusal(path, f"cannot be read ({reason}); {todo}") from error
+    if found.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _refusal(path, "is UTF-16 text, as PowerShell writes what kubectl prints; save it as UTF-8")
     if b"\0" in found:
         raise _refusal(path, "is a binary file and no configuration; name a YAML file or an mm2.properties")
     return found

@@ -224,6 +224,11 @@ def test_a_note_of_the_clients_is_a_warning_with_file_and_key(tmp_path):
         ("x.yaml", b"a: \xff\n", "is not UTF-8 text here: save the file as UTF-8"),
         (
             "x.yaml",
+            "kind: List\n".encode("utf-16"),
+            "is UTF-16 text, as PowerShell writes what kubectl prints; save it as UTF-8",
+        ),
+        (
+            "x.yaml",
             b"#" * (MAX_BYTES + 1),
             "is larger than 1 MB, which no configuration needs: is it the right file?",
         ),
