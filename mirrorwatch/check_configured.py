@@ -128,7 +128,7 @@ def _print_flow(sheet: Sheet, flow: Flow, source: LagSource | None) -> None:
     sheet.fact("new topics", _refresh(flow))
     sheet.fact("tasks", f"{flow.tasks_max} at most")
     sheet.fact("delivery", "exactly once" if flow.exactly_once else "at least once")
-    if source is not None:
+    if source is not None and (source.topic or flow.on_connect or source.lag_from != "connect-offsets"):
         sheet.fact("offsets", offsets_of(flow, source))
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, SecretStr
 
 from mirrorwatch.config import BURROW_NAME, LATER_KEYS, LATER_SECTIONS, RootSection
 from runtime.config_values import measured
+from runtime.kafka.msk import OWN_KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
 
@@ -42,7 +43,8 @@ ROWS = {
 
 
 def test_the_page_has_every_key_and_no_other():
-    assert set(ROWS) == set(KEYS) | {f"clusters.A.{BURROW_NAME}"}  # the others of a cluster are Kafka's
+    ours = {f"clusters.A.{name}" for name in (BURROW_NAME, *OWN_KEYS)}  # the others of a cluster are Kafka's
+    assert set(ROWS) == set(KEYS) | ours
 
 
 def test_defaults_are_those_of_the_models():
