@@ -74,6 +74,8 @@ def providers_of(properties: Mapping[str, str], *, trimmed: bool = True) -> dict
 
 def resolve(value: str, providers: Mapping[str, Provider], lookup: Lookup) -> Resolved:
     """Replace every variable of a known provider in the value; what cannot be resolved stays as it is."""
+    if "${" not in value:
+        return Resolved(value)
     troubles: list[str] = []
 
     def replacement(found: re.Match[str]) -> str:

@@ -64,8 +64,8 @@ def read_mm2(
         raise ConfigurationError([Problem(file, "clusters", f"names more than {MOST_CLUSTERS} clusters.")])
     reader = FlowReader(file, mm2, mirror_version, problems)
     problems += _at_top(file, mm2, mirror_version)
-    for source, target in mm2.pairs:
-        reader.check_worker(source, target)
+    for target, source in {target: source for source, target in mm2.pairs}.items():
+        reader.check_worker(source, target)  # those that lead to one target differ in names alone
     flows = tuple(
         reader.flow(source, target, (by_hand or {}).get(f"{source}->{target}", ByHand()))
         for source, target in mm2.pairs
