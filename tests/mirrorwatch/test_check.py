@@ -231,7 +231,7 @@ async def test_every_warning_is_told_whole(explain):
     unread = MM2 + "offset.flush.interval.ms = 1000\n"
     _, text = await explain(unread)
     assert "Warnings (2)" in text
-    assert "mm2.properties: offset.flush.interval.ms: is ignored here" in flat(text)
+    assert "mm2.properties:14: offset.flush.interval.ms: is ignored here" in flat(text)
     assert "B->A.topics = orders.*, mirrorwatch-canary" in flat(text)
     assert "See 2 warnings above." in flat(text)
 
