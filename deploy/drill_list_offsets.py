@@ -137,6 +137,25 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
         )
         for name in ("drop-partition", "drop-topic")
     ),
+    # Other partitions go on; these have no more traffic.
+    *(
+        Drill(
+            name="drop-tail",
+            title=title,
+            verdict=Verdict.STALLED,
+            cause=Cause.FILTERED,
+            accepted=_STANDS,
+            by_offsets=True,
+            own=True,
+            settings=settings,
+            watch_s=watch_s,  # 130 s of them before they are written
+            back_s=300.0,
+        )
+        for title, settings, watch_s in (
+            ("offsets-drop-tail", DEFAULTS, 600.0),
+            ("offsets-drop-tail-soon", {}, 300.0),
+        )
+    ),
     _slow(
         name="exclude-topic",
         title="offsets-exclude-topic",

@@ -186,6 +186,7 @@ class LagEvidence:
     rows: tuple[Evidence, ...] = ()
     findings: tuple[LagFinding, ...] = ()
     more_found: bool = False  # there are more than are listed
+    unread: str = ""  # of which partitions lag is unknown because Mirrorwatch may not read them
 
 
 @dataclass(frozen=True, slots=True)

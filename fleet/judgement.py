@@ -23,6 +23,7 @@ from fleet.judgement_words import Judgement, ended, sentences
 from fleet.quantity import duration_text
 from fleet.rules_checksum import part_sentence
 from fleet.rules_joined import altered, healthy, late, losing, repeating, stalled, unknown
+from fleet.rules_offsets import with_unread
 from fleet.rules_quiet import arriving
 from fleet.vocabulary import Also, Cause, FlowVerdict, Verdict
 
@@ -93,7 +94,7 @@ def follow_calm(
     So it is only where its offsets and audits are quiet as well (`is_quiet` of their rules).
     """
     sentence = arriving(calm.flow, calm.threshold_s, calm.latency_s)
-    judgement = Judgement(Verdict.HEALTHY, None, sentence)
+    judgement = with_unread(Judgement(Verdict.HEALTHY, None, sentence), lag)
     parts = _parts(_delivering(calm.partitions, calm.partitions), lag, checksum, now_at)
     return _following(before, calm.flow, judgement, parts, now_at)
 

@@ -84,7 +84,9 @@ def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
 
 def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
     """Hold always: it is the last rule."""
-    return rules_offsets.well_without_canary(flow) or rules_quiet.healthy(flow, now_at)
+    quiet = rules_quiet.healthy(flow, now_at)
+    seen = None if quiet is None else rules_offsets.with_unread(quiet, flow.lag)
+    return rules_offsets.well_without_canary(flow) or seen
 
 
 def _both(

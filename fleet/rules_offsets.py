@@ -13,6 +13,7 @@ A flow whose canary is off is judged by offsets alone.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.evidence import CanaryState, Control
@@ -41,6 +42,13 @@ def is_quiet(lag: LagEvidence | None, now_at: float) -> bool:
     ):
         return False
     return not holding(lag.findings, now_at)
+
+
+def with_unread(seen: Judgement, lag: LagEvidence | None) -> Judgement:
+    """Add to what the canary has seen of which partitions lag is unknown for want of a permission."""
+    if lag is None or not lag.unread:
+        return seen
+    return replace(seen, sentence=f"{ended(seen.sentence)} {lag.unread}")
 
 
 def standing(flow: FlowEvidence, now_at: float) -> Judgement | None:

@@ -345,13 +345,23 @@ class ClusterLag:
             hangs_since_ms=self.hangs_since_ms,
         )
 
-    def tails_due(self, now_ms: int, *, committed: bool = True) -> list[Stretch]:
+    def tails_due(
+        self, now_ms: int, *, committed: bool = True, without: Collection[int] = ()
+    ) -> list[Stretch]:
         """Return which ends of logs to look at, to learn whether readers before them have anything left.
 
-        `committed` for readers of committed records, which groups are taken for.
+        `committed` for readers of committed records, which groups are taken for. `without` are places that
+        cannot be read.
         """
         more = self.silences.readers(now_ms)
-        return self.tails.due(self.intake, self.heads, more, now_ms=now_ms, committed=committed)
+        return self.tails.due(
+            self.intake, self.heads, more, now_ms=now_ms, committed=committed, without=without
+        )
+
+    def refused_places(self) -> NDArray[np.int64]:
+        """Return the places of topics that Mirrorwatch may not read."""
+        places = (place for topic in self.tails.refused for place in self.places.of(topic))
+        return np.fromiter(places, np.int64)
 
     def records_due(self, now_ms: int, *, without: Collection[int] = ()) -> list[tuple[int, int]]:
         """Return place and offset of records to look at for their timestamps.

@@ -32,6 +32,7 @@ class Tails:
         self.mirrors_stand: dict[str, OldReaders] = {}  # by flow
         # Whether single records stand in logs, for who copies committed ones, and all.
         self.questions = {True: RecordQuestions(), False: RecordQuestions()}
+        self.refused: set[str] = set()  # topics that Mirrorwatch may not read
         self._records = RecordDue()
 
     def note_ends(self, places: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
@@ -47,16 +48,23 @@ class Tails:
             questions.forget(places.tolist())
 
     def due(
-        self, intake: Intake, heads: Heads, silent: Readers, *, now_ms: int, committed: bool
+        self,
+        intake: Intake,
+        heads: Heads,
+        silent: Readers,
+        *,
+        now_ms: int,
+        committed: bool,
+        without: Collection[int] = (),
     ) -> list[Stretch]:
         """Return what to look at, to learn whether readers before ends that stand have anything left.
 
-        `silent` are groups where they have committed nothing.
+        `silent` are groups where they have committed nothing, `without` places that cannot be read.
         """
         mirrors = (one for leaves_open, one in self.mirror_readers.values() if leaves_open is committed)
         groups = chain(_groups(intake, heads, now_ms), (silent,)) if committed else ()
         readable = self.readable if committed else self.readable_uncommitted
-        return readable.due(chain(mirrors, groups), heads.stood(3), now_ms=now_ms)
+        return readable.due(chain(mirrors, groups), heads.stood(3), now_ms=now_ms, without=without)
 
     def records_due(
         self, intake: Intake | None, heads: Heads, *, now_ms: int, without: Collection[int]

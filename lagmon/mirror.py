@@ -6,9 +6,9 @@ partition. Times are epoch milliseconds by our clock, the worker's or broker's b
 Commits that come closely one after another (a worker that writes its offsets with each transaction) take one
 column together, the newest: so a window always spans more than the time between two looks at the log's end.
 
-Rest: N stops short at a quiet tail (a transaction's marker, records that a filter left out), until another
-record is written. Once a tail is known for one, the window's newest offset is lifted to the end at that time:
-what was behind it counts as read. It is put back when the mirror moves on.
+Rest: N stops short of transaction markers, aborted records and compacted offsets at the end of a log, until
+another record is written. Once the log was read and holds nothing else there, the window's newest offset is
+lifted to the end at that time. It is put back when the mirror moves on.
 
 Where a mirror's offset is taken away, it begins anew: should it come again, that is a step back to 0.
 """
@@ -203,7 +203,9 @@ class MirrorWindows:
 
     def begin_anew(self, topics: Container[str]) -> None:
         """Take in that topics were made anew: the next offset of a partition belongs to another log."""
-        self._anew |= {slot for (topic, _), slot in self._slots.items() if topic in topics}
+        slots = {slot for (topic, _), slot in self._slots.items() if topic in topics}
+        self.unsettle(np.array([slot for slot in slots if self.rest[slot] >= 0], np.int64))
+        self._anew |= slots
         self._taken_away = {name: one for name, one in self._taken_away.items() if name[0] not in topics}
 
     def confirm(self, slot: int, at_ms: int) -> None:
@@ -237,6 +239,12 @@ class MirrorWindows:
             if self.rings.offset[slot].max() <= self.next_offset[slot]:
                 self.rest[slot] = end
                 self._lift(slot)
+
+    def unsettle(self, slots: NDArray[np.integer]) -> None:
+        """Take back that all up to an end counts as read: the log that was read there is no more."""
+        for slot in slots.tolist():
+            self._put_back(slot)
+            self.rest[slot] = -1
 
     def _lift(self, slot: int) -> None:
         row = self.rings.offset[slot]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lagmon.mirror_sight import LOOK_MS
+from lagmon.mirror_sight import LOOK_MS, STALE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.mirror_flow import MirrorFlow
+    from lagmon.mirror_sight import MirrorSight
 
 _ASKED_AT_ONCE = 1_000  # of what moves, the newest first
 
@@ -48,6 +49,33 @@ def may_carry(
     if known is None or None in tasks:
         return np.ones(len(slots), np.bool_)
     return np.array([known.get(flow.windows.name(slot), -1) in tasks for slot in slots.tolist()], np.bool_)
+
+
+def passed_over(
+    flow: MirrorFlow,
+    sight: MirrorSight,
+    slots: NDArray[np.intp],
+    *,
+    since_ms: int,
+    slack_ms: int,
+    known: Mapping[tuple[str, int], int],
+) -> bool:
+    """Tell whether each task that carries these partitions goes on with others: then it is none that hangs.
+
+    A task reads all that it carries in one loop, and its worker writes at each flush what of all was copied.
+    """
+    if len(known) < len(slots) or not reached(flow, sight, slots):
+        return False
+    others = np.setdiff1d(np.flatnonzero(sight.used), slots)
+    return going_on(flow, others, {*known.values()}, max(since_ms, flow.assignments.dealt_ms), slack_ms)
+
+
+def reached(flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+    """Tell whether the target has the topics of these partitions and answered lately for each."""
+    copies = sight.target_places[slots]
+    answered_ms = flow.target.heads.sampled_ms[copies]
+    found: NDArray[np.bool_] = (copies >= 0) & (sight.now_ms - answered_ms <= STALE_MS)
+    return bool(found.all())
 
 
 def going_on(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lagmon import mirror_held, mirror_unwatched, mirror_words
+from lagmon import mirror_held, mirror_unread, mirror_unwatched, mirror_words
 from lagmon.mirror_findings import HELD_MS
 from lagmon.rules_sentences import instant_text
 
@@ -34,8 +34,9 @@ def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
         flow.rewinds.replays.sentence(flow),
         flow.soonest.sentence(flow, found),
         mirror_unwatched.sentence(flow, found.unwatched),
+        mirror_unread.sentence(flow, found.sight, refused_only=True),
     ]
-    return " ".join(filter(None, told))
+    return " ".join(one for one in told if one and one not in said)
 
 
 def may_lose(flow: MirrorFlow, found: FlowSight) -> str:

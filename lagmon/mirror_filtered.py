@@ -2,8 +2,9 @@
 
 Such a topic has a copy that stays empty; the source has records, and the mirror writes no offset for any of
 them while those of other topics move. A task that hangs, has failed or is halted looks alike, and so does one
-that has just gone on. So nothing is said while any partition of the flow stands or any task is told not to
-run, nor before the mirror has had its time since. Time in which nobody looked does not count.
+that has just gone on. So nothing is said while any partition of the flow stands (unless its task goes on with
+others) or any task is told not to run, nor before the mirror has had its time since. Time in which nobody
+looked does not count.
 
 A task whose other partitions are idle does not show that it hangs, and a mirror that may not read a topic,
 or does not reach a leader, goes on with all others. So it is proved only of a mirror that is known to apply a
@@ -25,12 +26,15 @@ import numpy as np
 from fleet.quantity import count_text
 from fleet.vocabulary import Cause
 from lagmon.mirror_beginnings import begins_early
+from lagmon.mirror_carriers import carriers, passed_over
 from lagmon.mirror_findings import MirrorFinding
-from lagmon.mirror_sight import STOPPED
+from lagmon.mirror_sight import LOOK_MS, STOPPED
 from lagmon.mirror_states import TOLD
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
 
@@ -71,7 +75,7 @@ class Filtered:
         slots = np.flatnonzero(sight.used)
         if self._held_ms is None:
             self._held_ms = now_ms
-        if flow.states.in_state(*TOLD) or np.isin(sight.rows.reason[slots], STOPPED).any():
+        if flow.states.in_state(*TOLD) or _may_hang(flow, sight, slots):
             self._told, self._held_ms = set(), now_ms
             return []
         moved_ms, within_ms = int(flow.windows.moved_ms[slots].max(initial=-1)), sight.stopped_after_ms
@@ -127,6 +131,18 @@ class Filtered:
                     )
                 )
         return found
+
+
+def _may_hang(flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+    """Tell whether a partition stands, and not because records of it are left out on the way."""
+    stands = slots[np.isin(sight.rows.reason[slots], STOPPED)]
+    if not len(stands):
+        return False
+    slack_ms, since_ms = sight.cadence_ms + LOOK_MS, int(sight.rows.since_ms[stands].max())
+    known = carriers(flow, stands, slack_ms)
+    return known is None or not passed_over(
+        flow, sight, stands, since_ms=since_ms, slack_ms=slack_ms, known=known
+    )
 
 
 def _doubts_of(flow: MirrorFlow) -> str:

@@ -147,6 +147,7 @@ class MirrorFlow:
         self.losses.forget_offsets(self)
         flow = self.order.flow
         places, target_places = self._find_places()
+        tails = mirror_tails.read(self, places, self._pace(), now_ms)
         sight = see(
             self.windows,
             Sides(
@@ -155,7 +156,8 @@ class MirrorFlow:
                 places,
                 target_places,
                 self._recreated(len(places)),
-                mirror_tails.readable_from(self, places, self._pace(), now_ms),
+                tails.readable_from,
+                tails.unread,
             ),
             self._pace(),
             now_ms=now_ms,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lagmon import mirror_unread
 from lagmon.mirror_events import events_of
 from lagmon.mirror_findings import listed
 from lagmon.mirror_starts import room_of
@@ -58,6 +59,7 @@ def flow_document(
         "lag_s_kind": _largest_kind(sight).name.lower(),
         "unknown_partitions": told.unknown,
         "tail_records": int(sight.tail[sight.used].sum()),
+        "unread": mirror_unread.sentence(flow, sight, refused_only=True),
         "overtaken": [
             {
                 "topic": one.topic,

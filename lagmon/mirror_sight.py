@@ -9,11 +9,9 @@ Pure. The windows are those of groups' and so are the rules; what differs is thi
 - One offset is enough: the pace is the flow's, and whoever wrote it ran at that time. Where an offset is no
   sign of life (a look at the copy, an answer about a group), or a single group's pace is all that there is,
   one is not.
-- A quiet tail is no lag. Of a partition that stands while its log does not grow, and whose mirror has
-  written offsets of others since, what is left are markers of transactions or records that a filter left
-  out - or, this once, records that it did not copy: as soon as more is written behind them they count as
-  lag, unless the mirror passes them. Where the log was read and holds none there, that is proved. It is
-  known before the partition would count as stopped, where others' offsets are written at each time.
+- A tail without a record (transaction markers, aborted records, compacted offsets) is no lag, once the log
+  was read there (mirror_tails.py). What other partitions do tells nothing about it. Where it could not be
+  read, it is not known whether the partition is behind.
 - An offset that stands while the target's end advances is not being committed: no stall.
 """
 
@@ -46,6 +44,7 @@ STALE_MS = 60_000  # what was read longer ago counts as not known
 LEAST_MS = 30_000  # what stands for less is never called stopped
 GROWS_MS = 20_000  # for how long lags grow at least: a full window of offsets each 3 s spans 27 s
 STOPPED = (Reason.STOPPED, Reason.STOPPED_EMPTY, Reason.STALLED)
+_NEEDS_READING = (*STOPPED, Reason.HISTORY_SHORT)  # said only of who has a record to copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,8 @@ class Sides:
     places: Int32s
     target_places: Int32s
     recreated_ms: Longs  # when the source's topic was seen to be made anew, -1 never
-    readable_from: Longs | None = None  # where there may be a record again, -1 not known (readable.py)
+    readable_from: Longs | None = None  # where there may be a record again, -1 not known (mirror_tails.py)
+    unread: Flags | None = None  # whether it is not known if there is one at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,7 @@ class _Look:
     at: Int32s  # places on the source, 0 where there is none: only of those in use it is a place
     head: Longs  # up to where the mirror can read
     gap_end: Longs  # where a gap behind its newest offset ends, -1 where none is known
+    unread: Flags  # whether what lies behind its newest offset has to be read first
     cadence_ms: int
 
     @classmethod
@@ -147,6 +148,7 @@ class _Look:
             sides.readable_from
             if sides.readable_from is not None and pace.tails
             else np.full(count, -1, np.int64),
+            sides.unread if sides.unread is not None and pace.tails else np.zeros(count, np.bool_),
             observed_cadence_ms(windows, pace.configured_ms, pace.floor_ms),
         )
 
@@ -164,6 +166,7 @@ class _Look:
         rows = self._judge(pace, stopped_ms, passed, behind_since_ms)
         if pace.tails:
             self._tell_back(rows)
+            rows.reason[self.unread & self.used & np.isin(rows.reason, _NEEDS_READING)] = Reason.UNREAD
         lag, seconds, kinds = self._lags(rows)
         # What was not copied yet when offsets were written is a matter of the instant, and where the log
         # ended then is known no better than by two looks.
@@ -215,23 +218,12 @@ class _Look:
                 rings.lag[slots, column] = np.where(ends >= 0, np.maximum(ends - offsets, 0), -1)
 
     def _settle_tails(self) -> None:
+        """Count tails that were read, and hold no record, as copied; no longer where the log lost its end."""
         windows, used, head = self.windows, self.used, self.head
-        offset, committed_ms = windows.next_offset[: self.count], windows.committed_ms[: self.count]
-        rest = windows.rest[: self.count]
-        behind = used & (head > np.maximum(offset, rest)) & ((rest < 0) | (self.gap_end >= head))
-        if not behind.any():
-            return
-        written_ms, _ = self.sides.source.passed_ms(self.at, head - 1)  # the last record, then or earlier
-        first_ms, _ = self.sides.source.passed_ms(self.at, offset)
-        # Some partition's offset was written when this one's had been copied and was due since. Of what came
-        # at once, as a marker does, no later, or the next one after that would come when the partition counts
-        # as stopped. What came bit by bit is rather a topic with little traffic.
-        soon_ms = self.cadence_ms + min(self.cadence_ms, LOOK_MS)
-        due_ms = np.where(written_ms - first_ms <= 2 * LOOK_MS, soon_ms, 2 * self.cadence_ms)
-        lives = int(committed_ms[used].max()) > np.maximum(written_ms, committed_ms) + due_ms
-        quiet = (written_ms >= 0) & lives & (rest < 0)
-        quiet |= self.gap_end >= head  # the log was read: nothing stands there
-        slots = np.flatnonzero(behind & quiet)
+        rest, end = windows.rest[: self.count], _of(self.sides.source.end, self.at)
+        windows.unsettle(np.flatnonzero(used & (end >= 0) & (rest > end)))
+        known_to = np.maximum(windows.next_offset[: self.count], rest)
+        slots = np.flatnonzero(used & (head > known_to) & (self.gap_end >= head))
         if len(slots):
             windows.settle(slots, head[slots])
 

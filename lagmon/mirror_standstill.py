@@ -4,8 +4,8 @@ Causes in order, the first that explains what stands: a task has FAILED and what
 (task_failed); somebody halted the mirror, not well after it stood (paused); the target lacks what the task
 meets (topic_missing, partition_missing); nothing moves since the last partition that moved stands as well
 (mirror_down); no task carries what stands (not_mirrored); a task is UNASSIGNED (task_failed); the tasks that
-carry it go on with others (filtered where the mirror may leave records out, else unexplained); others move
-(task_stuck).
+carry it go on with others (filtered where the mirror may leave records out, else unexplained); only the last
+records of logs at rest wait, and the mirror may leave records out (filtered); others move (task_stuck).
 
 A mirror may write the offset of what it copied up to a cadence later, and when a log passed an offset is
 known no better than by two looks at it. So a partition has moved *since* an instant only where an offset of
@@ -22,10 +22,11 @@ import numpy as np
 from fleet.quantity import count_text, duration_text
 from fleet.vocabulary import Cause
 from lagmon import mirror_words
-from lagmon.mirror_carriers import carriers, going_on, may_carry
+from lagmon.mirror_carriers import carriers, may_carry, passed_over, reached
 from lagmon.mirror_orders import EQUAL_OFFSETS, OFFSET_SYNCS
 from lagmon.mirror_sight import LOOK_MS, STALE_MS, STOPPED
 from lagmon.mirror_states import FAILED, UNASSIGNED, Start
+from lagmon.mirror_tails import RESTING_LOOKS
 from lagmon.rules_sentences import instant_text
 from lagmon.words import Reason
 
@@ -109,8 +110,9 @@ def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
         left = (moved_ms <= since_ms + slack_ms) & (waits | (moving & (heads.sampled_ms[places] <= since_ms)))
     if len(starts_ms) < len(failed):
         left |= waits & (found.now_ms - sight.behind_since_ms[used] > slack_ms)
-    another = sight.rows.reason[used] == Reason.RECREATED  # its offset is of a log that is no more
-    found_left: Slots = used[left & ~another & ~sight.not_committing[used]]
+    # The offset of a re-created topic is of its old log; what is not read is not known to wait.
+    unsure = np.isin(sight.rows.reason[used], (Reason.RECREATED, Reason.UNREAD))
+    found_left: Slots = used[left & ~unsure & ~sight.not_committing[used]]
     known = carriers(flow, found_left, slack_ms)
     return found_left[may_carry(flow, found_left, known, {one.task for one in failed})]
 
@@ -159,6 +161,8 @@ def _why_running(
     if still.is_whole:
         newest = instant_text(still.newest_ms)
         told = f"No partition moves: {said}. The mirror's newest offset is of {newest}."
+        if flow.order.flow.handling.drops and _are_tails(flow, found, still):
+            told += f" {mirror_words.down_or_dropped(flow.order)}"
         return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
     told = f"{said}, while other partitions of the flow move."
     known = carriers(flow, still.slots, still.slack_ms)
@@ -169,9 +173,14 @@ def _why_running(
     tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
     if unassigned and may_carry(flow, still.slots, known, tasks).any():
         return Cause.TASK_FAILED, f"{told} {unassigned}"
-    if known is not None and _is_passed_over(flow, found, still, known):
+    since_ms, drops = int(still.since_ms.max()), flow.order.flow.handling.drops
+    if known is not None and passed_over(
+        flow, found.sight, still.slots, since_ms=since_ms, slack_ms=still.slack_ms, known=known
+    ):
         told += f" {mirror_words.passed_over(flow.order, len({*known.values()}), len(still.slots))}"
-        return Cause.FILTERED if flow.order.flow.handling.drops else Cause.UNEXPLAINED, told
+        return Cause.FILTERED if drops else Cause.UNEXPLAINED, told
+    if drops and _are_tails(flow, found, still):
+        return Cause.FILTERED, f"{told} {mirror_words.dropped_tails(flow.order)}"
     return Cause.TASK_STUCK, " ".join([told, *harmless])
 
 
@@ -182,22 +191,10 @@ def _who_carries(flow: MirrorFlow, still: _Standstill, known: Mapping[Place, int
     return mirror_words.carried(connector, sorted({*known.values()}), partitions=len(known), of=count)
 
 
-def _is_passed_over(
-    flow: MirrorFlow, found: FlowSight, still: _Standstill, known: Mapping[Place, int]
-) -> bool:
-    """Tell whether each task that carries what stands goes on with others: then it is none that hangs.
-
-    A task reads all that it carries in one loop, and its worker writes at each flush what of all was copied.
-    What cannot be written is no such case: the copies of what stands have to be where they were seen lately.
-    """
-    copies = found.sight.target_places[still.slots]
-    answered_ms = flow.target.heads.sampled_ms[copies]
-    reached = (copies >= 0) & (found.now_ms - answered_ms <= STALE_MS)
-    if len(known) < len(still.slots) or not reached.all():
-        return False
-    since_ms = max(int(still.since_ms.max()), flow.assignments.dealt_ms)
-    others = np.setdiff1d(np.flatnonzero(found.sight.used), still.slots)
-    return going_on(flow, others, {*known.values()}, since_ms, still.slack_ms)
+def _are_tails(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> bool:
+    """Tell whether only the last records of logs at rest wait: of a task that hangs others wait as well."""
+    rest = flow.source.heads.stood(RESTING_LOOKS)[found.sight.places[still.slots]]
+    return bool(rest.all()) and reached(flow, found.sight, still.slots)
 
 
 def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Standstill:

@@ -20,7 +20,14 @@ import numpy as np
 
 from fleet.quantity import between_text, count_text
 from fleet.vocabulary import Cause, Verdict
-from lagmon import mirror_emptied, mirror_facts, mirror_held, mirror_standstill, mirror_words
+from lagmon import (
+    mirror_emptied,
+    mirror_facts,
+    mirror_held,
+    mirror_standstill,
+    mirror_unread,
+    mirror_words,
+)
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_rewinds import is_same_topic
 from lagmon.mirror_sight import LOOK_MS
@@ -78,7 +85,7 @@ def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
         _with_facts(flow, found, sentence),
         int(sight.lag[used][known].sum()) if known.any() else -1,
         float(sight.lag_s[used].max(initial=-1.0)),
-        int(np.count_nonzero(~known)),
+        int(np.count_nonzero(~known | (sight.rows.reason[used] == Reason.UNREAD))),
         used[order][_RANKS[status[used[order]]] > RANK[Status.OK]],
         standstill,
     )
@@ -245,8 +252,11 @@ def _decide_rest(
         return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.sight, emptied)
     unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
     if len(unknown):  # before it may stand one of which it is known that nothing was lost
-        told = _row(flow, found, int(unknown[0]))
-        if flow.problem and found.sight.rows.reason[unknown[0]] == Reason.COMMITS_STALE:
+        others = unknown[found.sight.rows.reason[unknown] != Reason.UNREAD]
+        if not len(others):
+            return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, found.sight)
+        told = _row(flow, found, int(others[0]))
+        if flow.problem and found.sight.rows.reason[others[0]] == Reason.COMMITS_STALE:
             told += f" {flow.problem}"
         return Status.UNKNOWN, Verdict.UNKNOWN, None, told
     return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
@@ -286,16 +296,14 @@ def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
     """Return why a partition's verdict was given."""
     sight = found.sight
     told = mirror_words.row(flow, found, slot)
+    if sight.rows.reason[slot] == Reason.UNREAD and mirror_unread.is_refused(flow, slot):
+        told += " " + mirror_unread.missing_permission({flow.windows.name(slot)[0]}, flow.order.flow.source)
     tail = int(sight.tail[slot])
-    if tail == 1:
+    if tail:
+        holds = "holds" if tail == 1 else "hold"
         told += (
-            " The record before that is passed when more is written: a marker of a transaction, one that a"
-            " filter leaves out, or one that was not copied."
-        )
-    elif tail:
-        told += (
-            f" The {count_text(tail, 'record')} before that are passed when more is written: markers of"
-            " transactions, records that a filter leaves out, or such as were not copied."
+            f" The last {count_text(tail, 'offset')} before that {holds} no record: transaction markers,"
+            " aborted or compacted records."
         )
     lost = found.uncounted.get(flow.windows.name(slot))
     if lost is not None and lost.copied_most and sight.rows.reason[slot] == Reason.DELETED_UNREAD:

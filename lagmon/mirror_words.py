@@ -175,6 +175,23 @@ def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
     )
 
 
+def dropped_tails(order: MirrorOrder) -> str:
+    """Return that a transform may have dropped the last records of partitions, which offsets cannot prove."""
+    return (
+        "They are the last records of their partitions, and no more came since. The mirror applies "
+        f"{', '.join(order.flow.handling.drops)}, which may drop them; or the task that carries them hangs. "
+        "Run mirrorwatch checksum to find out."
+    )
+
+
+def down_or_dropped(order: MirrorOrder) -> str:
+    """Return what else leaves the last records of a flow behind in which nothing is written any more."""
+    return (
+        f"Or it runs, and {', '.join(order.flow.handling.drops)} drops these records: nothing else was"
+        " written that would show it."
+    )
+
+
 def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:
     """Return that no task carries what stands."""
     it, is_seen = ("it", "it is seen") if partitions == 1 else ("them", "they are seen")

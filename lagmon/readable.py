@@ -13,9 +13,10 @@ Readers of one place stand where they stand, each perhaps in a gap of its own: `
 kept, those nearest to the end. A reader further back than all of them is not looked at, or its gap and
 theirs would take turns for ever; what it has to read is told by offsets alone.
 
-Who stands shortly before an end that moves has something to read, and so has who stands far before one. But
-not where it reads committed records only: thousands that were aborted may be next. Of those who say so
-(`far`) all are looked at; how long that takes is bounded, so that it is tried but every few minutes.
+A group shortly before an end that moves has something to read, and so has one far before an end. Other
+readers say of themselves that this is not certain (`far`): thousands of aborted records may be next, and a
+mirror is called behind only where a record was read. Those are looked at wherever they are. How long that
+takes is bounded, so it is tried only every few minutes where it had no answer.
 
 A gap is good for as long as the log is the same: where its end falls or the topic is made anew, all is
 forgotten. It is used until the end moves, and a record is looked at anew after `AGAIN_MS`, since compaction
@@ -32,7 +33,7 @@ import numpy as np
 from lagmon.readable_gaps import MOST_GAPS, Gap, with_seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -116,18 +117,38 @@ class Readable:
             found[known[inside]] = end[at[inside]]
         return found
 
+    def has_record(self, places: Int32s, offsets: Longs) -> Flags:
+        """Return which readers have a record to read, at their offset or behind it, that was seen."""
+        found = np.zeros(len(places), np.bool_)
+        known = np.flatnonzero(places < len(self._looked_ms))
+        at, offset = places[known], offsets[known]
+        for end, record_ms in zip(self._end, self._record_ms, strict=True):
+            found[known] |= (record_ms[at] >= 0) & (end[at] >= offset)
+        return found
+
     def due(
-        self, readers: Iterable[Readers], settled: Flags, *, now_ms: int, most: int = MOST_PLACES
+        self,
+        readers: Iterable[Readers],
+        settled: Flags,
+        *,
+        now_ms: int,
+        most: int = MOST_PLACES,
+        without: Collection[int] = (),
     ) -> list[Stretch]:
         """Return what to look at next, those first that were not looked at for longest.
 
         `settled` tells of each place whether its end has stood for a while. Of several readers of a place
-        that are to be looked at, the one nearest to the end comes first, and the others after it.
+        that are to be looked at, the one nearest to the end comes first, and the others after it. `without`
+        are places that cannot be read.
         """
         # Of each that are told of together the foremost, and of these again: so that few are held at once.
         chosen = _Candidates()
+        out = np.fromiter(without, np.int64, len(without))
         for one in readers:
-            chosen = self._foremost(chosen.with_more(self._candidates(one, settled, now_ms)), most)
+            more = self._candidates(one, settled, now_ms)
+            if len(out):
+                more = more.at(np.flatnonzero(~np.isin(more.places, out)))
+            chosen = self._foremost(chosen.with_more(more), most)
         far = ~chosen.near
         self._tried |= dict.fromkeys(_pairs(chosen.places[far], chosen.first[far]), now_ms)
         columns = (chosen.places, chosen.first, chosen.heads)

@@ -205,6 +205,13 @@ def _history_short(facts: Facts) -> str:
     )
 
 
+def _unread(facts: Facts) -> str:
+    return (
+        f"Lag unknown: up to {_records(facts.lag)} from offset {facts.offset} on. Mirrorwatch has not read "
+        "the log there: it may hold only transaction markers, aborted or compacted records."
+    )
+
+
 def _growing(facts: Facts) -> str:
     return (
         f"The group reads, but falls behind: from {_records(facts.before)} at {instant_text(facts.since_ms)} "
@@ -274,6 +281,7 @@ _SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.ONE_COMMIT: _one_commit,
     Reason.HISTORY_SHORT: _history_short,
     Reason.GROWING: _growing,
+    Reason.UNREAD: _unread,
     Reason.PAUSING: lambda facts: (
         f"{_standing(facts)}: within its usual pause of up to {_lasting(facts.limit_ms)}."
     ),

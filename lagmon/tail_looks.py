@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.errors import MirrorwatchError
+from lagmon.readable import MOST_PLACES
 from lagmon.readable_gaps import Seen
 from runtime import logs
-from runtime.kafka.gaps import Gaps
+from runtime.kafka.gaps import LONGEST_S, Gaps
 
 if TYPE_CHECKING:
     import threading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.gaps import Found
 
+LEAST_S = 0.2  # of one look, or it is left to the next time
 IDLE_LOOKS = 6  # without anything to look at, after which the client is let go
 REFUSED_S = 600.0  # until a topic that may not be read is tried again
 MOST_TOLD = 100  # topics of one cluster that are told of one by one: whoever reads that knows what is missing
@@ -35,6 +37,7 @@ class _Kind:
     committed: bool
     gaps: Gaps
     idle: int = 0  # looks, one after the other
+    failed: bool = False  # the newest look
 
 
 class TailLooks:
@@ -63,9 +66,8 @@ class TailLooks:
         self._told: set[str] = set()
 
     def look(self) -> None:
-        """Look at what is due, for a second at most with each kind of client."""
-        now_s = self._clock.wall_s()
-        failed = [self._look(kind, now_s) for kind in self._kinds]
+        """Look at what is due, for a second or little more with each kind of client."""
+        failed = [self._look_on(kind) for kind in self._kinds]
         if not self._refused_until and not any(failed):
             self.problem = ""
 
@@ -74,15 +76,32 @@ class TailLooks:
         for kind in self._kinds:
             kind.gaps.close()
 
-    def _look(self, kind: _Kind, now_s: float) -> bool:
-        """Look with one kind of client; return whether that failed."""
-        now_ms = int(now_s * 1000)
+    def _look_on(self, kind: _Kind) -> bool:
+        """Look with one kind of client until nothing is due or a second is over; return whether that failed.
+
+        Several thousand partitions that become due together, as after a start, are so read within a minute.
+        """
+        began_s, left_s = self._clock.wall_s(), LONGEST_S
+        while self._look(kind, longest_s=left_s):
+            left_s = LONGEST_S - max(0.0, self._clock.wall_s() - began_s)
+            if left_s < LEAST_S:
+                break
+        return kind.failed
+
+    def _look(self, kind: _Kind, *, longest_s: float) -> bool:
+        """Look once with one kind of client; return whether more may be due."""
+        now_s = self._clock.wall_s()
+        now_ms, kind.failed = int(now_s * 1000), False
         with self._lock:
-            due = self._lag.tails_due(now_ms, committed=kind.committed)
-            wanted = [one for one in due if self._may_read(self._lag.places.name(one.place)[0], now_s)]
+            without = self._refused_places(now_s)
+            wanted = [
+                one
+                for one in self._lag.tails_due(now_ms, committed=kind.committed, without=without)
+                if self._lag.places.name(one.place)[0]  # the place of a topic that went away has no name
+            ]
             questions = self._lag.tails.questions[kind.committed]
             firsts = questions.due(lambda place: self._may_read(self._lag.places.name(place)[0], now_s))
-            firsts |= self._records_due(now_s) if kind.committed else {}
+            firsts |= self._records_due(now_s, without) if kind.committed else {}
             firsts |= {one.place: one.first for one in wanted}
             names = {place: self._lag.places.name(place) for place in firsts}
         if not firsts:
@@ -92,10 +111,13 @@ class TailLooks:
             return False
         kind.idle = 0
         try:
-            found = kind.gaps.look({names[place]: first for place, first in firsts.items()})
+            found = kind.gaps.look(
+                {names[place]: first for place, first in firsts.items()}, longest_s=longest_s
+            )
         except MirrorwatchError as error:
             self._tell(str(error))
-            return True
+            kind.failed = True
+            return False
         with self._lock:
             readable = self._lag.readable if kind.committed else self._lag.readable_uncommitted
             readable.note_asked((one.place for one in wanted), now_ms)
@@ -104,13 +126,15 @@ class TailLooks:
             readable.note(_seen([one for one in wanted if one.place in still], names, found))
             self._note_times({place: firsts[place] for place in still}, names, found)
             questions.note(_answers({at: firsts[at] for at in still}, names, found))
-        self._note_refused(found, now_s)
-        return False
+            self._note_refused(found, now_s)
+        return len(wanted) >= MOST_PLACES
 
-    def _records_due(self, now_s: float) -> dict[int, int]:
-        """Return of old records, whose timestamps tell how old they are, place and offset to look at."""
+    def _refused_places(self, now_s: float) -> set[int]:
         refused = [topic for topic, until in self._refused_until.items() if until > now_s]
-        without = {place for topic in refused for place in self._lag.places.of(topic)}
+        return {place for topic in refused for place in self._lag.places.of(topic)}
+
+    def _records_due(self, now_s: float, without: set[int]) -> dict[int, int]:
+        """Return of old records, whose timestamps tell how old they are, place and offset to look at."""
         due = self._lag.records_due(int(now_s * 1000), without=without)
         return {place: first for place, first in due if self._lag.places.name(place)[0]}
 
@@ -129,17 +153,22 @@ class TailLooks:
         return topic != "" and self._refused_until.get(topic, 0.0) <= now_s
 
     def _note_refused(self, found: Found, now_s: float) -> None:
-        # Told again where it was granted and is taken back; what is gone is no topic to tell of.
-        self._told -= {topic for topic, _ in (*found.records, *found.empty_to)}
+        # Reported again where it was granted and is taken back; what is gone is no topic to report.
+        answered = {topic for topic, _ in (*found.records, *found.empty_to)}
+        self._told -= answered
         self._told &= self._lag.topics.keys()
+        refused = self._lag.tails.refused
+        refused -= answered
+        refused |= found.refused.keys()
+        refused &= self._lag.topics.keys()
         for topic, why in found.refused.items():
             self._refused_until[topic] = now_s + REFUSED_S
             if topic not in self._told and len(self._told) < MOST_TOLD:
                 self._told.add(topic)
                 self._tell(
-                    f"{why} Grant READ on the topic {topic}: without it markers of transactions behind the "
-                    "last record cannot be told from records, and count as lag, and how old records are that "
-                    "were there before the first look is not known."
+                    f"{why} Grant READ on the topic {topic}: without it Mirrorwatch cannot tell transaction "
+                    "markers behind the last record from records (they count as lag of groups, and leave lag "
+                    "of mirrors unknown), nor how old records are that were there before its first look."
                 )
         self._refused_until = {topic: until for topic, until in self._refused_until.items() if until > now_s}
 

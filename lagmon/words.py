@@ -66,6 +66,7 @@ class Reason(IntEnum):
     CLUSTER_BACK = 23  # in place of STOPPED
     NO_PARTITION = 24  # in place of NO_HEAD: `unlisted_partitions.py`
     HELD = 25  # in place of CAUGHT_UP
+    UNREAD = 26  # in place of STOPPED, STALLED and HISTORY_SHORT of mirrors: `mirror_sight.py`
 
     BURROW_NO_RING = 32
     BURROW_NO_COMMIT = 33
@@ -112,6 +113,7 @@ STATUS_OF = {
     Reason.CLUSTER_BACK: Status.OK,
     Reason.NO_PARTITION: Status.UNKNOWN,
     Reason.HELD: Status.STALL,
+    Reason.UNREAD: Status.UNKNOWN,
     Reason.BURROW_NO_RING: Status.OK,
     Reason.BURROW_NO_COMMIT: Status.OK,
     Reason.BURROW_INCOMPLETE: Status.OK,

@@ -52,6 +52,7 @@ def evidence_of(
         moved=_moved(moved, document["moved_ms"], now_at),
         rows=_rows(document, verdict, cause, now_at),
         findings=findings,
+        unread=document.get("unread", ""),
         more_found=sum(one["proved"] for one in document["findings"]) >= MOST_LISTED,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
 
-from deploy.local import topics
+from deploy.local import acts, topics
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FLUSH_S = 20.0
 _KNOWN_S = 130.0  # until its offsets are written, and its id read after that
+_LAST = 5  # records of each partition, at its end
 _TRANSACTIONS = 20
 _EACH = 10  # records of a transaction
 FILLED = 400  # records of a topic, before what is done to it
@@ -51,6 +52,19 @@ def write_transactions(stage: Stage, topic: str) -> None:
             producer.abort_transaction(_FLUSH_S)
         else:
             producer.commit_transaction(_FLUSH_S)
+
+
+def drop_tail(stage: Stage, topic: str) -> None:
+    """Have the mirror copy all of the topic, then drop the tombstones that are written to it last."""
+    _fill(stage, topic)
+    acts.switch("drop", select="tombstones")(stage, topic)
+    source = stage.client("A")
+    producer = Producer({**source, "log_level": 0})
+    for partition in range(topics.partition_count(source, topic)):
+        for number in range(_LAST):
+            producer.produce(topic, None, str(number), partition=partition)
+    if producer.flush(_FLUSH_S) > 0:
+        raise TimeoutError(f"{topic} did not take tombstones within {_FLUSH_S:g} s")
 
 
 def overtake_frozen(stage: Stage, topic: str) -> None:

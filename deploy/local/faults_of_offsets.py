@@ -59,6 +59,13 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
         end=acts.switch_off,
     ),
     Fault(
+        name="drop-tail",
+        sentence="The mirror silently drops the last five records of each partition; no more are written.",
+        begin=acts_records.drop_tail,
+        # It passes them with the next ones that it copies.
+        end=acts_topics.in_turn(acts.switch_off, acts_records.write(50)),
+    ),
+    Fault(
         name="compact-unread",
         sentence="Compaction takes most of what is written while the mirror is stopped in an orderly way.",
         begin=acts_records.compact_unread,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fleet.evidence import CanaryState, Control, FindingKind
-from fleet.judgement import beside, follow, judge
+from fleet.evidence import Calm, CanaryState, Control, FindingKind
+from fleet.judgement import beside, follow, follow_calm, judge
 from fleet.judgement_words import HOLD_S, MAX_ROWS, Judgement, ended, joined
 from fleet.rules_offset_findings import lost_records
 from fleet.rules_offsets import is_quiet
@@ -589,3 +589,15 @@ def test_what_stands_beside_a_loss_is_told_in_one_sentence():
     assert (found.verdict, found.also.verdict) == (Verdict.LOSING, Verdict.STALLED)
     assert found.also.sentence == "orders stands."
     assert found.evidence == (*found.evidence[:1], row())
+
+
+def test_a_permission_that_is_missing_pages_nobody_and_is_not_passed_over_in_silence():
+    why = "Lag of 2 partitions of topic orders is unknown: no READ permission on topic orders on A."
+    blind = lag(Verdict.UNKNOWN, unread=why)
+    with_canary = judge(seen(offsets=blind), now_at=NOW)
+    assert (with_canary.verdict, with_canary.cause) == (Verdict.HEALTHY, None)
+    assert with_canary.sentence.endswith(f". {why}")
+    assert judge(unprobed(blind), now_at=NOW).verdict is Verdict.UNKNOWN
+    assert why not in judge(seen(offsets=lag(Verdict.UNKNOWN)), now_at=NOW).sentence
+    calm = Calm("A->B", 5.0, 3, 0.1)
+    assert follow_calm(None, calm, now_at=NOW, lag=blind).sentence.endswith(f". {why}")

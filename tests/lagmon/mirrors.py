@@ -10,13 +10,18 @@ from lagmon.mirror_flow import MirrorFlow
 from lagmon.mirror_orders import order_of
 from lagmon.mirror_pages import partition_page
 from lagmon.mirror_verdict import judge_flow
+from lagmon.readable_gaps import Seen
 
 NOW = 1_790_000_000_000
 S = 1000
 
 
 class Mirrored:
-    """A flow whose clock is `now`; `orders` has two partitions unless `topics` says otherwise."""
+    """A flow whose clock is `now`; `orders` has two partitions unless `topics` says otherwise.
+
+    At each look the source's logs are read where the flow asks for it, unless `reads` is false; `refused` are
+    topics that may not be read.
+    """
 
     def __init__(
         self,
@@ -27,6 +32,7 @@ class Mirrored:
         lag_from="connect-offsets",
         group=None,
         topics_read=False,
+        reads=True,
         **flow,
     ):
         topics = topics or {"orders": 2}
@@ -42,12 +48,19 @@ class Mirrored:
         self.a.note_topics(topics)
         self.b.note_topics(target)
         self.ends, self.target_ends, self.starts = {}, {}, {}
+        self.reads, self.refused = reads, set()
+        self.no_record = set()  # topic, partition and offset of each that nobody can read
         for name, count in topics.items():
             self.ends |= {(name, number): 0 for number in range(count)}
         for name, count in target.items():
             self.target_ends |= {(name, number): 0 for number in range(count)}
 
-    def write(self, count, topic="orders", partition=0, *, copied=True):
+    def write(self, count, topic="orders", partition=0, *, copied=True, record=True):
+        """Have the log grow by so many records; where `record` is false, by markers or dead records."""
+        end = self.ends[topic, partition]
+        if not record:
+            self.no_record |= {(topic, partition, offset) for offset in range(end, end + count)}
+            copied = False
         self.ends[topic, partition] += count
         if copied:
             self.target_ends[f"A.{topic}", partition] += count
@@ -73,6 +86,23 @@ class Mirrored:
                 place = np.array([self.a.places.of(topic)[number]], np.int32)
                 self.a.heads.note_starts(place, np.array([self.starts.get((topic, number), 0)]))
         self.flow.read_to_ms = self.b.listed_ms = self.now
+        if self.reads:
+            self.read_logs(True), self.read_logs(False)
+
+    def read_logs(self, committed):
+        """Read the source's logs where the flow asks for it, as tail_looks.py does; return how many."""
+        lag = self.a
+        lag.tails.refused = set(self.refused)
+        readable = lag.readable if committed else lag.readable_uncommitted
+        without = {place for topic in self.refused for place in lag.places.of(topic)}
+        due = lag.tails_due(self.now, committed=committed, without=without)
+        readable.note_asked([one.place for one in due], self.now)
+        for one in due:
+            name = lag.places.name(one.place)
+            end = self.ends[name]
+            first = next((at for at in range(one.first, end) if (*name, at) not in self.no_record), end)
+            readable.note([Seen(one.place, one.first, first, first < end)])
+        return len(due)
 
     def go(self, seconds, *, each=None, step=1, look=10):
         """Let time pass in steps of so many seconds; `each` is called at each step, before a look."""

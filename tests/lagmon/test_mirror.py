@@ -184,8 +184,8 @@ def test_a_mirror_that_died_after_it_copied_for_a_while_without_offsets_is_a_sta
 
 @pytest.mark.parametrize("records", [1, 40])
 def test_a_quiet_tail_is_no_stall_and_no_lag(flow, records):
-    # A marker, or records that a filter leaves out, at the end of a partition that then is idle.
-    flow.write(records, copied=False)
+    # Markers or aborted records at the end of a partition that then is idle.
+    flow.write(records, record=False)
     seen = set()
     for _ in range(60):
         flow.go(10, each=lambda: busy(flow, partitions=(1,), commits=(1,)))
@@ -204,7 +204,7 @@ def test_a_quiet_tail_is_no_stall_and_no_lag(flow, records):
 
 
 def test_what_is_written_behind_a_tail_and_is_not_passed_is_a_stall(flow):
-    flow.write(1, copied=False)
+    flow.write(1, record=False)
     flow.go(120, each=lambda: busy(flow, partitions=(1,), commits=(1,)))
     assert told(flow) == (Verdict.HEALTHY, None)
     flow.write(5, copied=False)

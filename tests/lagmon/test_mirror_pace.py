@@ -95,16 +95,16 @@ def test_what_is_no_offset_of_a_worker_tells_no_pace_by_one(lag_from):
     assert one.flow_rows()[0]["reason"] == Reason.ONE_COMMIT.name.lower()
 
 
-# --- a marker of a transaction at the end of a topic that is quiet then, where nobody may read the topic
+# --- a marker of a transaction at the end of a topic that is quiet then
 
 
 @pytest.mark.parametrize("into_the_minute_s", [1, 12, 30, 47, 48, 59])
-def test_a_quiet_tail_is_none_before_its_partition_counts_as_stopped(into_the_minute_s):
+def test_a_quiet_tail_is_known_before_its_partition_counts_as_stopped(into_the_minute_s):
     one = minutely({"orders": 2, "bookings": 1})
     goes_on(one, 4 * FLUSH_S, writes_at=flushes)
     goes_on(one, into_the_minute_s)
     one.write(99, "bookings")
-    one.write(1, "bookings", copied=False)
+    one.write(1, "bookings", record=False)
     one.go(1)
 
     def writes_at(at):
@@ -118,15 +118,19 @@ def test_a_quiet_tail_is_none_before_its_partition_counts_as_stopped(into_the_mi
     assert one.sight().sight.tail[one.slot("bookings")] == 1
 
 
-@pytest.mark.parametrize(("later_s", "tail"), [(30, 0), (75, 0), (84, 5)])
-def test_a_tail_is_quiet_once_another_task_wrote_when_its_own_was_due(later_s, tail):
-    # A flush after the last record is known to be there, which is up to a look later, and the copying.
-    one = minutely({"orders": 1, "bookings": 1})
-    one.write(20, "bookings")
+@pytest.mark.parametrize("into_the_minute_s", [1, 30, 59])
+def test_records_that_stay_behind_at_rest_are_lag_however_well_others_go_on(into_the_minute_s):
+    one = minutely({"orders": 2, "bookings": 1})
+    one.write(99, "bookings")
     one.commit("bookings")
-    one.write(5, "bookings")
-    goes_on(one, 90, writes_at=lambda at: at == later_s, of=[("orders", 0)])
-    assert one.sight().sight.tail[one.slot("bookings")] == tail
+    one.look()
+    goes_on(one, into_the_minute_s)
+    one.write(5, "bookings", copied=False)
+    said = goes_on(one, 300, writes_at=flushes)
+    assert (Verdict.STALLED, Cause.TASK_STUCK) in said.values()
+    assert {Verdict.HEALTHY, Verdict.STALLED} == {verdict for verdict, _ in said.values()}
+    assert first(said, Verdict.STALLED) <= STOPPED_S + 20
+    assert (one.sight().sight.tail[one.slot("bookings")], one.verdict().lag) == (0, 5)
 
 
 @pytest.mark.parametrize("phase_s", [0, 25, 50])
@@ -154,7 +158,7 @@ def test_of_a_task_that_stands_a_record_now_and_then_is_no_quiet_tail(phase_s):
 def test_of_a_task_that_stands_what_comes_behind_a_quiet_tail_is_a_stall():
     one = minutely({"orders": 2, "bookings": 1})
     goes_on(one, FLUSH_S, writes_at=flushes, of=[*ORDERS, ("bookings", 0)])
-    one.write(1, "bookings", copied=False)
+    one.write(1, "bookings", record=False)
     assert set(goes_on(one, 200, writes_at=flushes).values()) == {(Verdict.HEALTHY, None)}
     one.write(1, "bookings", copied=False)
     said = goes_on(one, 200, writes_at=flushes)

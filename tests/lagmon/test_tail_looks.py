@@ -17,7 +17,7 @@ from lagmon.tail_looks import IDLE_LOOKS, MOST_TOLD, REFUSED_S, TailLooks
 from lagmon.time_lag import LagKind
 from lagmon.words import Reason
 from runtime.kafka.client_settings import ClientSettings
-from runtime.kafka.gaps import Found
+from runtime.kafka.gaps import LONGEST_S, Found
 
 BEGAN_S = 1_790_000_000
 S = 1000
@@ -29,7 +29,8 @@ class Gaps:
     def __init__(self):
         self.asked, self.answer, self.closed = [], Found(), 0
 
-    def look(self, starts):
+    def look(self, starts, *, longest_s):
+        assert 0 < longest_s <= LONGEST_S
         self.asked.append(starts)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -312,9 +313,9 @@ def test_a_topic_that_went_away_during_the_look_leaves_nothing():
     desk = old()
     look = desk.gaps.look
 
-    def gone(starts):
+    def gone(starts, **limits):
         desk.lag.note_topics({"u": 2})  # takes the places
-        return look(starts)
+        return look(starts, **limits)
 
     desk.gaps.answer, desk.gaps.look = of_record(100, 7200), gone
     desk.looks.look()
