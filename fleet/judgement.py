@@ -16,7 +16,7 @@ whatever else the flow is: a night's finding hides nothing of the day after.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fleet.evidence import CanaryState
 from fleet.judgement_words import Judgement, ended, sentences
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.checksum_evidence import ChecksumEvidence
-    from fleet.evidence import Calm, FlowEvidence, LagEvidence
+    from fleet.evidence import Calm, CanaryEvidence, FlowEvidence, LagEvidence
 
 HOLD_CAUSE_S = 10.0
+RECENT_S = 60.0  # how long what was found counts as a condition of now: a scrape has to see it
 
 _RULES: tuple[Callable[[FlowEvidence, float], Judgement | None], ...] = (
     losing,
@@ -69,8 +70,25 @@ def beside(flow: FlowEvidence, worst: Judgement, *, now_at: float) -> Judgement 
         if rest.verdict is not worst.verdict:
             now = beside(unaudited, rest, now_at=now_at)
             return now or (rest if rest.verdict is not Verdict.HEALTHY else None)
-    rules = (repeating,) if flow.canary.state is CanaryState.LATCHED else (stalled, late, unknown)
-    return next((found for rule in rules if (found := rule(flow, now_at)) is not None), None)
+    return repeating(flow, now_at) if flow.canary.state is CanaryState.LATCHED else _delayed(flow, now_at)
+
+
+def _delayed(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Return the worst of stalled, late and unknown that holds."""
+    return stalled(flow, now_at) or late(flow, now_at) or unknown(flow, now_at)
+
+
+def conditions(flow: FlowEvidence, *, now_at: float) -> frozenset[Verdict]:
+    """Return what holds right now, several at once: by findings of the last minute, audits aside.
+
+    Of stalled, late and unknown it is the worst: each of these rules expects those before it not to hold.
+    """
+    recent = replace(flow, checksum=None, canary=replace(flow.canary, findings=_recent(flow.canary, now_at)))
+    if flow.lag is not None:
+        recent = replace(recent, lag=replace(flow.lag, findings=_recent(flow.lag, now_at)))
+    found = [rule(recent, now_at) for rule in (losing, altered, repeating)]
+    found.append(_delayed(recent, now_at))
+    return frozenset(one.verdict for one in found if one is not None)
 
 
 def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> FlowVerdict:
@@ -78,7 +96,8 @@ def follow(before: FlowVerdict | None, flow: FlowEvidence, *, now_at: float) -> 
     judgement = judge(flow, now_at=now_at)
     also = beside(flow, judgement, now_at=now_at)
     parts = _parts(_canary_sentence(flow), flow.lag, flow.checksum, now_at)
-    return _following(before, flow.flow, judgement, parts, now_at, also=also)
+    told = _following(before, flow.flow, judgement, parts, now_at, also=also)
+    return replace(told, conditions=conditions(flow, now_at=now_at))
 
 
 def follow_calm(
@@ -97,6 +116,10 @@ def follow_calm(
     judgement = with_unread(Judgement(Verdict.HEALTHY, None, sentence), lag)
     parts = _parts(_delivering(calm.partitions, calm.partitions), lag, checksum, now_at)
     return _following(before, calm.flow, judgement, parts, now_at)
+
+
+def _recent(part: CanaryEvidence | LagEvidence, now_at: float) -> tuple[Any, ...]:
+    return tuple(one for one in part.findings if now_at - one.at <= RECENT_S)
 
 
 def _parts(

@@ -16,7 +16,7 @@ from fleet.series_kinds import PREFIX, Group, Kind, Label, Series, Unit
 from fleet.series_labels import CLUSTER_LABEL, FLOW_LABELS, PARTITION_LABEL, SIDE_LABEL, SIDES
 from fleet.series_lag import LAG_CATALOGUE
 from fleet.series_process import PROCESS_CATALOGUE
-from fleet.vocabulary import Cause, Verdict
+from fleet.vocabulary import CONDITIONS, Cause, Verdict
 
 __all__ = ["PREFIX", "SIDES", "Group", "Kind", "Label", "Series", "Unit"]  # and every name below
 
@@ -199,13 +199,20 @@ FLOW_VERDICT = Series(
     help="1 for the flow's verdict, 0 for each of the others.",
     labels=(*FLOW_LABELS, Label("verdict", "How the flow is, worst first.", tuple(Verdict))),
 )
+FLOW_CONDITION = Series(
+    name="flow_condition",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.FLOW,
+    help="1 for each condition that holds right now, 0 for the others; several may hold at once.",
+    labels=(*FLOW_LABELS, Label("condition", "What holds, worst first.", CONDITIONS)),
+)
 FLOW_CAUSE = Series(
     name="flow_cause",
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="1 for what the evidence shows to be behind the verdict, 0 for each of the others. Two may be 1: "
-    "while a verdict holds on what has ended, what is behind a stall or a delay of now is told beside it.",
+    help="1 for the cause of the flow's verdict, 0 for the others; all 0 where there is none.",
     labels=(*FLOW_LABELS, Label("cause", "What is behind the verdict.", tuple(Cause))),
 )
 FLOW_RECOVERY_POINT_AGE_SECONDS = Series(

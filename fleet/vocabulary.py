@@ -23,6 +23,9 @@ class Verdict(StrEnum):
         return _SEVERITY[self]
 
 
+CONDITIONS = tuple(verdict for verdict in Verdict if verdict is not Verdict.HEALTHY)
+"""What can hold of a flow at one instant, several at once; nothing of it is healthy."""
+
 _SEVERITY = {verdict: number for number, verdict in enumerate(Verdict)}
 
 
@@ -85,7 +88,8 @@ class FlowVerdict:
 
     `parts` holds one sentence for each part that looked at the flow, by its name. `shown_at` is when the
     evidence last showed the cause: while a stall goes on it may be a moment ago. `evidence` is that of the
-    verdict, and behind it that of `also`.
+    verdict, and behind it that of `also`. `conditions` are all verdicts but healthy that hold right now: a
+    loss of ten minutes ago is no condition, though it may still be the verdict.
     """
 
     flow: str
@@ -97,12 +101,7 @@ class FlowVerdict:
     since_at: float
     shown_at: float = 0.0
     also: Also | None = None
-
-    @property
-    def causes(self) -> frozenset[Cause]:
-        """Return what is behind the verdict, and behind what holds beside it: none, one or two."""
-        told = (self.cause, None if self.also is None else self.also.cause)
-        return frozenset(cause for cause in told if cause is not None)
+    conditions: frozenset[Verdict] = frozenset()
 
     def moved(self, by_s: float) -> FlowVerdict:
         """Return it with every instant moved by this many seconds, as with a clock that was set."""

@@ -19,7 +19,7 @@ from canary.books import CONCLUDING, Flag, Outcome
 from fleet import series
 from fleet.series_kinds import Kind
 from fleet.series_process import PROCESS_CATALOGUE
-from fleet.vocabulary import Cause, Verdict
+from fleet.vocabulary import CONDITIONS, Cause, Verdict
 from lagmon.exposition_format import form_of
 from lagmon.exposition_join import joined
 from runtime.kafka.round_trip import RoundTripOutcome
@@ -126,6 +126,7 @@ def _flow_families(numbers: ServiceNumbers) -> Iterator[Metric]:
 def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
     info = _family(GaugeMetricFamily, series.FLOW_INFO)
     verdicts = _family(GaugeMetricFamily, series.FLOW_VERDICT)
+    conditions = _family(GaugeMetricFamily, series.FLOW_CONDITION)
     causes = _family(GaugeMetricFamily, series.FLOW_CAUSE)
     recovery = _family(GaugeMetricFamily, series.FLOW_RECOVERY_POINT_AGE_SECONDS)
     heartbeat = _family(GaugeMetricFamily, series.MM2_HEARTBEAT_AGE_SECONDS)
@@ -133,13 +134,15 @@ def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
         info.add_metric([*flow.labels, flow.policy], 1)
         for verdict in Verdict:
             verdicts.add_metric([*flow.labels, verdict.value], float(flow.verdict is verdict))
+        for condition in CONDITIONS:
+            conditions.add_metric([*flow.labels, condition.value], float(condition in flow.conditions))
         for cause in Cause:
-            causes.add_metric([*flow.labels, cause.value], float(cause in flow.causes))
+            causes.add_metric([*flow.labels, cause.value], float(cause is flow.cause))
         if flow.recovery_point_age_s is not None:
             recovery.add_metric(flow.labels, flow.recovery_point_age_s)
         if flow.heartbeat_age_s is not None:
             heartbeat.add_metric(flow.labels, flow.heartbeat_age_s)
-    yield from (info, verdicts, causes, recovery, heartbeat)
+    yield from (info, verdicts, conditions, causes, recovery, heartbeat)
 
 
 def _book_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:

@@ -35,7 +35,8 @@ class FlowNumbers:
     labels: tuple[str, str, str]
     policy: str
     verdict: Verdict
-    causes: frozenset[Cause]  # behind the verdict, and behind what holds beside it
+    cause: Cause | None  # of the verdict
+    conditions: frozenset[Verdict]  # that hold right now
     books: Mapping[str, int]
     histograms: Mapping[str, Histogram]  # by stage
     threshold_s: float

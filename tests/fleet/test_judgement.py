@@ -1138,7 +1138,7 @@ def test_beside_what_has_ended_stands_how_the_flow_is_now(kind, verdict, partiti
     assert (told.also.verdict, told.also.cause, told.also.sentence) == (also, cause, alone.sentence)
     assert (alone.verdict, alone.cause) == (also, cause)
     assert told.evidence == judge(evidence, now_at=NOW).evidence + alone.evidence
-    assert told.causes == {told.cause, cause} - {None}
+    assert told.conditions == {also}
 
 
 @pytest.mark.parametrize("kind", [LOST, FindingKind.MISROUTED, FindingKind.ALTERED])
@@ -1154,6 +1154,24 @@ def test_nothing_is_told_beside_what_still_goes_on(kind):
     told = follow(None, flow(*SLOW, findings=(finding(kind, ago_s=4.9),)), now_at=NOW)
     assert told.verdict is not Verdict.LATE
     assert told.also is None
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "partitions", "more", "held"),
+    [
+        (30.0, ALL_STAND, {}, {Verdict.LOSING, Verdict.STALLED}),
+        (80.0, ALL_STAND, {}, {Verdict.STALLED}),
+        (30.0, SLOW, {}, {Verdict.LOSING, Verdict.LATE}),
+        (30.0, (), {}, {Verdict.LOSING}),
+        (80.0, (), {}, set()),
+        (80.0, SLOW, BLIND, {Verdict.UNKNOWN}),
+    ],
+)
+def test_conditions_are_what_holds_now_several_at_once(ago_s, partitions, more, held):
+    evidence = flow(*partitions, findings=(finding(LOST, ago_s=ago_s),), **more)
+    told = follow(None, evidence, now_at=NOW)
+    assert told.verdict is Verdict.LOSING
+    assert told.conditions == held
 
 
 def test_beside_an_old_loss_a_latch_is_told_and_beside_a_latch_nothing():
@@ -1174,7 +1192,8 @@ def test_a_stall_keeps_since_and_cause_whether_it_is_the_verdict_or_beside_one()
     held = follow(beside, flow(*coming, findings=lost), now_at=NOW + 2)
     assert (held.also.cause, held.also.shown_at) == (Cause.MIRROR_DOWN, NOW + 1)
     assert held.also.sentence.endswith("; until 1 s ago the cause of this stall was mirror_down.")
-    assert held.causes == {Cause.FILTERED, Cause.MIRROR_DOWN}
+    assert held.cause is Cause.FILTERED
+    assert held.conditions == {Verdict.STALLED}
     after = follow(held, flow(*ALL_STAND), now_at=NOW + 3)
     assert (after.verdict, after.since_at, after.also) == (Verdict.STALLED, NOW, None)
 

@@ -16,7 +16,7 @@ from canary.report import CollectorCounts
 from fleet import series
 from fleet.series import CATALOGUE, Kind
 from fleet.series_lag import LAG_CATALOGUE
-from fleet.vocabulary import Cause, Verdict
+from fleet.vocabulary import CONDITIONS, Cause, Verdict
 from mirrorwatch.checksum_series import ChecksumSeries
 from mirrorwatch.checksum_standing import TopicStanding
 from mirrorwatch.lag_collected import CollectedCounts
@@ -35,7 +35,8 @@ def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
         labels=("A->B", "A", "B"),
         policy="default",
         verdict=Verdict.UNKNOWN,
-        causes=frozenset(),
+        cause=None,
+        conditions=frozenset(),
         books={str(name): 0 for name in counted},
         histograms={stage.value: Histogram(5.0) for stage in Stage},
         threshold_s=5.0,
@@ -109,14 +110,16 @@ def test_every_value_of_a_closed_label_is_there_from_the_start(families, one):
             assert told == set(label.values)
 
 
-def test_two_causes_are_1_where_something_stands_beside_the_verdict():
+def test_several_conditions_are_1_at_once_and_one_cause():
     told = numbers()
-    causes = frozenset({Cause.FILTERED, Cause.MIRROR_DOWN})
-    both = replace(told, flows=(replace(told.flows[0], causes=causes),))
-    families = text_string_to_metric_families(render(both, "text/plain")[0].decode())
-    samples = next(one.samples for one in families if one.name == "mirrorwatch_flow_cause")
-    assert {sample.labels["cause"] for sample in samples if sample.value == 1} == causes
-    assert len(samples) == len(Cause)
+    conditions = frozenset({Verdict.LOSING, Verdict.STALLED})
+    flow = replace(told.flows[0], cause=Cause.FILTERED, conditions=conditions)
+    families = text_string_to_metric_families(render(replace(told, flows=(flow,)), "text/plain")[0].decode())
+    samples = {one.name.removeprefix("mirrorwatch_flow_"): one.samples for one in families}
+    held = {sample.labels["condition"] for sample in samples["condition"] if sample.value == 1}
+    causes = {sample.labels["cause"] for sample in samples["cause"] if sample.value == 1}
+    assert (held, causes) == (conditions, {Cause.FILTERED})
+    assert (len(samples["condition"]), len(samples["cause"])) == (len(CONDITIONS), len(Cause))
 
 
 def test_a_bucket_ends_at_the_threshold(families):
