@@ -65,8 +65,9 @@ HOMES = {
     "yarl": HTTP,  # aiohttp's own type for addresses
 }
 
-# Pure modules beside those of fleet, which all are.
+# Pure modules and folders of pure modules; those of fleet all are.
 PURE = {
+    "alerts": {"objectives", "rules"},
     "canary": {
         "adoption",
         "books",
@@ -250,9 +251,9 @@ def breaches(path: str, source: str) -> list[str]:
 
 
 def is_pure(where: PurePosixPath) -> bool:
-    """Say whether a file is a pure module: all of fleet, and those listed for other packages."""
-    package = where.parts[0]
-    return package == "fleet" or where.stem in PURE.get(package, ())
+    """Return whether a file is a pure module: all of fleet, and those listed for other packages."""
+    package, *inner = where.with_suffix("").parts
+    return package == "fleet" or any(inner[:1] == [name] for name in PURE.get(package, ()))
 
 
 def imports(where: PurePosixPath, tree: ast.AST) -> list[tuple[int, str]]:

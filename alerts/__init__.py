@@ -1,0 +1,6 @@
+"""From a verdict to the person who must act: objectives, alerting rules, incidents and reports.
+
+config        the sections `objectives` and `links`
+objectives/   what a flow has to deliver, and how fast its error budget may burn
+rules/        Prometheus rules for it, and for everything else that somebody must know
+"""

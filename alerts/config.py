@@ -1,0 +1,88 @@
+"""The sections `objectives` and `links` of the configuration."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from alerts.objectives.burn import longest_window_s
+from alerts.objectives.objective import DEFAULT_PERIOD_S, ObjectiveKind
+from fleet.quantity import duration_text
+from runtime.config_values import Duration, Number, Section
+
+Percent = Annotated[Number, Field(ge=0, lt=100)]
+"""A share in percent; 100 would leave no error budget."""
+
+
+class ObjectiveConfig(Section):
+    """One objective, for one flow or for all that the pattern matches; `target` in percent.
+
+    `good_minutes` counts minutes instead of probes: a minute is good if this percentage of its probes is.
+    """
+
+    flow: str = Field(default="*", min_length=1, max_length=300)
+    kind: ObjectiveKind
+    target: Percent | None = None
+    period: Duration = Field(default=DEFAULT_PERIOD_S, le=400 * 86_400)
+    limit: Duration | None = Field(default=None, gt=0)
+    good_minutes: Percent | None = None
+
+    @field_validator("target")
+    @classmethod
+    def _target(cls, target: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("kind")
+        if kind is ObjectiveKind.LOSS and target is not None:
+            raise ValueError("has no meaning for loss: every lost record breaks it; remove the target")
+        return target
+
+    @field_validator("period")
+    @classmethod
+    def _period(cls, period_s: float) -> float:
+        if period_s <= longest_window_s():
+            raise ValueError(
+                f"must be longer than {duration_text(longest_window_s())}, the longest window of an alert;"
+                " 28d is usual"
+            )
+        return period_s
+
+    @field_validator("limit")
+    @classmethod
+    def _limit(cls, limit_s: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("kind")
+        if limit_s is not None and kind is not None and not kind.has_limit:
+            raise ValueError(
+                f"has no meaning for {kind}: the threshold of the canary is its limit; remove it"
+            )
+        return limit_s
+
+    @field_validator("good_minutes")
+    @classmethod
+    def _good_minutes(cls, share: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("kind")
+        if share is not None and kind is not None and (kind.has_limit or kind is ObjectiveKind.LOSS):
+            raise ValueError(f"has no meaning for {kind}: it is for availability and freshness; remove it")
+        return share
+
+
+def _address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ValueError(f"invalid address '{text[:60]}'; write http:// or https://, a host, and no user")
+    return text.rstrip("/")
+
+
+Link = Annotated[str, AfterValidator(_address)]
+
+
+class LinksConfig(Section):
+    """Addresses of other tools, for links on pages, in alerts and in the API."""
+
+    prometheus: Link | None = None
+    grafana: Link | None = None
+    runbooks: Link | None = None

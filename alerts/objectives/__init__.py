@@ -1,0 +1,22 @@
+"""What a flow has to deliver: objectives, their error budgets, and how fast these may burn. Pure.
+
+objective   one objective of one flow, its kinds and what counts as good
+burn        the windows and factors of burn-rate alerts, derived from the period
+advice      whether probes come often enough for an alert to mean something
+"""
+
+from __future__ import annotations
+
+from alerts.objectives.advice import rate_advice
+from alerts.objectives.burn import BURN_WINDOWS, BurnWindow, longest_window_s
+from alerts.objectives.objective import Objective, ObjectiveKind, defaults_of
+
+__all__ = [
+    "BURN_WINDOWS",
+    "BurnWindow",
+    "Objective",
+    "ObjectiveKind",
+    "defaults_of",
+    "longest_window_s",
+    "rate_advice",
+]

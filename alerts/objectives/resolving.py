@@ -1,0 +1,90 @@
+"""Which objectives each flow has, from what is configured. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Protocol
+
+from alerts.objectives.objective import Objective, ObjectiveKind, defaults_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEFAULT_TARGETS = {
+    ObjectiveKind.AVAILABILITY: 99.9,
+    ObjectiveKind.LOSS: 100.0,
+}
+OTHER_TARGET = 99.0
+
+
+class Wanted(Protocol):
+    """What is configured of one objective: shares in percent, durations in seconds."""
+
+    flow: str
+    kind: ObjectiveKind
+    target: float | None
+    period: float
+    limit: float | None
+    good_minutes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFacts:
+    """What an objective has to know of a flow."""
+
+    name: str
+    source: str
+    target: str
+    has_canary: bool
+    probes_per_s: float = 0.0  # over all partitions
+
+
+def objectives_of(
+    wanted: Sequence[Wanted] | None, flows: Sequence[FlowFacts]
+) -> tuple[tuple[Objective, ...], list[tuple[int, str, str]]]:
+    """Return the objectives of all flows, and problems as (number of the entry, key, sentence).
+
+    None wanted: each flow has the defaults. Of several entries for a flow and kind the last counts, so that
+    one for `*` may come first.
+    """
+    if wanted is None:
+        each = (defaults_of(one.name, one.source, one.target, has_canary=one.has_canary) for one in flows)
+        return tuple(objective for found in each for objective in found), []
+    found: dict[tuple[str, ObjectiveKind], Objective] = {}
+    problems: list[tuple[int, str, str]] = []
+    for number, entry in enumerate(wanted):
+        chosen = [one for one in flows if fnmatchcase(one.name, entry.flow)]
+        if not chosen:
+            problems.append((number, "flow", _unknown(entry.flow, [one.name for one in flows])))
+        blind = [one.name for one in chosen if entry.kind.needs_canary and not one.has_canary]
+        if chosen and len(blind) == len(chosen):
+            sentence = (
+                f"{entry.kind} needs a canary, and {', '.join(blind[:3])} has none; use replication_lag"
+            )
+            problems.append((number, "kind", sentence))
+        for one in chosen:
+            if one.name not in blind:
+                found[one.name, entry.kind] = _objective(entry, one)
+    return tuple(found.values()), problems
+
+
+def _objective(entry: Wanted, flow: FlowFacts) -> Objective:
+    target = DEFAULT_TARGETS.get(entry.kind, OTHER_TARGET) if entry.target is None else entry.target
+    return Objective(
+        flow=flow.name,
+        source=flow.source,
+        target=flow.target,
+        kind=entry.kind,
+        target_ratio=round(target / 100, 12),
+        period_s=entry.period,
+        limit_s=entry.kind.default_limit_s if entry.limit is None else entry.limit,
+        slice_ratio=None if entry.good_minutes is None else round(entry.good_minutes / 100, 12),
+    )
+
+
+def _unknown(pattern: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(pattern, names, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names[:5]) or 'none'}"
+    return f"unknown flow '{pattern}'; {hint}"

@@ -1,0 +1,161 @@
+"""Error ratios of objectives over several windows, and alerts on how fast their budgets burn. Pure.
+
+Bad and valid events are recorded as rates over five minutes, each by itself: a ratio is formed last, so that
+one moment without events (0/0) does not spoil a window. Longer windows are means of these rates. The two
+longest take one value each five minutes, which is exact, as the rates then follow one another.
+
+Objectives about time record 1 for bad and for valid time instead of rates; everything after that is alike.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from alerts.objectives.burn import BURN_WINDOWS
+from alerts.objectives.objective import Objective, ObjectiveKind
+from alerts.rules.rule import (
+    CRITICAL,
+    FLOW,
+    Alert,
+    Group,
+    Record,
+    either,
+    flow_matcher,
+    number,
+    promql_duration,
+    quoted,
+    selector,
+)
+from fleet import series, series_checksum, series_lag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from alerts.objectives.burn import BurnWindow
+
+BAD = "mirrorwatch:objective_bad:rate5m"
+VALID = "mirrorwatch:objective_valid:rate5m"
+ERROR = "mirrorwatch:objective_error:ratio_rate"  # with the window behind it
+STEP_S = 300.0
+LONG_S = 86_400.0  # from here on windows are evaluated and sampled every STEP_S
+LEAST_BAD_PROBES = 2.5  # fewer bad ones in the long window say nothing
+LEAST_BAD_S = 150.0
+_EVENTS = {
+    ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
+    ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
+}
+_AGES = {
+    ObjectiveKind.RECOVERY_POINT: ("max", series.FLOW_RECOVERY_POINT_AGE_SECONDS),
+    ObjectiveKind.REPLICATION_LAG: ("max", series_lag.REPLICATION_TOPIC_LAG_SECONDS),
+    ObjectiveKind.AUDIT_AGE: ("min", series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS),
+}
+
+
+def budget_groups(objectives: Sequence[Objective]) -> tuple[Group, ...]:
+    """Return the recorded ratios and the burn-rate alerts; a loss objective has none, each loss pages."""
+    budgeted = [one for one in objectives if one.kind is not ObjectiveKind.LOSS]
+    if not budgeted:
+        return ()
+    every = {one.flow for one in objectives}
+    lengths = sorted({each for window in BURN_WINDOWS for each in (window.short_s, window.long_s)})
+    events = [record for kind in ObjectiveKind for record in _events(kind, budgeted, every)]
+    short = [_ratio(length) for length in lengths if length < LONG_S]
+    long = [_ratio(length) for length in lengths if length >= LONG_S]
+    burns = [_burn(window, budgeted, every) for window in BURN_WINDOWS]
+    return (
+        Group(name="mirrorwatch-objectives", interval_s=30, rules=(*events, *short)),
+        Group(name="mirrorwatch-objectives-long", interval_s=STEP_S, rules=tuple(long)),
+        Group(name="mirrorwatch-budgets", interval_s=30, rules=tuple(filter(None, burns))),
+    )
+
+
+def threshold(objective: Objective, window: BurnWindow) -> float | None:
+    """Return the error ratio above which a window alerts; None where no ratio can be above it."""
+    ratio = window.factor(objective.period_s) * objective.budget_ratio
+    return ratio if ratio < 1 else None
+
+
+def _alike(objectives: Iterable[Objective]) -> list[list[Objective]]:
+    """Return objectives that differ in their flow alone, together."""
+    found: dict[tuple[object, ...], list[Objective]] = defaultdict(list)
+    for one in objectives:
+        found[one.kind, one.target_ratio, one.period_s, one.limit_s, one.slice_ratio].append(one)
+    return [found[key] for key in sorted(found, key=str)]
+
+
+def _events(kind: ObjectiveKind, objectives: Sequence[Objective], every: set[str]) -> Iterable[Record]:
+    classes = _alike(one for one in objectives if one.kind is kind)
+    if not classes:
+        return
+    pair = _probes if kind in _EVENTS else _time
+    pairs = [pair(alike[0], flow_matcher({one.flow for one in alike}, every)) for alike in classes]
+    for name, expressions in zip((BAD, VALID), zip(*pairs, strict=True), strict=True):
+        yield Record(name=name, expression=either(expressions), labels={"objective": kind.value})
+
+
+def _probes(objective: Objective, matcher: str) -> tuple[str, str]:
+    good, valid = (selector(one.full_name, matcher) for one in _EVENTS[objective.kind])
+    if objective.slice_ratio is None:
+        bad = f"clamp_min(sum by ({FLOW}) (rate({valid}[5m])) - sum by ({FLOW}) (rate({good}[5m])), 0)"
+        return bad, f"sum by ({FLOW}) (rate({valid}[5m]))"
+    # A minute without probes is neither good nor bad.
+    minute = f"sum by ({FLOW}) (rate({good}[1m])) / (sum by ({FLOW}) (rate({valid}[1m])) > 0)"
+    return f"{minute} < bool {number(objective.slice_ratio)}", f"{minute} >= bool 0"
+
+
+def _time(objective: Objective, matcher: str) -> tuple[str, str]:
+    worst, one = _AGES[objective.kind]
+    age = f"{worst} by ({FLOW}) ({selector(one.full_name, matcher)})"
+    if objective.kind is ObjectiveKind.AUDIT_AGE:
+        age = f"(time() - {age})"
+    limit = number(objective.limit_s or 0.0)
+    return f"{age} > bool {limit}", f"{age} >= bool 0"
+
+
+def _ratio(length_s: float) -> Record:
+    window = promql_duration(length_s)
+    if length_s <= STEP_S:
+        return Record(name=ERROR + window, expression=f"{BAD} / ({VALID} > 0)")
+    window_of = f"{window}:{promql_duration(STEP_S)}" if length_s >= LONG_S else window
+    mean = f"avg_over_time({{0}}[{window_of}])"
+    expression = f"{mean.format(BAD)} / ({mean.format(VALID)} > 0)"
+    return Record(name=ERROR + window, expression=expression)
+
+
+def _burn(window: BurnWindow, objectives: Sequence[Objective], every: set[str]) -> Alert | None:
+    """Return the alert of a window over all objectives; None where it could not fire for any."""
+    expressions = [
+        _burning(window, above, alike[0], flow_matcher({one.flow for one in alike}, every))
+        for alike in _alike(objectives)
+        if (above := threshold(alike[0], window)) is not None
+    ]
+    if not expressions:
+        return None
+    long = promql_duration(window.long_s)
+    return Alert(
+        name="MirrorwatchErrorBudgetBurn",
+        severity=window.severity,
+        expression=either(expressions),
+        labels={"window": long},
+        summary="{{ $labels.objective }} budget of {{ $labels.flow }} burns",
+        description=(
+            f"{{{{ $value | humanizePercentage }}}} of what {{{{ $labels.objective }}}} counts was bad in"
+            f" {long}. At this rate {number(100 * window.budget_share)} % of the period's budget is spent in"
+            f" {long}."
+        ),
+        keep_s=0 if window.severity == CRITICAL else 600,
+    )
+
+
+def _burning(window: BurnWindow, above: float, objective: Objective, matcher: str) -> str:
+    which = f"objective={quoted(objective.kind.value)}"
+    counts = objective.kind.counts_probes and objective.slice_ratio is None
+    long, short = promql_duration(window.long_s), promql_duration(window.short_s)
+    span = f"{long}:{promql_duration(STEP_S)}" if window.long_s >= LONG_S else long
+    return (
+        f"{selector(ERROR + long, which, matcher)} > {number(above)}"
+        f" and {selector(ERROR + short, which, matcher)} > {number(above)}"
+        f" and avg_over_time({selector(BAD, which, matcher)}[{span}]) * {number(window.long_s)}"
+        f" >= {number(LEAST_BAD_PROBES if counts else LEAST_BAD_S)}"
+    )

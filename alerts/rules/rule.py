@@ -1,0 +1,98 @@
+"""Records and alerts as Prometheus takes them, and how their expressions are written. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+PREFIX = "Mirrorwatch"
+FLOW = "flow, source_cluster, target_cluster"
+"""The labels that every series and every alert of a flow has."""
+
+CRITICAL, WARNING, INFO = "critical", "warning", "info"
+_UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A recording rule."""
+
+    name: str
+    expression: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """An alerting rule. `summary` says in a few words what is wrong, `description` has the numbers.
+
+    `of_flow` says that it has the labels of a flow, so that it can link to its page and be muted with it.
+    """
+
+    name: str
+    expression: str
+    severity: str
+    summary: str
+    description: str
+    for_s: float = 0.0
+    keep_s: float = 0.0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    of_flow: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rules that are evaluated one after the other, every so many seconds."""
+
+    name: str
+    interval_s: float
+    rules: tuple[Record | Alert, ...]
+
+
+def promql_duration(seconds: float) -> str:
+    """Return a duration in PromQL's notation, in its largest whole unit."""
+    whole = round(seconds)
+    for unit, size in _UNITS:
+        if whole >= size and whole % size == 0:
+            return f"{whole // size}{unit}"
+    return "0s"
+
+
+def quoted(text: str) -> str:
+    """Return a string literal of PromQL."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def flow_matcher(flows: Collection[str], every: Collection[str]) -> str:
+    """Return a matcher for these flows, empty where they are all of them."""
+    if set(flows) == set(every):
+        return ""
+    pattern = "|".join(sorted(map(_literal, flows)))
+    return f"flow=~{quoted(pattern)}"
+
+
+def selector(name: str, *matchers: str) -> str:
+    """Return a series with those of the matchers that are not empty."""
+    held = ", ".join(filter(None, matchers))
+    return f"{name}{{{held}}}" if held else name
+
+
+def either(expressions: Iterable[str]) -> str:
+    """Return an expression for what any of these returns; they tell apart different flows."""
+    found = list(expressions)
+    return found[0] if len(found) == 1 else " or ".join(f"({one})" for one in found)
+
+
+def number(value: float) -> str:
+    """Return a number without noise of its binary fraction."""
+    return f"{value:.10g}"
+
+
+def _literal(text: str) -> str:
+    """Return an RE2 pattern that matches this text alone."""
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)

@@ -1,0 +1,135 @@
+"""What pages: what a reader of the target cluster would notice, or lose, if nobody acts now. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alerts.objectives.objective import ObjectiveKind
+from alerts.rules.rule import CRITICAL, FLOW, Alert, Group, either, flow_matcher, number, selector
+from fleet import series, series_checksum, series_lag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from alerts.objectives.objective import Objective
+
+SILENCE_S = (
+    10.0  # beyond the threshold: an orderly restart of a mirror is silent for 9 s, of a broker for 3 s
+)
+STALL_FOR_S = 60.0
+LOSS_WINDOW = "5m"
+RACE_CRITICAL, RACE_WARNING = 0.8, 0.5  # share of the retention time that the lag has used up
+
+
+def symptom_group(objectives: Sequence[Objective]) -> Group:
+    """Return the alerts that page."""
+    arrival = series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS.full_name
+    threshold_s = series.CANARY_THRESHOLD_SECONDS.full_name
+    probes, flags = series.CANARY_PROBES_TOTAL.full_name, "mirrorwatch_canary_probe_flags_total"
+    verdict, condition = series.FLOW_VERDICT.full_name, series.FLOW_CONDITION.full_name
+    audited = series_checksum.CHECKSUM_RECORDS.full_name
+    rules = (
+        Alert(
+            name="MirrorwatchNoRecordsArrive",
+            # The age as of the scrape: `time()` would count the wait for the next scrape as silence.
+            expression=(
+                f"max by ({FLOW}) (timestamp({arrival}) - {arrival})"
+                f" > on ({FLOW}) (max by ({FLOW}) ({threshold_s}) + {number(SILENCE_S)})"
+            ),
+            severity=CRITICAL,
+            summary="No canary records arrive on {{ $labels.flow }}",
+            description="The last canary record arrived {{ $value | humanizeDuration }} before the"
+            " last scrape.",
+        ),
+        Alert(
+            name="MirrorwatchReplicationStalled",
+            expression=f'max by ({FLOW}) ({condition}{{condition="stalled"}}) == 1',
+            severity=CRITICAL,
+            for_s=STALL_FOR_S,
+            summary="Replication is stalled on {{ $labels.flow }}",
+            description="At least one partition has not moved for longer than it may. The flow's page names"
+            " the partitions and the cause.",
+        ),
+        Alert(
+            name="MirrorwatchRecordsLost",
+            expression=either(
+                (
+                    f'max by ({FLOW}) ({verdict}{{verdict="losing"}}) == 1',
+                    f'sum by ({FLOW}) (increase({probes}{{outcome="lost"}}[{LOSS_WINDOW}])) > 0',
+                    f'sum by ({FLOW}) (increase({flags}{{flag="confirmed"}}[{LOSS_WINDOW}])) > 0',
+                )
+            ),
+            severity=CRITICAL,
+            summary="Records are lost on {{ $labels.flow }}",
+            description="Records of the source will not arrive on {{ $labels.target_cluster }}."
+            " The flow's page lists them by partition and offset.",
+        ),
+        Alert(
+            name="MirrorwatchDataAltered",
+            expression=f'max by ({FLOW}) ({verdict}{{verdict="altered"}}) == 1',
+            severity=CRITICAL,
+            summary="Replicated records are altered on {{ $labels.flow }}",
+            description="Records on {{ $labels.target_cluster }} differ from those on"
+            " {{ $labels.source_cluster }}. The flow's page lists them.",
+        ),
+        Alert(
+            name="MirrorwatchAuditFoundLoss",
+            expression=f'sum by ({FLOW}) ({audited}{{verdict=~"lost|altered|misrouted"}}) > 0',
+            severity=CRITICAL,
+            summary="The checksum found damage on {{ $labels.flow }}",
+            description="{{ $value | humanize }} records are lost, altered or in another topic by the last"
+            " checksum run.",
+        ),
+        *_recovery_point(objectives),
+        _race(RACE_CRITICAL),
+    )
+    return Group(name="mirrorwatch-symptoms", interval_s=5, rules=rules)
+
+
+def retention_race(used: float) -> str:
+    """Return an expression for flows of which the lag has used up this share of the retention time."""
+    headroom = series_lag.REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS.full_name
+    lag = series_lag.REPLICATION_TOPIC_LAG_SECONDS.full_name
+    return f"max by ({FLOW}, topic) ({lag} / ({lag} + {headroom})) > {number(used)}"
+
+
+def _race(used: float) -> Alert:
+    return Alert(
+        name="MirrorwatchRetentionRace",
+        expression=retention_race(used),
+        severity=CRITICAL,
+        for_s=STALL_FOR_S,
+        summary="Retention is about to delete unreplicated records",
+        description="The replication lag of {{ $labels.topic }} has used up {{ $value | humanizePercentage }}"
+        " of its retention time on {{ $labels.source_cluster }}.",
+    )
+
+
+def _recovery_point(objectives: Sequence[Objective]) -> list[Alert]:
+    """Return the alert on recovery points beyond their objectives' limits; none without objectives."""
+    age = series.FLOW_RECOVERY_POINT_AGE_SECONDS.full_name
+    expressions = [
+        f"max by ({FLOW}) ({selector(age, matcher)}) > {number(limit_s)}"
+        for limit_s, matcher in limits(objectives, ObjectiveKind.RECOVERY_POINT)
+    ]
+    if not expressions:
+        return []
+    return [
+        Alert(
+            name="MirrorwatchRecoveryPointOld",
+            expression=either(expressions),
+            severity=CRITICAL,
+            for_s=STALL_FOR_S,
+            summary="Recovery point of {{ $labels.flow }} is too old",
+            description="A failover to {{ $labels.target_cluster }} now would lose the last"
+            " {{ $value | humanizeDuration }}, more than the objective's limit.",
+        )
+    ]
+
+
+def limits(objectives: Sequence[Objective], kind: ObjectiveKind) -> Iterator[tuple[float, str]]:
+    """Yield each limit (seconds) of objectives of this kind, with a matcher of the flows that it is for."""
+    wanted = [one for one in objectives if one.kind is kind]
+    every = {one.flow for one in objectives}
+    for limit_s in sorted({one.limit_s or 0.0 for one in wanted}):
+        yield limit_s, flow_matcher({one.flow for one in wanted if one.limit_s == limit_s}, every)

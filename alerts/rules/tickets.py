@@ -1,0 +1,131 @@
+"""What needs work by day: causes, growing lag, repetition, audits that are overdue. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alerts.objectives.objective import ObjectiveKind
+from alerts.rules.rule import FLOW, WARNING, Alert, Group, either, number, selector
+from alerts.rules.symptoms import RACE_WARNING, limits, retention_race
+from fleet import series, series_checksum, series_lag
+from fleet.vocabulary import Cause
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alerts.objectives.objective import Objective
+
+_CAUSES = (
+    (Cause.TASK_FAILED, "MirrorwatchTaskFailed", 60, "A mirror task of {{ $labels.flow }} has failed"),
+    (Cause.PAUSED, "MirrorwatchMirrorPaused", 900, "The mirror of {{ $labels.flow }} is paused"),
+    (
+        Cause.OFFSETS_NOT_COMMITTING,
+        "MirrorwatchOffsetsNotCommitting",
+        300,
+        "The mirror of {{ $labels.flow }} commits no offsets",
+    ),
+    (Cause.TOPIC_MISSING, "MirrorwatchTopicMissing", 300, "A target topic of {{ $labels.flow }} is missing"),
+    (
+        Cause.PARTITION_MISSING,
+        "MirrorwatchPartitionMissing",
+        300,
+        "A target topic of {{ $labels.flow }} lacks partitions",
+    ),
+)
+
+
+def ticket_group(objectives: Sequence[Objective]) -> Group:
+    """Return the alerts that open tickets."""
+    cause, condition = series.FLOW_CAUSE.full_name, series.FLOW_CONDITION.full_name
+    lag = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
+    throttled = series.CLIENT_THROTTLE_SECONDS_TOTAL.full_name
+    rules = (
+        *(
+            Alert(
+                name=name,
+                expression=f'max by ({FLOW}) ({cause}{{cause="{one.value}"}}) == 1',
+                severity=WARNING,
+                for_s=for_s,
+                summary=summary,
+                description="The flow's page has the evidence: topics, partitions and since when.",
+            )
+            for one, name, for_s, summary in _CAUSES
+        ),
+        Alert(
+            name="MirrorwatchRecordsRepeat",
+            expression=f'max by ({FLOW}) ({condition}{{condition="repeating"}}) == 1',
+            severity=WARNING,
+            for_s=60,
+            summary="Records arrive more than once on {{ $labels.flow }}",
+            description="More than one mirror writes to {{ $labels.target_cluster }}, or records go round.",
+        ),
+        Alert(
+            name="MirrorwatchReplicationLate",
+            expression=f'max by ({FLOW}) ({condition}{{condition="late"}}) == 1',
+            severity=WARNING,
+            for_s=900,
+            summary="Replication is late on {{ $labels.flow }}",
+            description="Records arrive, but later than the threshold, for a quarter of an hour.",
+        ),
+        Alert(
+            name="MirrorwatchFlowUnknown",
+            expression=f'max by ({FLOW}) ({condition}{{condition="unknown"}}) == 1',
+            severity=WARNING,
+            for_s=900,
+            summary="State of {{ $labels.flow }} is not known",
+            description="Mirrorwatch has had nothing to judge the flow by for a quarter of an hour.",
+        ),
+        Alert(
+            name="MirrorwatchLagGrowing",
+            expression=(
+                f"sum by ({FLOW}) ({lag}) > 10000 and sum by ({FLOW}) (deriv({lag}[30m])) > 0"
+                f" and sum by ({FLOW}) ({lag}) > 1.1 * sum by ({FLOW}) ({lag} offset 30m)"
+            ),
+            severity=WARNING,
+            for_s=900,
+            summary="Replication lag of {{ $labels.flow }} keeps growing",
+            description="{{ $value | humanize }} records wait, more than half an hour ago.",
+        ),
+        Alert(
+            name="MirrorwatchRetentionRace",
+            expression=retention_race(RACE_WARNING),
+            severity=WARNING,
+            for_s=600,
+            summary="Retention may delete unreplicated records",
+            description="The replication lag of {{ $labels.topic }} has used up"
+            " {{ $value | humanizePercentage }} of its retention time on {{ $labels.source_cluster }}.",
+        ),
+        Alert(
+            name="MirrorwatchCanaryThrottled",
+            expression=f"sum by (kafka_cluster) (rate({throttled}[15m])) > 0.05",
+            severity=WARNING,
+            for_s=900,
+            of_flow=False,
+            summary="A quota throttles canary clients on {{ $labels.kafka_cluster }}",
+            description="Brokers held back answers {{ $value | humanizePercentage }} of the time: latencies"
+            " include the quota.",
+        ),
+        *_overdue(objectives),
+    )
+    return Group(name="mirrorwatch-tickets", interval_s=60, rules=rules)
+
+
+def _overdue(objectives: Sequence[Objective]) -> list[Alert]:
+    last = series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name
+    expressions = [
+        f"time() - min by ({FLOW}) ({selector(last, matcher)}) > {number(limit_s)}"
+        for limit_s, matcher in limits(objectives, ObjectiveKind.AUDIT_AGE)
+    ]
+    if not expressions:
+        return []
+    return [
+        Alert(
+            name="MirrorwatchAuditOverdue",
+            expression=either(expressions),
+            severity=WARNING,
+            for_s=300,
+            summary="No complete checksum of {{ $labels.flow }} lately",
+            description="The oldest complete run over a topic ended {{ $value | humanizeDuration }} ago,"
+            " longer than the objective's limit.",
+        )
+    ]

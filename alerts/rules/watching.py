@@ -1,0 +1,106 @@
+"""Mirrorwatch itself: three layers of absence, its store, its clients, and the Watchdog. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alerts.rules.rule import CRITICAL, FLOW, INFO, WARNING, Alert, Group, either, quoted
+from fleet import series
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alerts.objectives.objective import Objective
+
+JOB = "mirrorwatch"
+
+
+def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
+    """Return the alerts about Mirrorwatch itself."""
+    up = f"up{{job={quoted(job)}}}"
+    expected = series.CANARY_EXPECTED_TOTAL.full_name
+    interval = series.CANARY_INTERVAL_SECONDS.full_name
+    errors = series.COLLECTOR_ERRORS_TOTAL.full_name
+    stored = series.STORE_ERRORS_TOTAL.full_name
+    delay = series.EVENT_LOOP_DELAY_SECONDS.full_name
+    rules = (
+        Alert(
+            name="MirrorwatchDown",
+            expression=f"sum({up}) == 0 or absent({up})",
+            severity=CRITICAL,
+            for_s=120,
+            of_flow=False,
+            summary="Mirrorwatch is down; no flow is watched",
+            description="Prometheus cannot scrape any instance: no other alert of Mirrorwatch can fire.",
+        ),
+        _missing(objectives),
+        Alert(
+            name="MirrorwatchCanarySilent",
+            expression=(
+                f"sum by ({FLOW}) (increase({expected}[10m])) == 0"
+                f" and on ({FLOW}) max by ({FLOW}) ({interval}) < 300"
+            ),
+            severity=CRITICAL,
+            for_s=60,
+            summary="No canary records are due on {{ $labels.flow }}",
+            description="The canary of this flow stopped for ten minutes: its other alerts cannot fire.",
+        ),
+        Alert(
+            name="MirrorwatchEventLoopLate",
+            expression=f"histogram_quantile(0.99, sum by (instance, le) (rate({delay}_bucket[5m]))) > 0.5",
+            severity=WARNING,
+            for_s=600,
+            of_flow=False,
+            summary="Mirrorwatch is starved of processor time",
+            description="Its event loop runs {{ $value | humanizeDuration }} late:"
+            " its own timing is doubtful.",
+        ),
+        Alert(
+            name="MirrorwatchStoreFails",
+            expression=f"sum by (instance) (increase({stored}[10m])) > 2",
+            severity=WARNING,
+            for_s=300,
+            of_flow=False,
+            summary="The store of Mirrorwatch fails",
+            description="{{ $value | humanize }} operations failed in 10 minutes:"
+            " a restart would lose counts.",
+        ),
+        Alert(
+            name="MirrorwatchCollectorFails",
+            expression=f"sum by (kafka_cluster, collector) (increase({errors}[10m])) > 5",
+            severity=WARNING,
+            for_s=600,
+            of_flow=False,
+            summary="A collector fails on {{ $labels.kafka_cluster }}",
+            description="{{ $labels.collector }} failed {{ $value | humanize }} times in 10 minutes.",
+        ),
+        Alert(
+            name="MirrorwatchWatchdog",
+            expression="vector(1)",
+            severity=INFO,
+            of_flow=False,
+            summary="Alerting works (this alert always fires)",
+            description="Route it to a dead man's switch, which alerts when it stops.",
+        ),
+    )
+    return Group(name="mirrorwatch-watching", interval_s=30, rules=rules)
+
+
+def _missing(objectives: Sequence[Objective]) -> Alert:
+    """Return an alert on configured flows that are gone: no series shows that."""
+    info = series.FLOW_INFO.full_name
+    flows = sorted({(one.flow, one.source, one.target) for one in objectives})
+    names = FLOW.split(", ")
+    matchers = (
+        ", ".join(f"{name}={quoted(value)}" for name, value in zip(names, flow, strict=True))
+        for flow in flows
+    )
+    return Alert(
+        name="MirrorwatchFlowMissing",
+        expression=either(f"absent({info}{{{each}}})" for each in matchers),
+        severity=CRITICAL,
+        for_s=300,
+        summary="{{ $labels.flow }} is not watched",
+        description="The flow was in the configuration when these rules were rendered, and no instance"
+        " watches it.",
+    )

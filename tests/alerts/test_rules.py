@@ -1,0 +1,203 @@
+"""Rules as Prometheus takes them, and what fires when, by promtool."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from alerts.objectives import Objective, ObjectiveKind, defaults_of
+from alerts.rules import Alert, budget_groups, symptom_group, ticket_group, watching_group
+from alerts.rules.cases import Case, _Story, cases_document, cases_of
+from alerts.rules.document import Links, rules_document
+from alerts.rules.rule import CRITICAL, WARNING, flow_matcher, promql_duration, quoted
+from fleet import series
+from fleet.series import CATALOGUE
+
+LINKS = Links(service="https://mw.example.org")
+FLOWS = (("A->B", "A", "B"), ("A->C", "A", "C"))
+OBJECTIVES = tuple(one for flow in FLOWS for one in defaults_of(*flow, has_canary=True))
+
+
+def groups_of(objectives=OBJECTIVES):
+    return (
+        *budget_groups(objectives),
+        symptom_group(objectives),
+        ticket_group(objectives),
+        watching_group(objectives),
+    )
+
+
+def alerts_of(objectives=OBJECTIVES):
+    return [rule for group in groups_of(objectives) for rule in group.rules if isinstance(rule, Alert)]
+
+
+def promtool(*arguments, folder):
+    program = shutil.which("promtool")
+    assert program, "promtool is not installed: apt-get install prometheus"
+    return subprocess.run(
+        [program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def check(folder, objectives, cases=()):
+    # JSON is YAML.
+    (folder / "rules.yml").write_text(json.dumps(rules_document(groups_of(objectives), LINKS)))
+    checked = promtool("check", "rules", "--lint-fatal", "rules.yml", folder=folder)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    if cases:
+        (folder / "rules_test.yml").write_text(json.dumps(cases_document(list(cases), "rules.yml")))
+        tested = promtool("test", "rules", "rules_test.yml", folder=folder)
+        assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+MIXED = (
+    *defaults_of("A->B", "A", "B", has_canary=True),
+    Objective(
+        flow="A.x+(->C",
+        source="A.x+(",
+        target="C",
+        kind=ObjectiveKind.FRESHNESS,
+        target_ratio=0.95,
+        slice_ratio=0.9,
+    ),
+    Objective(
+        flow="A.x+(->C",
+        source="A.x+(",
+        target="C",
+        kind=ObjectiveKind.RECOVERY_POINT,
+        target_ratio=0.9,
+        limit_s=30,
+    ),
+    Objective(
+        flow="A.x+(->C",
+        source="A.x+(",
+        target="C",
+        kind=ObjectiveKind.AUDIT_AGE,
+        target_ratio=0.99,
+        limit_s=93600,
+    ),
+)
+
+
+@pytest.mark.parametrize("objectives", [OBJECTIVES, MIXED, OBJECTIVES[:1]], ids=["same", "mixed", "one"])
+def test_promtool_finds_nothing_wrong(tmp_path, objectives):
+    check(tmp_path, objectives)
+
+
+def test_the_cases_that_are_rendered_for_users_pass(tmp_path):
+    cases = list(cases_of(OBJECTIVES))
+    assert len(cases) >= 8
+    check(tmp_path, OBJECTIVES, cases)
+
+
+def test_every_alert_has_what_somebody_who_is_woken_needs():
+    for alert in alerts_of():
+        assert re.fullmatch(r"Mirrorwatch[A-Z][A-Za-z]+", alert.name)
+        assert len(re.sub(r"\{\{.*?\}\}", "X", alert.summary).split()) <= 9, alert.summary
+        assert alert.description.endswith(".")
+    document = rules_document(groups_of(), LINKS)
+    for group in document["groups"]:
+        for rule in group["rules"]:
+            if "alert" in rule:
+                assert set(rule["annotations"]) == {"summary", "description", "runbook_url", "dashboard_url"}
+                assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+
+
+def test_every_series_in_an_expression_is_in_the_catalogue():
+    names = {one.full_name for one in CATALOGUE} | {"mirrorwatch_canary_probe_flags_total"}
+    histograms = {one.full_name + "_bucket" for one in CATALOGUE if one.kind.value == "histogram"}
+    for group in groups_of():
+        for rule in group.rules:
+            found = set(re.findall(r"\bmirrorwatch_[a-z0-9_]+", rule.expression))
+            assert found <= names | histograms, rule.expression
+
+
+def test_an_alert_of_a_flow_keeps_its_labels():
+    for alert in alerts_of():
+        if alert.of_flow:
+            by = re.findall(r"by \(([^)]*)\)", alert.expression)
+            assert all(one.startswith("flow, source_cluster, target_cluster") for one in by), alert.name
+
+
+def leak(minutes, bad_per_minute, *, start=5):
+    story = _Story(OBJECTIVES[1], [FLOWS[1]], minutes)
+    before, after = start * 4, (minutes - start) * 4
+    step = 30 - bad_per_minute / 4
+    values = f"0+30x{before} {30 * before + step:g}+{step:g}x{after}"
+    for one in (series.CANARY_GOOD_TOTAL, series.CANARY_DELIVERED_TOTAL):
+        story.play(one, values)
+    return story
+
+
+def burn(story, objective, window, severity):
+    return story.fires("MirrorwatchErrorBudgetBurn", severity, objective=objective, window=window)
+
+
+def test_half_of_the_probes_failing_pages_soon_and_a_little_leak_does_not(tmp_path):
+    half, little, one = leak(60, 60), leak(60, 0.012), leak(60, 0)
+    one.play(series.CANARY_GOOD_TOTAL, "0+30x40 1199+30x200")
+    fast = tuple(burn(half, name, "1h", CRITICAL) for name in ("availability", "freshness"))
+    slow = tuple(burn(half, name, "6h", CRITICAL) for name in ("availability", "freshness"))
+    cases = [
+        half.case("half of all probes fail", ("5m", ()), ("15m", (*fast, *slow, *tickets(half)))),
+        little.case("one probe in ten thousand fails", ("59m", ())),
+        one.case("one probe fails", ("59m", ())),
+    ]
+    check(tmp_path, OBJECTIVES, cases)
+
+
+def tickets(story):
+    return tuple(
+        burn(story, name, window, WARNING)
+        for name in ("availability", "freshness")
+        for window in ("1d", "3d")
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "_x240",  # never there
+        "0x240",  # no probe concluded: 0/0
+        "0+30x120 stale",  # gone
+        "0+30x120 0+30x120",  # restarted
+    ],
+    ids=["absent", "none", "gone", "restart"],
+)
+def test_numbers_that_say_nothing_burn_no_budget(tmp_path, values):
+    story = _Story(OBJECTIVES[1], [FLOWS[1]], 60)
+    for one in (
+        series.CANARY_SETTLED_TOTAL,
+        series.CANARY_GOOD_TOTAL,
+        series.CANARY_CONCLUDED_TOTAL,
+        series.CANARY_DELIVERED_TOTAL,
+    ):
+        story.play(one, values)
+    check(tmp_path, OBJECTIVES, [story.case(values, ("10m", ()), ("31m", ()), ("59m", ()))])
+
+
+def test_a_restart_of_the_mirror_pages_nobody(tmp_path):
+    story = _Story(OBJECTIVES[1], [FLOWS[1]], 20)
+    # Nothing arrives for 9 s, as seen by one scrape at the worst moment.
+    story.play(series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, "0+15x20 " + "306 " + "330+15x58")
+    story.play(series.FLOW_CONDITION, "0x20 1 0x59", condition="stalled")
+    check(tmp_path, OBJECTIVES, [story.case("restart", ("5m15s", ()), ("5m45s", ()), ("19m", ()))])
+
+
+def test_durations_and_names_are_written_as_promql_reads_them():
+    assert [promql_duration(each) for each in (5, 90, 300, 3600, 86_400, 129_600, 0)] == [
+        "5s", "90s", "5m", "1h", "1d", "36h", "0s",
+    ]  # fmt: skip
+    assert quoted('a"\\') == '"a\\"\\\\"'
+    assert flow_matcher(["A.x->B"], ["A.x->B", "C->D"]) == 'flow=~"A\\\\.x->B"'
+    assert flow_matcher(["C->D", "A->B"], ["A->B", "C->D"]) == ""
+
+
+def test_a_case_names_all_that_fires():
+    case = Case("x", {}, (("1m", ('ALERTS{a="1"}',)),))
+    (test,) = cases_document([case], "r.yml")["tests"]
+    assert test["promql_expr_test"][0]["exp_samples"] == [{"labels": 'ALERTS{a="1"}', "value": 1}]
