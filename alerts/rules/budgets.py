@@ -138,6 +138,7 @@ def _burn(window: BurnWindow, objectives: Sequence[Objective], every: set[str]) 
         severity=window.severity,
         expression=either(expressions),
         labels={"window": long},
+        more_labels=("objective",),
         summary="{{ $labels.objective }} budget of {{ $labels.flow }} burns",
         description=(
             f"{{{{ $value | humanizePercentage }}}} of what {{{{ $labels.objective }}}} counts was bad in"

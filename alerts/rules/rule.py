@@ -30,7 +30,7 @@ class Record:
 class Alert:
     """An alerting rule. `summary` says in a few words what is wrong, `description` has the numbers.
 
-    `of_flow` says that it has the labels of a flow, so that it can link to its page and be muted with it.
+    `of_flow` says that it has the labels of a flow: it links to that flow's page and can be muted with it.
     """
 
     name: str
@@ -42,6 +42,13 @@ class Alert:
     keep_s: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict)
     of_flow: bool = True
+    more_labels: tuple[str, ...] = ()  # that its series have beside those of a flow
+
+    @property
+    def label_names(self) -> frozenset[str]:
+        """Return the labels that every such alert has."""
+        flow = FLOW.split(", ") if self.of_flow else ()
+        return frozenset(("alertname", "severity", *self.labels, *flow, *self.more_labels))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,6 +96,7 @@ def retention_race(used: float) -> str:
 def _race(used: float) -> Alert:
     return Alert(
         name="MirrorwatchRetentionRace",
+        more_labels=("topic",),
         expression=retention_race(used),
         severity=CRITICAL,
         for_s=STALL_FOR_S,

@@ -88,6 +88,7 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
         ),
         Alert(
             name="MirrorwatchRetentionRace",
+            more_labels=("topic",),
             expression=retention_race(RACE_WARNING),
             severity=WARNING,
             for_s=600,
@@ -101,6 +102,7 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             severity=WARNING,
             for_s=900,
             of_flow=False,
+            more_labels=("kafka_cluster",),
             summary="A quota throttles canary clients on {{ $labels.kafka_cluster }}",
             description="Brokers held back answers {{ $value | humanizePercentage }} of the time: latencies"
             " include the quota.",

@@ -18,6 +18,7 @@ JOB = "mirrorwatch"
 def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
     """Return the alerts about Mirrorwatch itself."""
     up = f"up{{job={quoted(job)}}}"
+    reachable = series.KAFKA_CLUSTER_UP.full_name
     expected = series.CANARY_EXPECTED_TOTAL.full_name
     interval = series.CANARY_INTERVAL_SECONDS.full_name
     errors = series.COLLECTOR_ERRORS_TOTAL.full_name
@@ -46,11 +47,23 @@ def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
             description="The canary of this flow stopped for ten minutes: its other alerts cannot fire.",
         ),
         Alert(
+            name="MirrorwatchClusterDown",
+            expression=f"max by (kafka_cluster) ({reachable}) == 0",
+            severity=CRITICAL,
+            for_s=60,
+            of_flow=False,
+            more_labels=("kafka_cluster",),
+            summary="Kafka cluster {{ $labels.kafka_cluster }} does not answer",
+            description="Mirrorwatch cannot reach it. Alerts about replication from and to it are muted.",
+        ),
+        *(_end_down(reachable, end) for end in ("source", "target")),
+        Alert(
             name="MirrorwatchEventLoopLate",
             expression=f"histogram_quantile(0.99, sum by (instance, le) (rate({delay}_bucket[5m]))) > 0.5",
             severity=WARNING,
             for_s=600,
             of_flow=False,
+            more_labels=("instance",),
             summary="Mirrorwatch is starved of processor time",
             description="Its event loop runs {{ $value | humanizeDuration }} late:"
             " its own timing is doubtful.",
@@ -61,6 +74,7 @@ def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
             severity=WARNING,
             for_s=300,
             of_flow=False,
+            more_labels=("instance",),
             summary="The store of Mirrorwatch fails",
             description="{{ $value | humanize }} operations failed in 10 minutes:"
             " a restart would lose counts.",
@@ -71,6 +85,7 @@ def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
             severity=WARNING,
             for_s=600,
             of_flow=False,
+            more_labels=("kafka_cluster", "collector"),
             summary="A collector fails on {{ $labels.kafka_cluster }}",
             description="{{ $labels.collector }} failed {{ $value | humanize }} times in 10 minutes.",
         ),
@@ -84,6 +99,22 @@ def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
         ),
     )
     return Group(name="mirrorwatch-watching", interval_s=30, rules=rules)
+
+
+def _end_down(reachable: str, end: str) -> Alert:
+    """Return the alert that mutes others of each flow from or to a cluster that does not answer."""
+    label = f"{end}_cluster"
+    down = f"max by (kafka_cluster) ({reachable}) == 0"
+    return Alert(
+        name=f"Mirrorwatch{end.capitalize()}Down",
+        expression=(
+            f"max by ({FLOW}) ({series.FLOW_INFO.full_name}) * on ({label}) group_left ()"
+            f' max by ({label}) (label_replace({down}, "{label}", "$1", "kafka_cluster", "(.+)") + 1)'
+        ),
+        severity=INFO,
+        summary=f"The {end} cluster of {{{{ $labels.flow }}}} does not answer",
+        description="Mutes alerts about the flow's replication; MirrorwatchClusterDown pages.",
+    )
 
 
 def _missing(objectives: Sequence[Objective]) -> Alert:

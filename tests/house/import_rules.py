@@ -67,7 +67,7 @@ HOMES = {
 
 # Pure modules and folders of pure modules; those of fleet all are.
 PURE = {
-    "alerts": {"objectives", "rules"},
+    "alerts": {"objectives", "routing", "rules"},
     "canary": {
         "adoption",
         "books",

@@ -1,0 +1,185 @@
+"""Who gets which alert, and which alert mutes which, as Alertmanager's configuration. Pure.
+
+Two alerts that both lack a label of `equal` count as equal in Alertmanager, so that one alert without
+`flow` could mute those of every flow: `lint` refuses such a rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from alerts.rules.rule import Alert
+
+NEVER_MUTED = (
+    "MirrorwatchRecordsLost",
+    "MirrorwatchDataAltered",
+    "MirrorwatchAuditFoundLoss",
+    "MirrorwatchRecoveryPointOld",
+)
+"""Alerts about data itself: a cluster that is down is when the recovery point matters."""
+
+_REPLICATION = (
+    "MirrorwatchNoRecordsArrive",
+    "MirrorwatchReplicationStalled",
+    "MirrorwatchReplicationLate",
+    "MirrorwatchErrorBudgetBurn",
+    "MirrorwatchLagGrowing",
+    "MirrorwatchFlowUnknown",
+    "MirrorwatchTaskFailed",
+    "MirrorwatchOffsetsNotCommitting",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inhibition:
+    """While an alert of `source` fires, those of `targets` with the same `equal` labels are muted.
+
+    `source_labels` and `target_labels` narrow both down, such as to a severity.
+    """
+
+    why: str
+    source: str
+    targets: tuple[str, ...]
+    equal: tuple[str, ...] = ("flow",)
+    source_labels: tuple[tuple[str, str], ...] = ()
+    target_labels: tuple[tuple[str, str], ...] = ()
+
+
+INHIBITIONS = (
+    Inhibition(
+        why="the source cluster does not answer", source="MirrorwatchSourceDown", targets=_REPLICATION
+    ),
+    Inhibition(
+        why="the target cluster does not answer", source="MirrorwatchTargetDown", targets=_REPLICATION
+    ),
+    Inhibition(
+        why="the canary sends nothing, so nothing arrives",
+        source="MirrorwatchCanarySilent",
+        targets=("MirrorwatchNoRecordsArrive", "MirrorwatchErrorBudgetBurn", "MirrorwatchFlowUnknown"),
+    ),
+    Inhibition(
+        why="nothing arrives on any partition",
+        source="MirrorwatchNoRecordsArrive",
+        targets=(
+            "MirrorwatchReplicationStalled",
+            "MirrorwatchReplicationLate",
+            "MirrorwatchLagGrowing",
+            "MirrorwatchFlowUnknown",
+        ),
+    ),
+    Inhibition(
+        why="the fast burn pages already",
+        source="MirrorwatchErrorBudgetBurn",
+        targets=("MirrorwatchErrorBudgetBurn",),
+        equal=("flow", "objective"),
+        source_labels=(("window", "1h"),),
+        target_labels=(("window", "6h|1d|3d"),),
+    ),
+    Inhibition(
+        why="the slow burn pages already",
+        source="MirrorwatchErrorBudgetBurn",
+        targets=("MirrorwatchErrorBudgetBurn",),
+        equal=("flow", "objective"),
+        source_labels=(("window", "6h"),),
+        target_labels=(("window", "1d|3d"),),
+    ),
+    Inhibition(
+        why="it pages already",
+        source="MirrorwatchRetentionRace",
+        targets=("MirrorwatchRetentionRace",),
+        equal=("flow", "topic"),
+        source_labels=(("severity", "critical"),),
+        target_labels=(("severity", "warning"),),
+    ),
+    Inhibition(
+        why="no instance of Mirrorwatch runs",
+        source="MirrorwatchDown",
+        targets=("MirrorwatchFlowMissing", "MirrorwatchCanarySilent"),
+        equal=(),
+    ),
+)
+
+
+def lint(inhibitions: Iterable[Inhibition], alerts: Sequence[Alert]) -> list[str]:
+    """Return a sentence for each rule that could mute what it must not; empty where all are sound."""
+    found = []
+    for rule in inhibitions:
+        for name in (rule.source, *rule.targets):
+            known = [one for one in alerts if one.name == name]
+            if not known:
+                found.append(f"{rule.source}: unknown alert '{name}'")
+            for one in known:
+                lacking = set(rule.equal) - one.label_names
+                if lacking:
+                    found.append(f"{rule.source}: {name} has no label '{min(lacking)}' and would match any")
+        found += [f"{rule.source}: must not mute {name}" for name in rule.targets if name in NEVER_MUTED]
+    return found
+
+
+def alertmanager_document(alerts: Sequence[Alert]) -> dict[str, Any]:
+    """Return an Alertmanager configuration: routes, inhibition, and receivers without addresses.
+
+    Rules about alerts that are not rendered are left out.
+    """
+    names = {one.name for one in alerts}
+    held = [rule for rule in INHIBITIONS if rule.source in names]
+    return {
+        "route": {
+            "receiver": "mirrorwatch-tickets",
+            "group_by": ["alertname", "flow"],
+            "group_wait": "15s",
+            "group_interval": "5m",
+            "repeat_interval": "12h",
+            "routes": [
+                {
+                    "receiver": "mirrorwatch-watchdog",
+                    "matchers": ['alertname="MirrorwatchWatchdog"'],
+                    "group_wait": "0s",
+                    "group_interval": "1m",
+                    "repeat_interval": "1m",
+                },
+                {"receiver": "mirrorwatch-none", "matchers": ['severity="info"']},
+                {
+                    "receiver": "mirrorwatch-pages",
+                    "matchers": ['severity="critical"'],
+                    "repeat_interval": "1h",
+                },
+            ],
+        },
+        "inhibit_rules": [_inhibition(rule, names) for rule in held],
+        "receivers": [{"name": f"mirrorwatch-{one}"} for one in ("pages", "tickets", "watchdog", "none")],
+    }
+
+
+def inhibition_table(inhibitions: Iterable[Inhibition] = INHIBITIONS) -> list[tuple[str, str, str, str]]:
+    """Return rows for people: the alert that mutes, those that are muted, the labels in common, and why."""
+    return [
+        (
+            _with(rule.source, rule.source_labels),
+            ", ".join(_with(name, rule.target_labels) for name in rule.targets),
+            ", ".join(rule.equal) or "none",
+            rule.why,
+        )
+        for rule in inhibitions
+    ]
+
+
+def _with(name: str, labels: tuple[tuple[str, str], ...]) -> str:
+    return " ".join((name, *(f"{key}={value}" for key, value in labels)))
+
+
+def _inhibition(rule: Inhibition, names: set[str]) -> dict[str, Any]:
+    targets = "|".join(name for name in rule.targets if name in names)
+    return {
+        "source_matchers": [f'alertname="{rule.source}"', *_matchers(rule.source_labels)],
+        "target_matchers": [f'alertname=~"{targets}"', *_matchers(rule.target_labels)],
+        "equal": list(rule.equal),
+    }
+
+
+def _matchers(labels: tuple[tuple[str, str], ...]) -> list[str]:
+    return [f'{key}=~"{value}"' for key, value in labels]
