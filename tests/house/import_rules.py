@@ -61,7 +61,7 @@ HOMES = {
         "lagmon/sync_*tables.py",
     ),
     "structlog": ("runtime/logs*.py",),
-    "yaml": ("runtime/strict_yaml.py",),
+    "yaml": ("runtime/strict_yaml.py", "runtime/yaml_output.py"),
     "yarl": HTTP,  # aiohttp's own type for addresses
 }
 
