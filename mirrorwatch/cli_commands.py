@@ -24,7 +24,7 @@ LATER_COMMANDS = ("drill", "exclude", "failover", "offsets", "render", "report")
 _SECRETS = "mirrorwatch.secrets"
 _REFUSAL = "mirrorwatch.refusal"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_PACKAGES = ("mirrorwatch", "fleet", "runtime", "canary", "lagmon", "checksum", "alerts")
+_PACKAGES = ("mirrorwatch", "fleet", "runtime", "canary", "lagmon", "checksum", "alerts", "dashboards")
 
 
 class NearestGroup(click.Group):

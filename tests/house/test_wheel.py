@@ -11,7 +11,7 @@ import pytest
 
 from tests.house.product_files import ROOT, kept_files, relative
 
-TOP_LEVEL = {"alerts", "canary", "checksum", "fleet", "lagmon", "mirrorwatch", "runtime"}
+TOP_LEVEL = {"alerts", "canary", "checksum", "dashboards", "fleet", "lagmon", "mirrorwatch", "runtime"}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,90 @@
+"""One flow: its canary, its lag by offsets, and how close retention is."""
+
+from __future__ import annotations
+
+from dashboards.panel import Board, Form, Panel, Query
+from dashboards.promql import FLOW, buckets, flows, of, rate
+from fleet import series, series_lag
+
+_LATENCY = buckets(series.CANARY_LATENCY_SECONDS, FLOW, 'stage="end_to_end"')
+_ARRIVAL = of(series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, FLOW)
+_HEADROOM = of(series_lag.REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS, FLOW)
+
+_CANARY = (
+    Panel(
+        title="Conditions",
+        description="What held of the flow, over time.",
+        form=Form.STATES,
+        width=24,
+        height=6,
+        queries=(Query(f"max by (condition) ({of(series.FLOW_CONDITION, FLOW)})", "{{condition}}"),),
+    ),
+    Panel(
+        title="End-to-end latency",
+        description="How long canary records took from the source to the target.",
+        form=Form.HEATMAP,
+        unit="s",
+        queries=(Query(_LATENCY, "{{le}}"),),
+    ),
+    Panel(
+        title="Latency and threshold",
+        description="Median and 99th percentile of the canary's latency, and the threshold above which"
+        " a record is late.",
+        unit="s",
+        queries=(
+            Query(f"histogram_quantile(0.5, {_LATENCY})", "median"),
+            Query(f"histogram_quantile(0.99, {_LATENCY})", "99 %"),
+            Query(f"max ({of(series.CANARY_THRESHOLD_SECONDS, FLOW)})", "threshold"),
+        ),
+    ),
+    Panel(
+        title="Age of the last arrival",
+        description="How long ago the last canary record arrived. It grows while nothing arrives.",
+        unit="s",
+        queries=(Query(f"time() - max by (flow) ({_ARRIVAL})", "last arrival"),),
+    ),
+    Panel(
+        title="Probes by outcome",
+        description="Canary records a second by how they ended. All but good deserve attention.",
+        unit="cps",
+        queries=(Query(f"sum by (outcome) ({rate(series.CANARY_PROBES_TOTAL, FLOW)})", "{{outcome}}"),),
+    ),
+)
+_OFFSETS = (
+    Panel(
+        title="Replication lag by topic",
+        description="Records that the mirror has yet to replicate; the ten topics with most.",
+        queries=(Query(f"topk(10, {of(series_lag.REPLICATION_TOPIC_LAG_RECORDS, FLOW)})", "{{topic}}"),),
+    ),
+    Panel(
+        title="Replication lag by topic, in time",
+        description="Age of the oldest record that is not replicated; the ten topics with most.",
+        unit="s",
+        queries=(Query(f"topk(10, {of(series_lag.REPLICATION_TOPIC_LAG_SECONDS, FLOW)})", "{{topic}}"),),
+    ),
+    Panel(
+        title="Produced and replicated",
+        description="Records a second that are written to the source and to the target, over all topics.",
+        unit="cps",
+        queries=(
+            Query(f"sum ({rate(series_lag.REPLICATION_SOURCE_END_OFFSET, FLOW)})", "source"),
+            Query(f"sum ({rate(series_lag.REPLICATION_TARGET_END_OFFSET, FLOW)})", "target"),
+        ),
+    ),
+    Panel(
+        title="Retention headroom",
+        description="Time until retention deletes unreplicated records; the ten topics with least.",
+        unit="s",
+        queries=(Query(f"bottomk(10, {_HEADROOM})", "{{topic}}"),),
+        may_be_empty=True,
+    ),
+)
+
+FLOW_BOARD = Board(
+    uid="mirrorwatch-flow",
+    title="Mirrorwatch / Flow",
+    description="One flow: its canary, its lag by offsets, and how close retention is.",
+    variables=(flows(many=False),),
+    alerts='flow="$flow"',
+    rows=(("Canary", _CANARY), ("Offsets", _OFFSETS)),
+)

@@ -1,0 +1,42 @@
+"""Consumer groups of every cluster."""
+
+from __future__ import annotations
+
+from dashboards.panel import Board, Form, Panel, Query, Variable
+from dashboards.promql import CLUSTER, of
+from fleet import series, series_lag
+
+_NAME = "{{kafka_cluster}} {{group}}"
+_LAG = (
+    Panel(
+        title="Groups that are not OK",
+        description="0 not found, 1 OK, 2 warning, 3 error, 4 stopped, 5 stalled, 6 rewound, 7 not known."
+        " Empty is good.",
+        form=Form.TABLE,
+        width=24,
+        queries=(Query(f"{of(series_lag.GROUP_STATUS, CLUSTER)} > 1"),),
+        columns=("status",),
+        may_be_empty=True,
+    ),
+    Panel(
+        title="Lag",
+        description="Records that each group has yet to read; the twenty groups with most.",
+        queries=(Query(f"topk(20, {of(series_lag.GROUP_LAG_RECORDS, CLUSTER)})", _NAME),),
+    ),
+    Panel(
+        title="Lag in time",
+        description="Age of the oldest record that each group has yet to read; the twenty groups with most.",
+        unit="s",
+        queries=(Query(f"topk(20, {of(series_lag.GROUP_LAG_SECONDS, CLUSTER)})", _NAME),),
+    ),
+)
+
+GROUPS = Board(
+    uid="mirrorwatch-groups",
+    title="Mirrorwatch / Consumer groups",
+    description="Consumer groups of every cluster: how far behind they are, and which need attention.",
+    variables=(
+        Variable(name="cluster", label="Cluster", series=of(series.KAFKA_CLUSTER_UP), of="kafka_cluster"),
+    ),
+    rows=(("Lag", _LAG),),
+)

@@ -1,0 +1,70 @@
+"""What a panel of a dashboard asks Prometheus, and how it shows the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Form(StrEnum):
+    """How a panel draws."""
+
+    LINES = "lines"
+    NUMBER = "number"
+    TABLE = "table"
+    STATES = "states"  # a state over time
+    HEATMAP = "heatmap"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An expression of PromQL; the legend may name labels as `{{flow}}`."""
+
+    expression: str
+    legend: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One panel; `unit` in Grafana's words. `link` is where a click on a row or a series leads.
+
+    `limit_query` draws its value as a line of its own, such as a threshold. `columns` of a table name the
+    value of each query; `hidden` are labels that it leaves out. `may_be_empty`: no answer is a good answer.
+    """
+
+    title: str
+    description: str
+    queries: tuple[Query, ...]
+    unit: str = "short"
+    form: Form = Form.LINES
+    width: int = 12
+    height: int = 8
+    columns: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    link: str | None = None
+    minimum: float | None = 0.0
+    maximum: float | None = None
+    may_be_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A list to choose from: the values of a label of a series; a cascade where the series has matchers."""
+
+    name: str
+    label: str
+    series: str
+    of: str
+    many: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """One dashboard: panels in rows, each row under its title."""
+
+    uid: str
+    title: str
+    description: str
+    rows: tuple[tuple[str, tuple[Panel, ...]], ...]
+    variables: tuple[Variable, ...] = ()
+    alerts: str = ""  # matchers of the alerts that are drawn as annotations

@@ -1,0 +1,35 @@
+"""Selectors and rates of the service's own series, named by the catalogue so that none is misspelt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.panel import Variable
+from fleet import series
+
+if TYPE_CHECKING:
+    from fleet.series_kinds import Series
+
+JOB = 'job=~"$job"'
+FLOW = 'flow=~"$flow"'
+CLUSTER = 'kafka_cluster=~"$cluster"'
+
+
+def of(one: Series, *matchers: str, suffix: str = "") -> str:
+    """Return a selector of a series of the service."""
+    return f"{one.full_name}{suffix}{{{', '.join((JOB, *matchers))}}}"
+
+
+def rate(one: Series, *matchers: str, suffix: str = "") -> str:
+    """Return the rate of a counter over what the panel's resolution needs."""
+    return f"rate({of(one, *matchers, suffix=suffix)}[$__rate_interval])"
+
+
+def buckets(one: Series, *matchers: str, by: str = "le") -> str:
+    """Return the rates of a histogram's buckets."""
+    return f"sum by ({by}) ({rate(one, *matchers, suffix='_bucket')})"
+
+
+def flows(*, many: bool) -> Variable:
+    """Return the variable `flow`."""
+    return Variable(name="flow", label="Flow", series=of(series.FLOW_INFO), of="flow", many=many)
