@@ -26,12 +26,13 @@ _REPLICATION = (
     "MirrorwatchNoRecordsArrive",
     "MirrorwatchReplicationStalled",
     "MirrorwatchReplicationLate",
-    "MirrorwatchErrorBudgetBurn",
     "MirrorwatchLagGrowing",
     "MirrorwatchFlowUnknown",
     "MirrorwatchTaskFailed",
     "MirrorwatchOffsetsNotCommitting",
 )
+_CANARY_BUDGETS = (("objective", "availability|freshness"),)
+_REPLICATION_BUDGETS = (("objective", "availability|freshness|replication_lag"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +51,39 @@ class Inhibition:
 
 
 INHIBITIONS = (
-    Inhibition(
-        why="the source cluster does not answer", source="MirrorwatchSourceDown", targets=_REPLICATION
+    *(
+        rule
+        for end in ("Source", "Target")
+        for rule in (
+            Inhibition(
+                why=f"the {end.lower()} cluster does not answer",
+                source=f"Mirrorwatch{end}Down",
+                targets=_REPLICATION,
+            ),
+            Inhibition(
+                why=f"the {end.lower()} cluster does not answer; the recovery point's budget still alerts",
+                source=f"Mirrorwatch{end}Down",
+                targets=("MirrorwatchErrorBudgetBurn",),
+                target_labels=_REPLICATION_BUDGETS,
+            ),
+        )
     ),
     Inhibition(
-        why="the target cluster does not answer", source="MirrorwatchTargetDown", targets=_REPLICATION
+        why="the cluster does not answer",
+        source="MirrorwatchClusterDown",
+        targets=("MirrorwatchCollectorFails", "MirrorwatchCanaryThrottled"),
+        equal=("kafka_cluster",),
     ),
     Inhibition(
         why="the canary sends nothing, so nothing arrives",
         source="MirrorwatchCanarySilent",
-        targets=("MirrorwatchNoRecordsArrive", "MirrorwatchErrorBudgetBurn", "MirrorwatchFlowUnknown"),
+        targets=("MirrorwatchNoRecordsArrive", "MirrorwatchFlowUnknown"),
+    ),
+    Inhibition(
+        why="nothing arrives on any partition, so the canary's budgets burn",
+        source="MirrorwatchNoRecordsArrive",
+        targets=("MirrorwatchErrorBudgetBurn",),
+        target_labels=_CANARY_BUDGETS,
     ),
     Inhibition(
         why="nothing arrives on any partition",
@@ -126,7 +150,7 @@ def alertmanager_document(alerts: Sequence[Alert]) -> dict[str, Any]:
     Rules about alerts that are not rendered are left out.
     """
     names = {one.name for one in alerts}
-    held = [rule for rule in INHIBITIONS if rule.source in names]
+    held = [rule for rule in INHIBITIONS if rule.source in names and names & {*rule.targets}]
     return {
         "route": {
             "receiver": "mirrorwatch-tickets",

@@ -212,7 +212,7 @@ FLOW_CAUSE = Series(
     kind=Kind.GAUGE,
     unit=Unit.TRUTH,
     group=Group.FLOW,
-    help="1 for the cause of the flow's verdict, 0 for the others; all 0 where there is none.",
+    help="1 for the cause of what is wrong right now, else of the verdict; 0 for the others.",
     labels=(*FLOW_LABELS, Label("cause", "What is behind the verdict.", tuple(Cause))),
 )
 FLOW_RECOVERY_POINT_AGE_SECONDS = Series(

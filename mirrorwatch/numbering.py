@@ -114,7 +114,7 @@ def _flow(
         labels=(flow.name, flow.source, flow.target),
         policy=config.topology.flow(flow.name).policy.kind.value,
         verdict=verdict.verdict,
-        cause=verdict.cause,
+        cause=verdict.cause if verdict.also is None else verdict.also.cause,
         conditions=verdict.conditions,
         books=watch.books.as_dict(),
         histograms={stage.value: one.copy() for stage, one in watch.histograms.items()},

@@ -35,7 +35,7 @@ class FlowNumbers:
     labels: tuple[str, str, str]
     policy: str
     verdict: Verdict
-    cause: Cause | None  # of the verdict
+    cause: Cause | None  # of what is wrong right now, else of the verdict
     conditions: frozenset[Verdict]  # that hold right now
     books: Mapping[str, int]
     histograms: Mapping[str, Histogram]  # by stage

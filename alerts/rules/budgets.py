@@ -142,7 +142,7 @@ def _burn(window: BurnWindow, objectives: Sequence[Objective], every: set[str]) 
         summary="{{ $labels.objective }} budget of {{ $labels.flow }} burns",
         description=(
             f"{{{{ $value | humanizePercentage }}}} of what {{{{ $labels.objective }}}} counts was bad in"
-            f" {long}. At this rate {number(100 * window.budget_share)} % of the period's budget is spent in"
+            f" {long}. At least {number(100 * window.budget_share)} % of the period's budget is spent in"
             f" {long}."
         ),
         keep_s=0 if window.severity == CRITICAL else 600,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from alerts.objectives.objective import Objective
 
 SILENCE_S = (
-    10.0  # beyond the threshold: an orderly restart of a mirror is silent for 9 s, of a broker for 3 s
+    8.0  # beyond threshold and interval: a restarted mirror is silent for 9 s, a killed broker for 13 s
 )
 STALL_FOR_S = 60.0
 LOSS_WINDOW = "5m"
@@ -25,8 +25,9 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
     """Return the alerts that page."""
     arrival = series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS.full_name
     threshold_s = series.CANARY_THRESHOLD_SECONDS.full_name
-    probes, flags = series.CANARY_PROBES_TOTAL.full_name, "mirrorwatch_canary_probe_flags_total"
-    verdict, condition = series.FLOW_VERDICT.full_name, series.FLOW_CONDITION.full_name
+    interval_s, cause = series.CANARY_INTERVAL_SECONDS.full_name, series.FLOW_CAUSE.full_name
+    probes, flags = series.CANARY_PROBES_TOTAL.full_name, series.CANARY_PROBE_FLAGS_TOTAL.full_name
+    condition = series.FLOW_CONDITION.full_name
     audited = series_checksum.CHECKSUM_RECORDS.full_name
     rules = (
         Alert(
@@ -34,7 +35,8 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
             # The age as of the scrape: `time()` would count the wait for the next scrape as silence.
             expression=(
                 f"max by ({FLOW}) (timestamp({arrival}) - {arrival})"
-                f" > on ({FLOW}) (max by ({FLOW}) ({threshold_s}) + {number(SILENCE_S)})"
+                f" > on ({FLOW}) (max by ({FLOW}) ({threshold_s}) + max by ({FLOW}) ({interval_s})"
+                f" + {number(SILENCE_S)})"
             ),
             severity=CRITICAL,
             summary="No canary records arrive on {{ $labels.flow }}",
@@ -43,7 +45,11 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
         ),
         Alert(
             name="MirrorwatchReplicationStalled",
-            expression=f'max by ({FLOW}) ({condition}{{condition="stalled"}}) == 1',
+            # Who paused a mirror knows; a ticket reminds of it, and the recovery point pages in time.
+            expression=(
+                f'max by ({FLOW}) ({condition}{{condition="stalled"}}) == 1'
+                f' unless on ({FLOW}) {cause}{{cause="paused"}} == 1'
+            ),
             severity=CRITICAL,
             for_s=STALL_FOR_S,
             summary="Replication is stalled on {{ $labels.flow }}",
@@ -54,23 +60,33 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
             name="MirrorwatchRecordsLost",
             expression=either(
                 (
-                    f'max by ({FLOW}) ({verdict}{{verdict="losing"}}) == 1',
+                    f'max by ({FLOW}) ({condition}{{condition="losing"}}) == 1',
                     f'sum by ({FLOW}) (increase({probes}{{outcome="lost"}}[{LOSS_WINDOW}])) > 0',
                     f'sum by ({FLOW}) (increase({flags}{{flag="confirmed"}}[{LOSS_WINDOW}])) > 0',
                 )
             ),
             severity=CRITICAL,
+            keep_s=600,
             summary="Records are lost on {{ $labels.flow }}",
             description="Records of the source will not arrive on {{ $labels.target_cluster }}."
             " The flow's page lists them by partition and offset.",
         ),
         Alert(
             name="MirrorwatchDataAltered",
-            expression=f'max by ({FLOW}) ({verdict}{{verdict="altered"}}) == 1',
+            expression=f'max by ({FLOW}) ({condition}{{condition="altered"}}) == 1',
+            keep_s=600,
             severity=CRITICAL,
             summary="Replicated records are altered on {{ $labels.flow }}",
             description="Records on {{ $labels.target_cluster }} differ from those on"
             " {{ $labels.source_cluster }}. The flow's page lists them.",
+        ),
+        Alert(
+            name="MirrorwatchRecordsLoop",
+            expression=f'max by ({FLOW}) ({cause}{{cause="looping"}}) == 1',
+            severity=CRITICAL,
+            summary="Records go round between clusters of {{ $labels.flow }}",
+            description="A canary record came back to its source. Every record of a topic that goes round is"
+            " written again and again.",
         ),
         Alert(
             name="MirrorwatchAuditFoundLoss",

@@ -57,7 +57,7 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             severity=WARNING,
             for_s=60,
             summary="Records arrive more than once on {{ $labels.flow }}",
-            description="More than one mirror writes to {{ $labels.target_cluster }}, or records go round.",
+            description="More than one mirror writes to {{ $labels.target_cluster }}, or a mirror went back.",
         ),
         Alert(
             name="MirrorwatchReplicationLate",
@@ -114,9 +114,15 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
 
 def _overdue(objectives: Sequence[Objective]) -> list[Alert]:
     last = series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS.full_name
+    info = series.FLOW_INFO.full_name
     expressions = [
-        f"time() - min by ({FLOW}) ({selector(last, matcher)}) > {number(limit_s)}"
+        expression
         for limit_s, matcher in limits(objectives, ObjectiveKind.AUDIT_AGE)
+        for expression in (
+            f"time() - min by ({FLOW}) ({selector(last, matcher)}) > {number(limit_s)}",
+            # No run has ever ended.
+            f"max by ({FLOW}) ({selector(info, matcher)}) unless on ({FLOW}) {last}",
+        )
     ]
     if not expressions:
         return []
@@ -127,7 +133,6 @@ def _overdue(objectives: Sequence[Objective]) -> list[Alert]:
             severity=WARNING,
             for_s=300,
             summary="No complete checksum of {{ $labels.flow }} lately",
-            description="The oldest complete run over a topic ended {{ $value | humanizeDuration }} ago,"
-            " longer than the objective's limit.",
+            description="Of some topic no complete run has ended within the objective's limit, or none ever.",
         )
     ]

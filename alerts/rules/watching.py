@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alerts.rules.rule import CRITICAL, FLOW, INFO, WARNING, Alert, Group, either, quoted
+from alerts.rules.rule import (
+    CRITICAL,
+    FLOW,
+    INFO,
+    WARNING,
+    Alert,
+    Group,
+    either,
+    flow_matcher,
+    quoted,
+    selector,
+)
 from fleet import series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from alerts.objectives.objective import Objective
+    from alerts.objectives.resolving import FlowFacts
 
 JOB = "mirrorwatch"
 
 
-def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
+def watching_group(flows: Sequence[FlowFacts], *, job: str = JOB) -> Group:
     """Return the alerts about Mirrorwatch itself."""
     up = f"up{{job={quoted(job)}}}"
     reachable = series.KAFKA_CLUSTER_UP.full_name
@@ -24,6 +35,8 @@ def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
     errors = series.COLLECTOR_ERRORS_TOTAL.full_name
     stored = series.STORE_ERRORS_TOTAL.full_name
     delay = series.EVENT_LOOP_DELAY_SECONDS.full_name
+    names = [one.name for one in flows]
+    probed = flow_matcher([one.name for one in flows if one.has_canary], names)
     rules = (
         Alert(
             name="MirrorwatchDown",
@@ -32,13 +45,13 @@ def watching_group(objectives: Sequence[Objective], *, job: str = JOB) -> Group:
             for_s=120,
             of_flow=False,
             summary="Mirrorwatch is down; no flow is watched",
-            description="Prometheus cannot scrape any instance: no other alert of Mirrorwatch can fire.",
+            description="Prometheus cannot scrape any instance: no alert about a flow can fire.",
         ),
-        _missing(objectives),
+        _missing(flows),
         Alert(
             name="MirrorwatchCanarySilent",
             expression=(
-                f"sum by ({FLOW}) (increase({expected}[10m])) == 0"
+                f"sum by ({FLOW}) (increase({selector(expected, probed)}[10m])) == 0"
                 f" and on ({FLOW}) max by ({FLOW}) ({interval}) < 300"
             ),
             severity=CRITICAL,
@@ -117,10 +130,10 @@ def _end_down(reachable: str, end: str) -> Alert:
     )
 
 
-def _missing(objectives: Sequence[Objective]) -> Alert:
+def _missing(watched: Sequence[FlowFacts]) -> Alert:
     """Return an alert on configured flows that are gone: no series shows that."""
     info = series.FLOW_INFO.full_name
-    flows = sorted({(one.flow, one.source, one.target) for one in objectives})
+    flows = sorted((one.name, one.source, one.target) for one in watched)
     names = FLOW.split(", ")
     matchers = (
         ", ".join(f"{name}={quoted(value)}" for name, value in zip(names, flow, strict=True))

@@ -1,0 +1,50 @@
+"""The command `mirrorwatch render`. What it needs is imported when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mirrorwatch.cli_commands import ExplainingCommand
+from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
+
+
+@click.command(cls=ExplainingCommand, short_help="Write alerts, routes and dashboards for a configuration.")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["files", "kubernetes"]),
+    default="files",
+    show_default=True,
+    help="Also write a PrometheusRule object with `kubernetes`.",
+)
+@logging_options(QUIET)
+@click.pass_context
+def render(context: click.Context, /, config: Path, folder: Path, *, form: str, **_log: str) -> int:
+    """Write Prometheus rules with their tests, Alertmanager routes and Grafana dashboards into DIR.
+
+    DIR has to be empty or written by an earlier render. A file that render did not write, or that was changed
+    since, is never overwritten.
+    """
+    found = read_config(context, config)
+    try:
+        from mirrorwatch.rendering import render as write  # noqa: PLC0415 - see the module's docstring
+    except ModuleNotFoundError as error:
+        if error.name != "grafanalib":
+            raise
+        raise click.ClickException(
+            "grafanalib: missing; install it with pip install 'mirrorwatch[render]'"
+        ) from error
+
+    log_if_asked(context)
+    changed, advice = write(found, folder, kubernetes=form == "kubernetes")
+    console = make_console()
+    for path in changed:
+        console.print(f"{folder / path}", soft_wrap=True)
+    console.print(f"{len(changed)} files written or removed." if changed else "Nothing changed.")
+    for one in advice:
+        click.echo(f"warning: {one}", err=True)
+    return 0

@@ -1,0 +1,115 @@
+"""The files that `render` writes: rules, their tests, routes, dashboards, and how each is put to use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from alerts.objectives import rate_advice
+from alerts.routing import alertmanager_document
+from alerts.rules import Alert, budget_groups, symptom_group, ticket_group, watching_group
+from alerts.rules.cases import STEP_S, cases_document, cases_of
+from alerts.rules.document import Links, rules_document
+from alerts.rules.watching import JOB
+from dashboards import BOARDS, dashboard
+from fleet.errors import ConfigurationError, Problem
+from runtime.owned_folder import write_owned
+from runtime.yaml_output import yaml_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from alerts.rules import Group
+    from mirrorwatch.configuration import Configuration
+
+_BY = "Written by `mirrorwatch render`; change the configuration and render again."
+
+
+def render(config: Configuration, folder: Path, *, kubernetes: bool) -> tuple[list[str], list[str]]:
+    """Write the files; return the paths that changed, and warnings about objectives.
+
+    Raises ConfigurationError where there is nothing to render for, or files are in the way.
+    """
+    if not config.objectives:
+        sentence = "no objective fits any flow, so there is nothing to render; add a flow, or an objective"
+        raise ConfigurationError([Problem(str(config.path), "objectives", sentence)])
+    changed = write_owned(folder, files_of(config, kubernetes=kubernetes))
+    rates = {one.name: one.probes_per_s for one in config.flow_facts}
+    advice = [rate_advice(one, rates[one.flow]) for one in config.objectives]
+    return changed, [one for one in advice if one is not None]
+
+
+def files_of(config: Configuration, *, kubernetes: bool) -> dict[str, str]:
+    """Return the text of each file by its path."""
+    groups = groups_of(config)
+    found = [rule for group in groups for rule in group.rules if isinstance(rule, Alert)]
+    rules = rules_document(groups, links_of(config))
+    tests = cases_document(list(cases_of(config.objectives)), "mirrorwatch.rules.yml")
+    files = {
+        "prometheus/mirrorwatch.rules.yml": rules,
+        "prometheus/mirrorwatch.rules.test.yml": tests,
+        "prometheus/scrape.yml": _scrape(config),
+        "alertmanager/alertmanager.yml": alertmanager_document(found),
+        "grafana/provisioning/dashboards/mirrorwatch.yml": _provider(),
+    }
+    if kubernetes:
+        files["kubernetes/prometheusrule.yaml"] = _resource(rules)
+    texts = {path: yaml_text(document, comment=_BY) for path, document in files.items()}
+    return texts | {
+        f"grafana/dashboards/{board.uid}.json": json.dumps(dashboard(board, job=JOB), indent=1) + "\n"
+        for board in BOARDS
+    }
+
+
+def groups_of(config: Configuration) -> tuple[Group, ...]:
+    """Return all rules for the flows of a configuration."""
+    objectives = config.objectives
+    return (
+        *budget_groups(objectives),
+        symptom_group(objectives),
+        ticket_group(objectives),
+        watching_group(config.flow_facts),
+    )
+
+
+def links_of(config: Configuration) -> Links:
+    """Return where alerts link to."""
+    service = config.http.external_url or f"http://{config.http.address}"
+    return Links(service=service, runbooks=config.links.runbooks, grafana=config.links.grafana)
+
+
+def _scrape(config: Configuration) -> dict[str, Any]:
+    return {
+        "scrape_configs": [
+            {
+                "job_name": JOB,
+                "scrape_interval": f"{STEP_S}s",
+                "static_configs": [{"targets": [str(config.http.address)]}],
+            }
+        ]
+    }
+
+
+def _provider() -> dict[str, Any]:
+    return {
+        "apiVersion": 1,
+        "providers": [
+            {
+                "name": "mirrorwatch",
+                "folder": "Mirrorwatch",
+                "type": "file",
+                "allowUiUpdates": False,
+                "options": {"path": "/var/lib/grafana/dashboards/mirrorwatch"},
+            }
+        ],
+    }
+
+
+def _resource(rules: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": "mirrorwatch", "labels": {"app.kubernetes.io/name": "mirrorwatch"}},
+        "spec": rules,
+    }
