@@ -20,6 +20,7 @@ import click
 from mirrorwatch.checksum_commands import checksum
 from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
+from mirrorwatch.render_command import render
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -308,6 +309,7 @@ def show_version() -> None:
 
 
 cli.add_command(checksum)
+cli.add_command(render)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
+from alerts.config import LinksConfig, ObjectiveConfig
 from canary.config import CanaryConfig, FlowCanaryConfig
 from checksum.config import ChecksumConfig
 from fleet.filters import split_list
@@ -18,12 +19,6 @@ from fleet.topic_name import LONGEST_TOPIC, is_topic_name
 from lagmon.config import LagConfig
 from mirrorwatch.config_connect_url import rest_address
 from runtime.config import HttpConfig, Section, SiblingError, StoreConfig
-
-# Names that stand in the documentation for parts that this version does not have. They are taken, so that
-# one file serves several versions, and the user is told that they do nothing.
-LATER_SECTIONS = ("objectives", "links")
-# The same of keys in sections that there are; these have defaults, so it is told where the user wrote one.
-LATER_KEYS = (("http", "external_url"),)
 
 BURROW_NAME = "burrow_name"
 """The one key of a cluster that is ours, among those of its Kafka client."""
@@ -148,8 +143,8 @@ class RootSection(Section):
     store: StoreConfig = Field(default_factory=StoreConfig)
     lag: LagConfig = LagConfig()
     checksum: ChecksumConfig = ChecksumConfig()
-    objectives: Any = None
-    links: Any = None
+    objectives: list[ObjectiveConfig] | None = Field(default=None, min_length=1, max_length=1000)
+    links: LinksConfig = LinksConfig()
 
     @property
     def properties(self) -> dict[str, dict[str, str]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from alerts.objectives import FlowFacts, objectives_of
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.filters import TopicFilter
 from fleet.flow import Flow
 from fleet.mm2 import ByHand
 from fleet.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
-from mirrorwatch.config import LATER_KEYS, LATER_SECTIONS, FlowSection, RootSection
+from mirrorwatch.check_cost import costs
+from mirrorwatch.config import FlowSection, RootSection
 from mirrorwatch.config_burrow_names import names_for_burrow
 from mirrorwatch.config_connect import ConnectAddress
 from mirrorwatch.config_forms import Form, form_of, own_document
@@ -28,10 +30,12 @@ from runtime.kafka.translation import translate
 from runtime.store_address import secrets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from alerts.objectives import Objective
     from canary.config import CanaryConfig
+    from canary.flows import CanaryFlow
     from mirrorwatch.configuration import LagSource
     from runtime.kafka.client_settings import ClientSettings
     from runtime.strict_yaml import Document
@@ -112,7 +116,8 @@ class _Reading:
         web_config = self._web_config()
         self._warnings += unknown
         burrow_names = self._burrow_names(topology, clients)
-        self._warn_of_later_parts()
+        facts = self._flow_facts(topology, flows)
+        objectives = self._objectives(facts)
         of_clusters = self._secrets_of_clusters(topology, clients)
         secrets = self._secrets() | of_clusters
         if self.problems:
@@ -137,6 +142,9 @@ class _Reading:
             connect=self._root.connect,
             lag_sources=lag_sources,
             burrow_names=burrow_names,
+            flow_facts=facts,
+            objectives=objectives,
+            links=self._root.links,
             web_config=web_config,
             lag=self._root.lag,
             checksum=self._root.checksum,
@@ -379,17 +387,28 @@ class _Reading:
                 )
                 self._warnings.append(self._problem(("flows", name), sentence))
 
-    def _warn_of_later_parts(self) -> None:
-        sentence = "is kept for a part that this version does not have; it does nothing"
-        for name in LATER_SECTIONS:
-            if getattr(self._root, name) is not None:
-                self._warnings.append(self._problem((name,), sentence))
-        for key in LATER_KEYS:
-            section: Any = self._root
-            for part in key[:-1]:
-                section = getattr(section, part)
-            if key[-1] in section.model_fields_set:
-                self._warnings.append(self._problem(key, sentence))
+    def _objectives(self, facts: Sequence[FlowFacts]) -> tuple[Objective, ...]:
+        found, problems = objectives_of(self._root.objectives, facts)
+        for number, key, sentence in problems:
+            self.problems.append(self._problem(("objectives", str(number), key), sentence))
+        return found
+
+    def _flow_facts(self, topology: Topology, flows: Sequence[CanaryFlow]) -> tuple[FlowFacts, ...]:
+        """Return what objectives have to know of flows; the probe rate is that of the fewest partitions."""
+        probed = {one.name for one in flows if not one.off}
+        rates = {
+            one.source: one.records_per_s for one in costs(flows, self._root.canary, brokers={}, existing={})
+        }
+        return tuple(
+            FlowFacts(
+                name=one.name,
+                source=one.source,
+                target=one.target,
+                has_canary=one.name in probed,
+                probes_per_s=rates.get(one.source, 0.0) if one.name in probed else 0.0,
+            )
+            for one in topology.flows
+        )
 
     def _problem(self, key: tuple[str, ...], sentence: str) -> Problem:
         return Problem(self._where(key), ".".join(key), sentence)

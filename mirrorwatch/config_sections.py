@@ -68,10 +68,12 @@ def _prune(data: Any, steps: tuple[int | str, ...]) -> None:
         return
     holder, key = None, None
     for step in steps:
-        inner = data.get(step) if isinstance(data, dict) else None
+        if isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]  # an entry stays where it is, or those after it would get other numbers
+            continue
         if not isinstance(data, dict) or step not in data:
             break
-        holder, key, data = data, step, inner
+        holder, key, data = data, step, data[step]
     if holder is not None:
         holder.pop(key, None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from alerts.config import LinksConfig
 from checksum.config import ChecksumConfig
 from lagmon.config import LagConfig
 from runtime.config_web import WebConfig
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from alerts.objectives import FlowFacts, Objective
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
     from fleet.connect_config import Connector
@@ -75,6 +77,9 @@ class Configuration:
     burrow_names: Mapping[str, str] = field(default_factory=dict)
     lag: LagConfig = field(default_factory=LagConfig)
     checksum: ChecksumConfig = field(default_factory=ChecksumConfig)
+    flow_facts: tuple[FlowFacts, ...] = ()
+    objectives: tuple[Objective, ...] = ()
+    links: LinksConfig = field(default_factory=LinksConfig)
     web_config: WebConfig = field(default=WebConfig(), repr=False)  # with the hashes of passwords
 
     @property

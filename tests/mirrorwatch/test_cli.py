@@ -49,7 +49,7 @@ def config(tmp_path):
         (
             ("xyzzy",),
             2,
-            "unknown command 'xyzzy'; the commands are check, checksum, help, run, status, version",
+            "unknown command 'xyzzy'; the commands are check, checksum, help, render, run, status, version",
         ),
         (
             ("mm2.properties",),

@@ -296,28 +296,47 @@ def test_the_full_example_of_the_documentation_is_read_as_it_stands(tmp_path):
     environ = {"MW_AUDIT": "audit-token", "MW_OPERATOR": "operator-token", "MW_B_PASSWORD": "password-of-b"}
     config = read(tmp_path, {"mirrorwatch.yaml": example, "mm2.properties": MM2}, environ=environ)
     assert [flow.name for flow in config.canary_flows] == ["A->B"]
-    assert all("does nothing" in warning.sentence for warning in config.warnings)
-    assert [warning.key for warning in config.warnings] == [
-        "http.external_url",
-    ]  # fmt: skip
-    lines = [int(warning.file.rsplit(":", 1)[1]) for warning in config.warnings]
-    assert [example.splitlines()[line - 1].split(":")[0].strip() for line in lines] == [
-        "external_url",
-    ]  # fmt: skip
+    assert config.warnings == ()
+    assert config.http.external_url == "https://mirrorwatch.example.org"
     assert config.web_config.users is not None
     assert list(config.web_config.users) == ["admin"]
     assert "hNf2lSsx" not in repr(config)
 
 
-def test_a_key_that_does_nothing_is_told_only_where_it_is_written(tmp_path):
-    ours = "mm2: mm2.properties\nhttp: {insecure: false}\nstore: {url: 'sqlite:///x.db'}\n"
-    assert read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2}).warnings == ()
-    ours = "mm2: mm2.properties\nhttp: {external_url: 'https://x.example'}\nlinks: {}\n"
+def test_objectives_are_those_that_are_listed_else_defaults(tmp_path):
+    plain = read(tmp_path, {"mirrorwatch.yaml": "mm2: mm2.properties\n", "mm2.properties": MM2})
+    assert {one.kind.value for one in plain.objectives} == {
+        "availability",
+        "freshness",
+        "loss",
+        "recovery_point",
+    }
+    ours = """mm2: mm2.properties
+objectives:
+  - {kind: freshness, target: 99.5, period: 30d}
+links: {grafana: "https://grafana.example/"}
+"""
     config = read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2})
-    assert [str(warning).replace(f"{tmp_path}/", "") for warning in config.worth_reading] == [
-        f"mirrorwatch.yaml:{line}: {key}: is kept for a part that this version does not have; it does nothing"
-        for line, key in ((3, "links"), (2, "http.external_url"))
-    ]
+    (objective,) = config.objectives
+    assert (objective.flow, objective.target_ratio, objective.period_s) == ("A->B", 0.995, 30 * 86_400)
+    assert config.links.grafana == "https://grafana.example"
+    assert config.flow_facts[0].probes_per_s >= 1
+
+
+def test_problems_of_objectives_name_their_line(tmp_path):
+    ours = """mm2: mm2.properties
+objectives:
+  - kind: freshness
+    target: 100
+  - {flow: "A->C", kind: loss}
+links: {grafana: nowhere}
+"""
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path, {"mirrorwatch.yaml": ours, "mm2.properties": MM2})
+    told = [str(problem).replace(f"{tmp_path}/", "") for problem in caught.value.problems]
+    assert any(line.startswith("mirrorwatch.yaml:4: objectives.0.target: ") for line in told), told
+    assert "mirrorwatch.yaml:5: objectives.1.flow: unknown flow 'A->C'; did you mean 'A->B'?" in told
+    assert any("links.grafana: invalid address 'nowhere'" in line for line in told), told
 
 
 def ring(*flows, canary="{}"):

@@ -1,0 +1,142 @@
+"""Write docs/alerts.md: `python -m alerts.page > docs/alerts.md`. Tables come from the rules themselves."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from alerts.objectives import BURN_WINDOWS, FlowFacts, Objective, ObjectiveKind, defaults_of
+from alerts.objectives.objective import DEFAULT_PERIOD_S
+from alerts.routing import inhibition_table
+from alerts.rules import Alert, budget_groups, symptom_group, ticket_group, watching_group
+from alerts.rules.rule import promql_duration
+from fleet.quantity import duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from alerts.objectives import BurnWindow
+
+_ABOUT = {
+    ObjectiveKind.AVAILABILITY: "canary records that arrive before the horizon, of all that were concluded",
+    ObjectiveKind.FRESHNESS: "canary records that arrive within the threshold, of all that were settled",
+    ObjectiveKind.REPLICATION_LAG: "time with the lag of the worst topic within the limit",
+    ObjectiveKind.RECOVERY_POINT: "time with the recovery point age within the limit",
+    ObjectiveKind.AUDIT_AGE: "time with the last complete checksum of every topic within the limit",
+    ObjectiveKind.LOSS: "no canary record is lost; every single loss pages",
+}
+_INTRODUCTION = """\
+# Alerts and dashboards
+
+`mirrorwatch render CONFIG DIR` writes everything that Prometheus, Alertmanager and Grafana need for the flows
+of your configuration. It needs the extra `render` (`pip install 'mirrorwatch[render]'`).
+
+```sh
+mirrorwatch render mirrorwatch.yaml monitoring
+promtool test rules monitoring/prometheus/mirrorwatch.rules.test.yml
+```
+
+| file | what to do with it |
+|---|---|
+| `prometheus/mirrorwatch.rules.yml` | name it under `rule_files` |
+| `prometheus/mirrorwatch.rules.test.yml` | run it in CI: it plays faults of your own flows and lists what fires |
+| `prometheus/scrape.yml` | add it to `scrape_configs` |
+| `alertmanager/alertmanager.yml` | copy its routes and `inhibit_rules`; add addresses to the receivers |
+| `grafana/provisioning/`, `grafana/dashboards/` | mount them into Grafana 10 or later |
+| `kubernetes/prometheusrule.yaml` | with `--format kubernetes`: the rules for the Prometheus operator |
+
+DIR must be empty, or written by an earlier `render`. `render` never overwrites a file that it did not write,
+or that you changed since. Render again after each change of the configuration.
+
+## Objectives
+
+A flow has these objectives unless the section [`objectives`](configuration.md) lists others. A flow without a
+canary has `replication_lag` alone.
+"""
+
+_SEVERITIES = """\
+`critical` pages, `warning` is a ticket, `info` only mutes others. Each alert links to its
+[runbook](../alerts/runbooks).
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    objectives = defaults_of("A->B", "A", "B", has_canary=True)
+    return "\n".join(
+        (
+            _INTRODUCTION,
+            *_table(("objective", "what is good", "target", "limit"), _objectives(objectives)),
+            "\nThe period is 28 days. A budget is the share that may be bad over the period.\n",
+            *_table(
+                ("window", "and also over", "alerts when spent at", "severity"),
+                (
+                    (
+                        promql_duration(window.long_s),
+                        promql_duration(window.short_s),
+                        _rate(window),
+                        window.severity,
+                    )
+                    for window in BURN_WINDOWS
+                ),
+            ),
+            "\nA burn needs at least three bad canary records, or 150 s of bad time, in its long window.\n",
+            "## Alerts\n",
+            _SEVERITIES,
+            *_table(("alert", "severity", "for", "what is wrong"), _alerts(objectives)),
+            "\n## What mutes what\n",
+            "Alerts about lost or altered records and about the recovery point are never muted.\n",
+            *_table(("while this fires", "these are muted", "with the same", "because"), inhibition_table()),
+            "",
+        )
+    )
+
+
+def _rate(window: BurnWindow) -> str:
+    times = f"{window.factor(DEFAULT_PERIOD_S):.4g} times the even rate"
+    return f"{times} ({100 * window.budget_share:g} % of the budget in the window)"
+
+
+def _objectives(defaults: Sequence[Objective]) -> Iterator[tuple[str, ...]]:
+    targets = {one.kind: one.target_ratio for one in defaults}
+    for kind in ObjectiveKind:
+        ratio = targets.get(kind)
+        target = "not by default" if ratio is None else "all" if ratio == 1 else f"{100 * ratio:g} %"
+        limit = "" if kind.default_limit_s is None else duration_text(kind.default_limit_s)
+        yield f"`{kind}`", _ABOUT[kind], target, limit
+
+
+def _alerts(objectives: Sequence[Objective]) -> Iterator[tuple[str, ...]]:
+    overdue = Objective(
+        flow="A->B",
+        source="A",
+        target="B",
+        kind=ObjectiveKind.AUDIT_AGE,
+        target_ratio=0.99,
+        limit_s=ObjectiveKind.AUDIT_AGE.default_limit_s,
+    )
+    every = (*objectives, overdue)
+    groups = (
+        *budget_groups(objectives),
+        symptom_group(every),
+        ticket_group(every),
+        watching_group([FlowFacts("A->B", "A", "B", has_canary=True)]),
+    )
+    for group in groups:
+        for rule in group.rules:
+            if isinstance(rule, Alert):
+                name = " ".join((f"`{rule.name}`", *(f"{key}={value}" for key, value in rule.labels.items())))
+                summary = re.sub(r"\{\{ \$labels\.(\w+) \}\}", r"*\1*", rule.summary)
+                yield name, rule.severity, promql_duration(rule.for_s), summary
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
