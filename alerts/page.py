@@ -40,7 +40,7 @@ promtool test rules monitoring/prometheus/mirrorwatch.rules.test.yml
 | file | what to do with it |
 |---|---|
 | `prometheus/mirrorwatch.rules.yml` | name it under `rule_files` |
-| `prometheus/mirrorwatch.rules.test.yml` | run it in CI: it plays faults of your own flows and lists what fires |
+| `prometheus/mirrorwatch.rules.test.yml` | run it in CI: it plays faults of your flows and lists what fires |
 | `prometheus/scrape.yml` | add it to `scrape_configs` |
 | `alertmanager/alertmanager.yml` | copy its routes and `inhibit_rules`; add addresses to the receivers |
 | `grafana/provisioning/`, `grafana/dashboards/` | mount them into Grafana 10 or later |

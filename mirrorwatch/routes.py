@@ -15,6 +15,7 @@ from aiohttp import web
 
 from mirrorwatch.documents import flow_document, flows_document
 from mirrorwatch.page import Page
+from mirrorwatch.runbook_page import runbook, runbook_names
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -74,10 +75,21 @@ def routes(
             return json_answer({"error": unknown_sentence(view, name)}, status=404)
         return json_answer(flow_document(flow))
 
+    async def show_runbook(request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        now_at = look().now_at
+        if name not in runbook_names():
+            sentence = f"There is no runbook '{name[:100]}'."
+            response = _html(page.away(sentence, now_at=now_at, of_groups=False))
+            response.set_status(404)
+            return response
+        return _html(await asyncio.to_thread(lambda: page.draw("runbook.html", runbook(name), now_at=now_at)))
+
     handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
         "/": show_page,
         "/view": show_view,
         "/static/{name}": show_static,
+        "/runbooks/{name}": show_runbook,
         "/api/v1/flows": show_flows,
         "/api/v1/flows/{flow:.+}": show_flow,
     }

@@ -40,7 +40,11 @@ HOMES = {
     "cryptography": ("runtime/*.py",),
     "grafanalib": ("dashboards/builder.py",),
     "jinja2": ("mirrorwatch/page.py",),
-    "markupsafe": ("mirrorwatch/page.py",),  # Jinja2's own type for escaped text
+    "markdown_it": ("mirrorwatch/runbook_page.py",),
+    "markupsafe": (
+        "mirrorwatch/page.py",
+        "mirrorwatch/runbook_page.py",
+    ),  # Jinja2's own type for escaped text
     "numpy": ("canary/*.py", "lagmon/*.py", "checksum/*.py", "runtime/*.py"),
     "prometheus_client": ("mirrorwatch/metrics.py",),
     "pydantic": CONFIG,

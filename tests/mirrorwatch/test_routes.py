@@ -39,7 +39,16 @@ async def client(service):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/view", "/api/v1/flows", "/api/v1/flows/A:B", "/static/page.js", "/static/none"]
+    "path",
+    [
+        "/runbooks/mirror_down",
+        "/",
+        "/view",
+        "/api/v1/flows",
+        "/api/v1/flows/A:B",
+        "/static/page.js",
+        "/static/none",
+    ],
 )
 async def test_every_answer_is_guarded(client, path):
     answer = await client.get(path)
@@ -127,3 +136,20 @@ async def test_the_answer_follows_the_service(client, service):
 async def test_only_get_is_answered(client):
     assert (await client.post("/api/v1/flows")).status == 405
     assert (await client.head("/")).status == 200
+
+
+async def test_a_runbook_is_a_page_with_links_to_others(client):
+    answer = await client.get("/runbooks/MirrorwatchNoRecordsArrive")
+    text = await answer.text()
+    assert answer.status == 200
+    assert "<h1>MirrorwatchNoRecordsArrive</h1>" in text
+    assert "<h2>Mitigation</h2>" in text
+    assert 'href="task_stuck"' in text
+    assert (await client.get("/runbooks/task_stuck")).status == 200
+
+
+@pytest.mark.parametrize("name", ["nothing", "..%2f..%2fpyproject", "%3Cscript%3E", "mirror_down.md"])
+async def test_what_is_no_runbook_is_not_found(client, name):
+    answer = await client.get(f"/runbooks/{name}")
+    assert answer.status == 404
+    assert "<script>" not in (await answer.text()).replace('<script src="', "")
