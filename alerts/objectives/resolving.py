@@ -22,12 +22,35 @@ OTHER_TARGET = 99.0
 class Wanted(Protocol):
     """What is configured of one objective: shares in percent, durations in seconds."""
 
-    flow: str
-    kind: ObjectiveKind
-    target: float | None
-    period: float
-    limit: float | None
-    good_minutes: float | None
+    @property
+    def flow(self) -> str:
+        """Return the name of a flow, or a pattern."""
+        ...
+
+    @property
+    def kind(self) -> ObjectiveKind:
+        """Return what it is about."""
+        ...
+
+    @property
+    def target(self) -> float | None:
+        """Return the share that has to be good, None for the default."""
+        ...
+
+    @property
+    def period(self) -> float:
+        """Return the period."""
+        ...
+
+    @property
+    def limit(self) -> float | None:
+        """Return the limit, None for the default."""
+        ...
+
+    @property
+    def good_minutes(self) -> float | None:
+        """Return the share that makes a minute good, None to count events."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
