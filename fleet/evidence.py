@@ -150,7 +150,9 @@ class LagFinding:
     """Records that offsets, topic ids or settings prove to be lost, altered or repeated.
 
     They are of one partition, or of a whole topic where it is None. The offsets are those of the source, None
-    where they are not known, and so is `records`. `at` is when the evidence was last seen.
+    where they are not known. `records` is how many records there are at least, `records_most` how many at
+    most: the number is exact where both are equal. Either is None where it is not known. `at` is when the
+    evidence was last seen.
     """
 
     verdict: Verdict  # losing | altered | repeating
@@ -162,7 +164,7 @@ class LagFinding:
     records: int | None = None
     first_offset: int | None = None
     last_offset: int | None = None
-    records_most: int | None = None  # where `records` is how many at least
+    records_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,7 @@ class LagEvidence:
     moved: tuple[float, ...] = ()
     rows: tuple[Evidence, ...] = ()
     findings: tuple[LagFinding, ...] = ()
-    more_found: bool = False  # there are more than are listed
+    more_found: bool = False  # there are more than are listed, or may be soon
     unread: str = ""  # of which partitions lag is unknown because Mirrorwatch may not read them
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15}
@@ -67,12 +68,33 @@ def count_text(count: int, what: str) -> str:
     return f"1 {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def between_text(least: int, most: int, noun: str = "") -> str:
-    """Write a number with its bounds: `5 records`, `between 5 and 8 records`; without a noun `5`."""
+class Bounds(NamedTuple):
+    """How many there are at least and at most, None for no upper bound; exact where both are equal."""
+
+    least: int
+    most: int | None
+
+
+def between_text(least: int, most: int | None, noun: str = "") -> str:
+    """Write a number with its bounds: `5 records`, `between 5 and 8 records`; without a noun `5`.
+
+    `most` is None where no upper bound is known: `at least 5 records`.
+    """
     if least == most:
         return count_text(least, noun) if noun else f"{least:,}"
+    if most is None:
+        return f"at least {count_text(least, noun) if noun else f'{least:,}'}"
     upper = count_text(most, noun) if noun else f"{most:,}"
-    return f"between {least:,} and {upper}"
+    return f"up to {upper}" if least == 0 else f"between {least:,} and {upper}"
+
+
+def bounds_kind(least: int | None, most: int | None) -> str:
+    """Return what a number with these bounds is worth: `exact`, `between`, `at_least`, or `none` for none."""
+    if least is None:
+        return "none"
+    if most is None:
+        return "at_least"
+    return "exact" if least == most else "between"
 
 
 def bytes_text(count: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.judgement_words import MAX_ROWS, Judgement, clause, ended, holding, pause_s
-from fleet.quantity import count_text, duration_text
+from fleet.quantity import Bounds, between_text, duration_text
 from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fleet.evidence import FlowEvidence, LagEvidence, LagFinding
 
-    _Counts = dict[tuple[str, int | None], int | None]
+    _Counts = dict[tuple[str, int | None], "Bounds | None"]
 
 SHOWN_PARTITIONS = 5
 _WHY = {
@@ -46,10 +46,10 @@ def found(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Judgement | No
     return None
 
 
-def lost_records(lag: LagEvidence, now_at: float, *, without: str) -> int:
-    """Return how many records are known to be lost by findings that hold, at least; none of one topic."""
+def lost_records(lag: LagEvidence, now_at: float, *, without: str) -> Bounds:
+    """Return how many records are known to be lost by findings that hold; none of one topic."""
     held = _once([one for one in holding(lag.findings, now_at) if one.verdict is Verdict.LOSING])
-    return sum(one.records or 0 for one in held if one.topic != without)
+    return _sum([_bounds(one) for one in held if one.topic != without], is_all=not lag.more_found)
 
 
 def of_canary_topic(flow: FlowEvidence, now_at: float, verdict: Verdict) -> Cause | None:
@@ -83,22 +83,22 @@ def _found_sentence(flow: FlowEvidence, held: Sequence[LagFinding], now_at: floa
     last = f" The last was found {duration_text(ago_s)} ago." if ago_s > pause else ""
     if len(held) == 1:
         return f"{ended(newest.sentence)}{last}"
-    least = flow.lag.more_found or any(one.records_most is not None for one in held)
+    is_all = not flow.lag.more_found
     does = _DOES[newest.verdict].format(source=flow.source.alias, target=flow.target.alias)
     by_cause: dict[Cause, list[LagFinding]] = {}
     for one in reversed(held):
         by_cause.setdefault(one.cause, []).insert(0, one)
     if len(by_cause) == 1:
-        return f"By offsets, {_records_of(held, least=least)} {does}: {_why(flow, held)}.{last}"
-    each = " ".join(_of_one_cause(flow, some, least=least) for some in by_cause.values())
-    return f"By offsets, {_total(_counts(held), least=least)} {does}. {each}{last}"
+        return f"By offsets, {_records_of(held, is_all=is_all)} {does}: {_why(flow, held)}.{last}"
+    each = " ".join(_of_one_cause(flow, some, is_all=is_all) for some in by_cause.values())
+    return f"By offsets, {_total(_counts(held), is_all=is_all)} {does}. {each}{last}"
 
 
-def _of_one_cause(flow: FlowEvidence, held: Sequence[LagFinding], *, least: bool) -> str:
+def _of_one_cause(flow: FlowEvidence, held: Sequence[LagFinding], *, is_all: bool) -> str:
     """Return a sentence on those of one cause, beside others."""
     if len(held) == 1:
         return ended(held[0].sentence)
-    told = _records_of(held, least=least)
+    told = _records_of(held, is_all=is_all)
     return f"{told[0].upper()}{told[1:]}: {_why(flow, held)}."
 
 
@@ -109,39 +109,54 @@ def _why(flow: FlowEvidence, held: Sequence[LagFinding]) -> str:
     return _WHY[newest.cause].format(source=flow.source.alias, target=flow.target.alias)
 
 
+def _bounds(one: LagFinding) -> Bounds | None:
+    return None if one.records is None else Bounds(one.records, one.records_most)
+
+
+def _sum(parts: Sequence[Bounds | None], *, is_all: bool) -> Bounds:
+    """Add up numbers with their bounds: without an upper one where a part is missing or has no number."""
+    most = 0 if is_all else None
+    for part in parts:
+        most = None if most is None or part is None or part.most is None else most + part.most
+    return Bounds(sum(part.least for part in parts if part is not None), most)
+
+
 def _counts(held: Sequence[LagFinding]) -> _Counts:
     """Return how many records there are by topic and partition, None where that is not known."""
     counts: _Counts = {}
     for one in held:
-        before = counts.get((one.topic, one.partition), 0)
-        counts[one.topic, one.partition] = (
-            None if one.records is None or before is None else before + one.records
-        )
+        name, told = (one.topic, one.partition), _bounds(one)
+        before = counts.get(name, Bounds(0, 0))
+        counts[name] = None if told is None or before is None else _sum([before, told], is_all=True)
     return counts
 
 
-def _total(counts: _Counts, *, least: bool) -> str:
-    known = [count for count in counts.values() if count is not None]
-    if not known:
+def _total(counts: _Counts, *, is_all: bool) -> str:
+    if all(count is None for count in counts.values()):
         return "records"
-    return f"{'at least ' if least or len(known) < len(counts) else ''}{count_text(sum(known), 'record')}"
+    return between_text(*_sum(list(counts.values()), is_all=is_all), "record")
 
 
-def _records_of(held: Sequence[LagFinding], *, least: bool) -> str:
+def _records_of(held: Sequence[LagFinding], *, is_all: bool) -> str:
     """Write how many records there are and where: `168 records (123 of t-0, 45 of t-1)`.
 
-    `least` tells that not all are known.
+    `is_all` is whether all findings are listed.
     """
     counts = _counts(held)
     where = [
         (topic if partition is None else f"{topic}-{partition}", count)
-        for (topic, partition), count in sorted(counts.items(), key=lambda item: -(item[1] or 0))
+        for (topic, partition), count in sorted(counts.items(), key=lambda item: -_least(item[1]))
     ]
     shown = ", ".join(
-        place if count is None else f"{count:,} of {place}" for place, count in where[:SHOWN_PARTITIONS]
+        place if count is None else f"{between_text(*count)} of {place}"
+        for place, count in where[:SHOWN_PARTITIONS]
     )
     more = len(where) - SHOWN_PARTITIONS
-    return f"{_total(counts, least=least)} ({shown}{f' and {more} more' if more > 0 else ''})"
+    return f"{_total(counts, is_all=is_all)} ({shown}{f' and {more} more' if more > 0 else ''})"
+
+
+def _least(count: Bounds | None) -> int:
+    return 0 if count is None else count.least
 
 
 def _rows(held: Sequence[LagFinding]) -> tuple[Evidence, ...]:

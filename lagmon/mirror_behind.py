@@ -151,7 +151,8 @@ def stayed_behind(
         proved=False,
         sentence=(
             f"Of {name} the mirror passed {count_text(passed, 'offset')}{offsets} since "
-            f"{instant_text(before[2])}, and {remote} on {target} grew by {came:,}: {passed - came:,} stayed "
-            f"behind. {others} (mirrorwatch checksum) tells whether records are missing."
+            f"{instant_text(before[2])}, and {remote} on {target} grew by {came:,}: at least "
+            f"{passed - came:,} stayed behind. {others} (mirrorwatch checksum) tells whether records are "
+            "missing."
         ),
     )

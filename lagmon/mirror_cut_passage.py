@@ -24,6 +24,7 @@ from lagmon.mirror_findings import MirrorFinding
 from lagmon.mirror_orders import CONNECT_OFFSETS, GROUP
 from lagmon.mirror_passage import Base, Passage, judge_passage
 from lagmon.mirror_remade import Followed, sighted
+from lagmon.mirror_transactions import record_bounds
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def decide(flow: MirrorFlow, sight: MirrorSight, name: Name, cut: Cut) -> None:
     if passage is Passage.PASSED_OVER:
         cut.first_low = seen.low if cut.first_low < 0 else cut.first_low
         cut.is_decided = _is_proved(flow, name, cut, seen)
-        cut.found = _finding(flow, name, cut, seen)
+        # The record before the newest offset was copied from the log as it is now.
+        went_on = min(seen.high, int(since[-1]) - 1 if len(since) else seen.high)
+        cut.found = _finding(flow, name, cut, seen, went_on=went_on)
 
 
 def _is_proved(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted) -> bool:
@@ -114,9 +117,11 @@ def _repeated(
     )
 
 
-def _finding(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted) -> MirrorFinding:
+def _finding(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted, *, went_on: int) -> MirrorFinding:
+    """Return what was passed over of a log that the mirror went on with at `went_on` at most."""
     topic, partition = name
-    records, grew = cut.next_offset - cut.lowest, seen.target_end - cut.copy_end
+    offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.copy_end
+    records = record_bounds(flow, topic, partition, offsets).least
     doubt = "" if cut.is_decided else " Markers of transactions, or a filter, may have left such a gap too."
     return MirrorFinding(
         code=Cause.UNEXPLAINED,
@@ -124,7 +129,7 @@ def _finding(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted) -> MirrorFin
         partition=partition,
         at_ms=seen.at_ms,
         records=records,
-        records_most=cut.next_offset - max(0, seen.start),
+        records_most=max(went_on, cut.next_offset) - cut.start,
         first_offset=cut.lowest,
         last_offset=cut.next_offset - 1,
         proved=cut.is_decided,

@@ -43,6 +43,7 @@ class Cut:
     lowest_ms: int
     copy_end: int  # where the copy ended then, or before; -1 where that is not known
     between_looks: int  # how many records may have come between two looks at both logs
+    start: int  # where the log began then
     grows: bool = False  # whether it was seen to grow again below N + 1
     moved_ms: int = -1  # when N was seen to be another one, -1 not yet
     first_low: int = -1  # where the mirror was at least when it seemed first to have passed it over
@@ -121,7 +122,8 @@ class SourceCuts:
             written_ms, whole_ms = int(flow.windows.committed_ms[slot]), int(self._whole_ms[slot])
             copy_end = _copy_end(flow, sight, slot, looked_ms)
             more = _between_looks(flow, slot)
-            self._cuts[name] = Cut(written, written_ms, whole_ms, end, looked_ms, copy_end, more)
+            start = max(0, int(flow.source.heads.start[sight.places[slot]]))
+            self._cuts[name] = Cut(written, written_ms, whole_ms, end, looked_ms, copy_end, more, start)
         elif end < cut.lowest:
             cut.lowest, cut.lowest_ms = end, looked_ms
             cut.copy_end = _copy_end(flow, sight, slot, looked_ms)

@@ -42,6 +42,7 @@ LEAST_RECORDS = 50  # between the looks that told the bounds
 _ARRAYS = (
     "_known",
     "_fell",
+    "_gapped",
     "_low",
     "_high",
     "_told_at",
@@ -114,7 +115,8 @@ class DistanceBounds:
     """Keeps the bounds of each slot of a flow, in records; `copy's end - next offset` lies between them."""
 
     def __init__(self) -> None:
-        self._known, self._fell = (np.zeros(0, np.bool_) for _ in range(2))
+        self._known, self._fell, self._gapped = (np.zeros(0, np.bool_) for _ in range(3))
+        self._losing: Flags = np.zeros(0, np.bool_)  # slots whose copies lack what the source deleted
         self._low, self._high = (np.zeros(0, np.int64) for _ in range(2))
         self._told_at = np.zeros((2, 0), np.int64)  # the copy's ends where the upper and the lower one were
         self._seen = np.zeros((4, 0), np.int64)  # the newest look that was used, as CopyLook has it
@@ -160,6 +162,10 @@ class DistanceBounds:
         """Tell whether what is known of a slot is of the partition that has it now."""
         return slot < len(self._turns) and self._turns[slot] == flow.windows.turns[slot]
 
+    def has_gaps(self, flow: MirrorFlow, slot: int) -> bool:
+        """Tell whether a slot's distance was seen to fall, as by markers, with nothing deleted unread."""
+        return self._is_followed(flow, slot) and bool(self._gapped[slot])
+
     def newest(self, flow: MirrorFlow, slot: int) -> CopyLook | None:
         """Return the newest look at a slot's copy that was used, None where there is none."""
         if not self._is_followed(flow, slot) or self._seen[3, slot] < 0:
@@ -191,6 +197,9 @@ class DistanceBounds:
             return
         there = sight.used & (sight.places >= 0) & (sight.target_places >= 0) & (sight.tail == 0)
         anew = self._follow_slots(flow, len(sight.used))
+        self._losing = sight.deleted > 0
+        open_slots = (flow.windows.slot(*name) for name in flow.open_overtaken)
+        self._losing[[one for one in open_slots if one is not None and one < len(self._losing)]] = True
         self._look_back(flow, sight, np.flatnonzero(there & anew))
         self._use(flow, sight, np.flatnonzero(there & (self._end >= 0)))
         self._take(flow, sight, np.flatnonzero(there))
@@ -259,6 +268,7 @@ class DistanceBounds:
         fell = ~rose & (high < self._low[slots])
         more = slots[rose & self._known[slots]]
         self._before[:, more] = self._low[more], self._high[more], looked_ms[rose & self._known[slots]]
+        self._gapped[slots] |= fell & ~self._losing[slots] & (ends >= self._seen[2, slots])
         self._anchor(slots, np.stack((high, ends, looked_ms)), high - low, rose, fell)
         self._keep(slots, most, ends, rose, fell)
         fits = ~(rose | fell)

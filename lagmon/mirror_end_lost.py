@@ -36,7 +36,7 @@ def end_lost(
         partition=partition,
         at_ms=at_ms,
         records=least,
-        records_most=most if most > least else None,
+        records_most=most,
         side="target",
         proved=False,
         sentence=(

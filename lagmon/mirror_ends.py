@@ -10,7 +10,7 @@ to the log's start, and may delete the copy only then: for as long as they are s
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -133,27 +133,55 @@ def _keep_next_offsets(now: Held, before: Held) -> None:
         now.known[row, both][unknown] = before.known[row, both][unknown]
 
 
-def lost_copies(topic: str, remote: str, target: str, held: Held, *, now_ms: int) -> list[MirrorFinding]:
-    """Return what was lost with a topic of the target that was made anew, by partition."""
+@dataclass(frozen=True, slots=True)
+class CopyNames:
+    """A topic by its names on both sides, its target, and whether each offset of its copy has a record."""
+
+    topic: str
+    remote: str
+    target: str
+    dense: bool
+
+
+def lost_copies(names: CopyNames, held: Held, *, now_ms: int) -> list[MirrorFinding]:
+    """Return what was lost with a topic of the target that was re-created, by partition.
+
+    That is at least what it held at the last look: more may have come between that look and the deletion.
+    """
     starts = np.maximum(held.starts, 0).tolist()
     return [
-        MirrorFinding(
-            code=Cause.TOPIC_RECREATED,
-            topic=topic,
-            partition=partition,
-            at_ms=now_ms,
-            records=end - start,
-            first_offset=start,
-            last_offset=end - 1,
-            side="target",
-            sentence=(
-                f"{remote} on {target} was made anew (seen at {instant_text(now_ms)}): the "
-                f"{count_text(end - start, 'record')} that its partition {partition} held at "
-                f"{instant_text(held.at_ms)}, offsets {start} to {end - 1} there, "
-                f"{'is' if end - start == 1 else 'are'} gone, and the mirror goes on behind: it sends none "
-                "of that again."
-            ),
-        )
+        _lost_copy(names, partition, (start, end), held_ms=held.at_ms, now_ms=now_ms)
         for partition, (start, end) in enumerate(zip(starts, held.ends.tolist(), strict=True))
         if end > start
     ]
+
+
+def _lost_copy(
+    names: CopyNames, partition: int, bounds: tuple[int, int], *, held_ms: int, now_ms: int
+) -> MirrorFinding:
+    start, end = bounds
+    least = end - start if names.dense else 1  # markers and compaction leave offsets without a record
+    return MirrorFinding(
+        code=Cause.TOPIC_RECREATED,
+        topic=names.topic,
+        partition=partition,
+        at_ms=now_ms,
+        records=least,
+        first_offset=start,
+        last_offset=end - 1,
+        side="target",
+        sentence=(
+            f"{names.remote} on {names.target} was re-created (seen at {instant_text(now_ms)}): at least "
+            f"{count_text(least, 'record')} of its partition {partition} "
+            f"{'is' if least == 1 else 'are'} gone. It held offsets {start} to {end - 1} at the last poll "
+            f"before, at {instant_text(held_ms)}. The mirror does not send them again."
+        ),
+    )
+
+
+def all_of_it(one: MirrorFinding) -> MirrorFinding:
+    """Return a loss of a copy to which nothing can have come after the last poll: the number is exact."""
+    assert one.records is not None
+    sentence = one.sentence.replace("at least ", "", 1)
+    sentence = f"{sentence} Nothing more was on the source for it to copy."
+    return replace(one, records_most=one.records, sentence=sentence)

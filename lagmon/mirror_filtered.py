@@ -30,6 +30,7 @@ from lagmon.mirror_carriers import carriers, passed_over
 from lagmon.mirror_findings import MirrorFinding
 from lagmon.mirror_sight import LOOK_MS, STOPPED
 from lagmon.mirror_states import TOLD
+from lagmon.mirror_transactions import record_bounds
 from lagmon.rules_sentences import instant_text
 
 if TYPE_CHECKING:
@@ -111,8 +112,9 @@ class Filtered:
         for partition, place in enumerate(flow.source.places.listed_of(topic)):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
-                sentence = (
-                    f"{topic}-{partition} has {count_text(end - start, 'record')} on "
+                least = record_bounds(flow, topic, partition, end - start).least
+                sentence = (  # more may have come since the last poll
+                    f"{topic}-{partition} has at least {count_text(least, 'record')} on "
                     f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "
                     "never had any: the mirror copies other topics and none of these, since "
                     f"{since} at the latest. {may}{doubts}"
@@ -123,7 +125,7 @@ class Filtered:
                         topic=topic,
                         partition=partition,
                         at_ms=now_ms,
-                        records=end - start,
+                        records=least,
                         first_offset=start,
                         last_offset=end - 1,
                         proved=bool(drops) and not doubts,

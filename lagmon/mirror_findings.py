@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from fleet.quantity import bounds_kind
 from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
@@ -26,9 +27,11 @@ _VERDICTS = {Cause.RETIMED: Verdict.ALTERED, Cause.DUPLICATING: Verdict.REPEATIN
 class MirrorFinding:
     """Records of one partition (of a whole topic where it is None) that are lost or altered.
 
-    `code` is a cause. `first_offset` and `last_offset` are on the side that is named; `records` is how many
-    offsets that are, None where it is not known. One that is not `proved` is a suspicion: it has another
-    explanation, which the sentence names, and leaves the verdict alone.
+    `code` is a cause. `first_offset` and `last_offset` are on the side that is named. `records` is how many
+    records there are at least, `records_most` how many at most: the number is exact where both are equal, and
+    has no upper bound where the latter is None. Both are None where nothing is known. A finding that is not
+    `proved` is a suspicion: it has another explanation, which the sentence names, and leaves the verdict
+    alone. Its numbers hold if it is right.
     """
 
     code: Cause
@@ -41,7 +44,7 @@ class MirrorFinding:
     last_offset: int | None = None
     side: str = "source"  # source | target
     proved: bool = True
-    records_most: int | None = None  # where `records` is how many at least; None where that is all
+    records_most: int | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -49,8 +52,14 @@ class MirrorFinding:
         return _VERDICTS.get(self.code, Verdict.LOSING)
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {**asdict(self), "code": str(self.code), "verdict": str(self.verdict)}
+        """Return it as JSON has it; `records_kind` is exact, between, at_least or none."""
+        kind = bounds_kind(self.records, self.records_most)
+        return {
+            **asdict(self),
+            "code": str(self.code),
+            "verdict": str(self.verdict),
+            "records_kind": kind,
+        }
 
 
 def listed(findings: Iterable[MirrorFinding], *, most: int) -> list[MirrorFinding]:

@@ -117,7 +117,7 @@ class MirrorFlow:
     rewinds: Rewinds = field(default_factory=Rewinds)
     cuts: SourceCuts = field(default_factory=SourceCuts)
     _behind: Behind[Any] = field(init=False)
-    _transactions: OpenTransactions = field(default_factory=OpenTransactions)
+    transactions: OpenTransactions = field(default_factory=OpenTransactions)
     _left_out: LeftOut = field(default_factory=LeftOut)
     beginnings: Beginnings = field(default_factory=Beginnings)
     distance: DistanceBounds = field(default_factory=DistanceBounds)
@@ -169,7 +169,8 @@ class MirrorFlow:
         refresh_ms = int((flow.refresh_topics_interval_s or DEFAULT_REFRESH_S) * 1000)
         missing = self._missing(sight, now_ms, refresh_ms + 2 * sight.stopped_after_ms)
         uncounted = mirror_overtaken.uncounted(self, sight, self._passing)
-        overtaken = (*self.settled_overtaken, *uncounted.values())
+        settled = (mirror_overtaken.with_gaps(self, one) for one in self.settled_overtaken)
+        overtaken = (*settled, *uncounted.values())
         findings = self._findings(sight, overtaken, now_ms, refresh_ms)
         repeats = tuple(self.repeats.look(self, now_ms))
         if flow.exactly_once:
@@ -204,13 +205,15 @@ class MirrorFlow:
             *self.rewinds.look(self, sight),
             *self.filtered.look(self, sight, now_ms, refresh_ms=refresh_ms),
             *self._suspicions(sight),
-            *self.settings.look(self.topics.remote, self.target, now_ms),
+            *self.settings.look(
+                self.topics.remote, self.target, now_ms, with_markers=self.order.flow.exactly_once
+            ),
         ]
 
     def _suspicions(self, sight: MirrorSight) -> list[MirrorFinding]:
         """Return what may have stayed behind, of each partition once."""
-        self._transactions.note(self, sight)
-        gapped = self._transactions.topics
+        self.transactions.note(self, sight)
+        gapped = self.transactions.topics
         tells = self.order.lag_from in (CONNECT_OFFSETS, GROUP)
         behind = self._behind.look(self, sight, gapped) if tells else []
         left_out = self._left_out.look(self, sight, gapped)
@@ -247,7 +250,7 @@ class MirrorFlow:
     @property
     def gapped(self) -> set[str]:
         """Return the topics whose logs have gaps: of transactions, or because they are compacted."""
-        return {*self._transactions.topics, *self.settings.compacted}
+        return {*self.transactions.topics, *self.settings.compacted}
 
     @property
     def questions(self) -> RecordQuestions:
@@ -308,20 +311,22 @@ class MirrorFlow:
             self.windows.begin_anew(source)
             self._forget_syncs((source | target).__contains__)
             self._behind.begin_anew(source | target)
-            self._transactions.forget(source.__contains__)
+            self.transactions.forget(source.__contains__)
         for topic, known_ms in source.items():
             self.losses.note_source(self, topic, known_ms=known_ms, now_ms=now_ms)
         for topic, known_ms in target.items():
             self.losses.note_target(self, topic, known_ms=known_ms, now_ms=now_ms)
 
-    def note_settings(self, alias: str, name: str, settings: Mapping[str, str]) -> None:
-        """Take note of the settings of a topic of one cluster, by its name there."""
+    def note_settings(
+        self, alias: str, name: str, settings: Mapping[str, str], *, asked_ms: int | None = None
+    ) -> None:
+        """Take note of the settings of a topic of one cluster, asked for at an instant, by its name there."""
         if alias == self.order.flow.source and name in self.topics.remote:
             self.note_retention(name, settings)
             self.settings.note(name, "source", settings)
         if alias == self.order.flow.target:
             for topic in (topic for topic, remote in self.topics.remote.items() if remote == name):
-                self.settings.note(topic, "target", settings)
+                self.settings.note(topic, "target", settings, asked_ms=asked_ms)
 
     def note_retention(self, topic: str, settings: Mapping[str, str]) -> None:
         """Take note of how long a source topic keeps its records, where it deletes them."""
@@ -340,7 +345,7 @@ class MirrorFlow:
             self._settled = self.topics.remote
             kept = self.topics.remembered
             self.settings.forget_others(kept)
-            for forget in (self._forget_syncs, self._transactions.forget):
+            for forget in (self._forget_syncs, self.transactions.forget):
                 forget(lambda topic: topic not in kept)
             self.retention_ms = {topic: one for topic, one in self.retention_ms.items() if topic in kept}
 

@@ -111,11 +111,11 @@ class MirrorIds:
             for name, topic_id in ids.items():
                 self._lag.note_id(name, topic_id, now_ms)
 
-    def _note_settings(self, found: dict[str, dict[str, str]]) -> None:
+    def _note_settings(self, found: dict[str, dict[str, str]], asked_ms: int) -> None:
         with self._held():
             for name, settings in found.items():
                 for flow in self._flows:
-                    flow.note_settings(self.alias, name, settings)
+                    flow.note_settings(self.alias, name, settings, asked_ms=asked_ms)
 
     def _held(self) -> AbstractContextManager[object]:
         stack = ExitStack()
@@ -145,6 +145,6 @@ class MirrorIds:
                 self._refused_ms[name] = now_ms
             except MirrorwatchError:
                 continue  # the topic is gone, or the next round has better luck
-        await asyncio.to_thread(self._note_settings, found)
+        await asyncio.to_thread(self._note_settings, found, now_ms)
         following = first + SETTINGS_OF
         self._settings_read = following if following < len(names) else 0

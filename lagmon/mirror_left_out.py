@@ -258,7 +258,7 @@ def _finding(flow: MirrorFlow, name: Name, asked: _Asked, now_ms: int) -> Mirror
     (topic, partition), base, run, ends = name, asked.base, asked.run, flow.order.flow
     remote = flow.topics.remote.get(topic, topic)
     passed, records = run.first - base.last, base.distance - run.distance
-    stayed = "1 record" if records == 1 else f"{records:,} records"
+    stayed = f"at least {count_text(records, 'record')}"
     return MirrorFinding(
         code=Cause.FILTERED,
         topic=topic,

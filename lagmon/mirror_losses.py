@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lagmon import mirror_remade
-from lagmon.mirror_ends import TargetEnds, lost_copies
+from lagmon.mirror_ends import CopyNames, TargetEnds, all_of_it, lost_copies
 from lagmon.mirror_findings import HELD_MS
 from lagmon.mirror_id_rounds import ids_within_ms
 from lagmon.mirror_orders import CONNECT_OFFSETS, EQUAL_OFFSETS, GROUP
@@ -40,6 +40,7 @@ class MirrorLosses:
     _copies: dict[str, list[MirrorFinding]] = field(default_factory=dict)  # by topic
     _sent_to: dict[tuple[str, int], int] = field(default_factory=dict)  # N + 1 before the copies went
     _was_at_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # and when; of earlier processes not
+    _held_ms: dict[tuple[str, int], int] = field(default_factory=dict)  # last polls of copies, of dense ones
 
     def note_gone(self, flow: MirrorFlow, topic: str, *, gone_ms: int) -> None:
         """Keep where the mirror was in a source topic that a list read at `gone_ms` lacks."""
@@ -83,8 +84,14 @@ class MirrorLosses:
         if held is None or flow.topics.remade_ms.get((topic, "source"), -1) > held.at_ms:
             return
         remote = flow.topics.remote[topic]
-        found = lost_copies(topic, remote, flow.order.flow.target, held, now_ms=now_ms)
+        dense = not flow.order.flow.exactly_once and topic not in flow.settings.compacted
+        if flow.order.lag_from == EQUAL_OFFSETS:  # the copy has the gaps of its source
+            dense &= topic not in flow.transactions.topics
+        names = CopyNames(topic, remote, flow.order.flow.target, dense=dense)
+        found = lost_copies(names, held, now_ms=now_ms)
         self._copies[topic] = [*self._copies.get(topic, ()), *found]
+        if dense:
+            self._held_ms |= {(topic, one.partition or 0): held.at_ms for one in found}
         # Not where it is now: it may have gone back before the new id could be read.
         equal = flow.order.lag_from == EQUAL_OFFSETS
         for partition, offset in enumerate((held.ends if equal else held.next_offsets).tolist()):
@@ -111,7 +118,11 @@ class MirrorLosses:
             self._keep_copies(
                 topic, lambda one: now_ms - one.at_ms <= HELD_MS and not self._is_sent_again(flow, one)
             )
+            self._copies[topic] = [
+                all_of_it(one) if self._is_all(flow, one) else one for one in self._copies.get(topic, ())
+            ]
         told = {(one.topic, one.partition) for found in self._copies.values() for one in found}
+        self._held_ms = {name: at_ms for name, at_ms in self._held_ms.items() if name in told}
         self._sent_to = {name: offset for name, offset in self._sent_to.items() if name in told}
         self._was_at_ms = {name: at_ms for name, at_ms in self._was_at_ms.items() if name in told}
 
@@ -182,6 +193,29 @@ class MirrorLosses:
         if kept:
             self._copies[topic] = kept
 
+    def _is_all(self, flow: MirrorFlow, one: MirrorFinding) -> bool:
+        """Tell whether a copy can have got nothing between the last poll and its deletion.
+
+        The mirror had written by that poll that it had copied all that the source has even now.
+        """
+        name = one.topic, one.partition or 0
+        slot, held_ms = flow.windows.slot(*name), self._held_ms.get(name, -1)
+        places = flow.source.places.listed_of(one.topic)
+        if one.records_most is not None or slot is None or held_ms < 0 or name[1] >= len(places):
+            return False
+        is_same = flow.topics.remade_ms.get((one.topic, "source"), -1) < held_ms
+        looked_ms, end = (
+            int(flow.source.heads.sampled_ms[places[name[1]]]),
+            int(flow.source.heads.end[places[name[1]]]),
+        )
+        wrote_ms = int(flow.windows.moved_ms[slot]) + mirror_remade.WRITING_MS
+        return (
+            is_same
+            and wrote_ms < held_ms
+            and looked_ms > one.at_ms
+            and end == int(flow.windows.next_offset[slot])
+        )
+
     def _is_sent_again(self, flow: MirrorFlow, one: MirrorFinding) -> bool:
         assert one.partition is not None
         if flow.read_to_ms < 0:
@@ -219,6 +253,7 @@ def _followed(flow: MirrorFlow, topic: str) -> Followed:
         flow.target.heads,
         flow.order.flow.source,
         compacted=topic in flow.settings.compacted,
+        transactional=topic in flow.transactions.topics,
         by_record=flow.order.lag_from == CONNECT_OFFSETS,
         copied_anew_ms=flow.topics.remade_ms.get((topic, "target"), -1),
         copy_read_ms=flow.topics.ids_at_ms.get((topic, "target")),

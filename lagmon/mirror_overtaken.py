@@ -31,6 +31,7 @@ from lagmon.mirror_beginnings import begins_early
 from lagmon.mirror_orders import EQUAL_OFFSETS
 from lagmon.mirror_standing import longest_ms
 from lagmon.mirror_synced import lost_since, most_at, run_before
+from lagmon.mirror_transactions import record_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,18 +61,24 @@ class Overtaken:
     at_ms: int
     written: int = -1  # the next offset that the mirror had written, -1 for that of the first one
     within: int = 0  # how many before them may be lost too
-    counted: int = 0  # how many are in the total already
+    counted: int = 0  # how many records are in the total already
     gap: int = 0  # offsets from the one that was written on, at which nothing stood for it to copy
+    empty: int = 0  # offsets among those that are surely lost, at most, that may have had no record
 
     @property
-    def records(self) -> int:
-        """Return how many at least."""
+    def offsets(self) -> int:
+        """Return how many offsets are surely lost."""
         return self.start - self.next_offset
 
     @property
+    def records(self) -> int:
+        """Return how many records at least."""
+        return self.offsets - self.empty
+
+    @property
     def most(self) -> int:
-        """Return how many at most."""
-        return self.records + self.within
+        """Return how many records at most."""
+        return self.offsets + self.within
 
     @property
     def mirrored_to(self) -> int:
@@ -126,7 +133,7 @@ class Passing:
         """Return how many were lost at least and at most, by all that is known."""
         told = self.told
         most_told = max(self.start, self.moved_to) - self.low
-        least, most = (0, max(0, most_told)) if told is None else (told.records, max(told.most, most_told))
+        least, most = (0, max(0, most_told)) if told is None else (told.offsets, max(told.most, most_told))
         if self.most < least:  # records that were under way came after all
             most = max(0, self.most)
             return min(max(0, self.least), most), most
@@ -200,7 +207,7 @@ def follow(
 
 def _begin(offset: int, start: int, before: Overtaken | None) -> Passing:
     """Begin with what is known of a loss, by an earlier process too, where the mirror has not moved since."""
-    if before is None or before.mirrored_to != offset or not before.records:
+    if before is None or before.mirrored_to != offset or not before.offsets:
         return Passing(offset, offset, first_start=start)
     low, high = before.next_offset - before.within, before.next_offset
     return Passing(offset, low, high, first_start=before.start, start=before.start, stood=True, told=before)
@@ -279,12 +286,23 @@ def uncounted(flow: MirrorFlow, sight: MirrorSight, passing: dict[Name, Passing]
         if slot is None or bounds is None or slot >= len(sight.used) or not sight.used[slot]:
             continue
         if bounds.passed_ms < 0 and bounds.told is not None:
-            found[name] = bounds.told
+            found[name] = with_gaps(flow, bounds.told)
         elif bounds.passed_ms >= 0 and bounds.stood:
             passed = bounds.found(one, sight.now_ms)
-            if passed.records > 0:
-                found[name] = passed
+            if passed.offsets > 0:
+                found[name] = with_gaps(flow, passed)
     return found
+
+
+def with_gaps(flow: MirrorFlow, one: Overtaken) -> Overtaken:
+    """Return the same with how many of its offsets may have had no record."""
+    empty = one.offsets - _records(flow, one, one.offsets)
+    return replace(one, empty=max(empty, min(one.empty, one.offsets)))
+
+
+def _records(flow: MirrorFlow, one: Overtaken, offsets: int) -> int:
+    """Return how many records there are at least at so many offsets that are lost."""
+    return record_bounds(flow, one.topic, one.partition, offsets).least
 
 
 def _settle(
@@ -310,10 +328,11 @@ def _settle(
     del flow.open_overtaken[name]
     passing.pop(name, None)
     flow.syncs.unwatch(*name)
-    if lost.records > 0 or (lost.most > 0 and bounds is not None and bounds.stood):  # or a suspicion
+    if lost.offsets > 0 or (lost.most > 0 and bounds is not None and bounds.stood):  # or a suspicion
         if slot is not None:
             flow.distance.forget(slot)
-        flow.settled_overtaken.append(replace(lost, at_ms=sight.now_ms))
+        lost = with_gaps(flow, replace(lost, at_ms=sight.now_ms))
+        flow.settled_overtaken.append(lost)
         flow.overtaken_total[one.topic] += max(0, lost.records - one.counted)
 
 
@@ -341,7 +360,8 @@ def _look_at_passed(flow: MirrorFlow, sight: MirrorSight, slot: int, bounds: Pas
         bounds.least, bounds.most = bounds.synced or (bounds.least, bounds.most)
         certain = min(bounds.least, bounds.range()[0])
         if bounds.synced is None:  # looks since may yet contradict each other
-            certain = min(certain, 0 if bounds.told is None else bounds.told.records)
+            certain = min(certain, 0 if bounds.told is None else bounds.told.offsets)
+        certain = _records(flow, one, max(0, certain))
         if bounds.stood and certain > one.counted:
             flow.overtaken_total[one.topic] += certain - one.counted
             flow.open_overtaken[one.topic, one.partition] = replace(one, counted=certain)

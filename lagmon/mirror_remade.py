@@ -59,6 +59,7 @@ class Followed:
     target: Heads
     source_name: str
     compacted: bool = False
+    transactional: bool = False  # whether a transaction was seen in the new log
     by_record: bool = False  # whether each offset is written with its record alone, and again with that only
     copied_anew_ms: int = -1  # when the newest id of its copy was read that was another one
     copy_read_ms: int | None = None  # when the copy's id was read last, None where it is not read
@@ -165,7 +166,8 @@ def _decide(
     passage = Passage.COPIED if went_back else None
     if seen is None:
         return passage, None
-    passage = passage or judge_passage(base, seen)
+    killed = None if went_back else _killed(remade, base, seen, followed, places[1])
+    base, passage = killed or base, passage or judge_passage(killed or base, seen)
     if passage is Passage.COPIED:
         maybe_old = _maybe_of_old_log(remade, base, followed, slot)
         if maybe_old > seen.start:
@@ -174,12 +176,29 @@ def _decide(
             return passage, suspicion(remade, partition, seen, maybe_old, followed)
     if passage is not Passage.PASSED_OVER:
         return passage, None
-    is_new = _are_of_new_log(remade, base, commits, cadence_ms)
+    is_new = _is_of_new_log(remade, commits, cadence_ms)
+    maybe_new = is_new or 0 <= base.log_most < max((offset for offset, _ in commits), default=-1)
     is_read = _copy_is_read(remade, partition, seen, followed)
-    if not is_read or not (is_new or _rests(seen, followed, places, cadence_ms)):
+    rests = _rests(seen, followed, places, cadence_ms)
+    if not is_read or not (maybe_new or rests):
         return None, None
-    told = replace(base, sure=base.sure and is_new)
-    return passage, finding(remade, partition, told, seen, followed, place=places[1])
+    most = seen.high if rests else None  # a mirror that asks for more begins at the log's start
+    if is_new and commits[-1][0] > base.next_offset:
+        most = commits[-1][0] - 1  # the record before that was copied
+    return passage, finding(remade, partition, base, seen, followed, place=places[1], most=most)
+
+
+def _killed(remade: Remade, base: Base, seen: Sighted, followed: Followed, place: int) -> Base | None:
+    """Return the base of a mirror that was killed, and went on in the new log at its written offset.
+
+    The copy grew by more than all of the new log. What it had got behind that offset by the last poll before
+    was of the old log, and it grew by N's own growth only since. None where that is not so.
+    """
+    end, _ = followed.target.bounds_at(place, remade.known_ms)
+    grew = seen.target_end - end
+    is_more = seen.target_end - base.target_end > seen.high - seen.start
+    is_own = seen.low - base.next_offset <= grew <= seen.high - base.next_offset
+    return replace(base, target_end=end) if end > base.target_end and is_more and is_own else None
 
 
 def _newest(
@@ -255,10 +274,8 @@ def _copy_is_read(remade: Remade, partition: int, seen: Sighted, followed: Follo
     return read_ms is None or read_ms >= seemed_ms or seen.at_ms - seemed_ms > followed.ids_within_ms
 
 
-def _are_of_new_log(remade: Remade, base: Base, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
-    """Tell whether offsets can not all be the last one of the old log, written late."""
-    if 0 <= base.log_most < max((offset for offset, _ in commits), default=-1):
-        return True
+def _is_of_new_log(remade: Remade, commits: list[tuple[int, int]], cadence_ms: int) -> bool:
+    """Tell whether the newest offset can not be the last one of the old log, written late."""
     gone_ms = remade.gone_ms if remade.gone_ms >= 0 else remade.at_ms
     since = [one for one in commits if one[1] > gone_ms]
     moved = len({offset for offset, _ in since}) > 1

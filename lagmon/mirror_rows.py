@@ -83,6 +83,8 @@ def flow_document(
         "findings": [one.document() for one in listed(found.findings, most=LISTED)],
         "findings_total": len(found.findings),
         "events": [one.document() for one in events],
+        # Whether no other partition may yet be found to have lost records by what is found.
+        "findings_settled": not (found.uncounted or found.stood or found.undecided),
         "recreated": [
             {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
             for one in flow.topics.recreations

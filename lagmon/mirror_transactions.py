@@ -6,11 +6,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleet.quantity import Bounds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lagmon.mirror_flow import MirrorFlow
     from lagmon.mirror_sight import MirrorSight
+
+
+def record_bounds(flow: MirrorFlow, topic: str, partition: int, offsets: int) -> Bounds:
+    """Return how many records stand at so many offsets of a partition's log on the source.
+
+    The markers of transactions and what compaction took have offsets too. A marker ends a record at least.
+    """
+    if offsets <= 1 or not _has_gaps(flow, topic, partition):
+        return Bounds(offsets, offsets)
+    any_length = flow.committed_only or topic in flow.settings.compacted
+    return Bounds(1 if any_length else -(-offsets // 2), offsets)
+
+
+def _has_gaps(flow: MirrorFlow, topic: str, partition: int) -> bool:
+    """Tell whether a log was seen to have offsets without a record."""
+    if topic in flow.settings.compacted or topic in flow.transactions.topics:
+        return True
+    if flow.syncs.has_gaps(topic, partition):
+        return True
+    slot = flow.windows.slot(topic, partition)
+    return slot is not None and flow.distance.has_gaps(flow, slot)
 
 
 class OpenTransactions:

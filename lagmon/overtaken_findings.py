@@ -33,7 +33,7 @@ def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
     )
     if flow.order.lag_from == EQUAL_OFFSETS:
         had = f"its copy on {target} ended at {one.mirrored_to}"
-    least = between_text(one.records, one.most, "record") if one.records else f"none or up to {one.most:,}"
+    lost = between_text(one.records, one.most, "record")
     begins = f"its log starts at {one.start}"
     if not begins_early(flow):
         reset = flow.order.flow.offset_reset
@@ -46,11 +46,11 @@ def _finding(flow: MirrorFlow, one: Overtaken) -> MirrorFinding:
         partition=one.partition,
         at_ms=one.at_ms,
         records=one.records,
-        records_most=one.most if one.most > one.records else None,
+        records_most=one.most,
         first_offset=one.next_offset if one.records else one.start - one.most,
         last_offset=one.start - 1,
         sentence=(
-            f"{flow.order.flow.source} deleted {least} of"
+            f"{flow.order.flow.source} deleted {lost} of"
             f" {one.topic}-{one.partition} before {were} copied: {begins}, seen at"
             f" {instant_text(one.first_at_ms)}, {had}."
         ),

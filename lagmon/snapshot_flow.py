@@ -291,16 +291,17 @@ def _every_overtaken(found: list[Any]) -> list[Overtaken]:
 
 
 def _overtaken(row: object) -> Overtaken:
-    topic, *told = rows(row, least=6, most=10)  # of an older process it does not tell the last ones
+    topic, *told = rows(row, least=6, most=11)  # of an older process it does not tell the last ones
     partition, offset, start, first_at_ms, at_ms = numbers(told[:5], count=5, least=0, most=MOST_LONG)
     (written,) = numbers(told[5:6] or [-1], count=1, least=-1, most=MOST_LONG)
     (within,) = numbers(told[6:7] or [0], count=1, least=0, most=MOST_LONG)
     (counted,) = numbers(told[7:8] or [0], count=1, least=0, most=MOST_LONG)
-    (gap,) = numbers(told[8:] or [0], count=1, least=0, most=MOST_LONG)
+    (gap,) = numbers(told[8:9] or [0], count=1, least=0, most=MOST_LONG)
+    (empty,) = numbers(told[9:] or [0], count=1, least=0, most=max(0, start - offset))
     if partition > MOST_ROWS or not written <= offset <= start or max(first_at_ms, at_ms) > LAST_MS:
         raise MalformedError("What was kept over the restart tells wrongly of records that were deleted.")
     return Overtaken(
-        short_text(topic), partition, offset, start, first_at_ms, at_ms, written, within, counted, gap
+        short_text(topic), partition, offset, start, first_at_ms, at_ms, written, within, counted, gap, empty
     )
 
 

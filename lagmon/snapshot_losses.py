@@ -112,17 +112,21 @@ def row_of(one: MirrorFinding) -> list[object]:
         *numbers_told,
         one.side,
         one.proved,
+        one.records_most,
     ]
 
 
 def finding_of(row: object) -> MirrorFinding:
     """Return the finding of a row; raises MalformedError, in words, for anything else."""
-    code, topic, partition, at_ms, sentence, *told, side, proved = rows(row, least=10, most=10)
+    kept = rows(row, least=10, most=11)
+    code, topic, partition, at_ms, sentence, *told, side, proved = kept[:10]
+    most = kept[10] if len(kept) > 10 else None  # an earlier program kept lower bounds alone
     if side not in _SIDES or not isinstance(proved, bool) or code not in tuple(Cause):
         raise MalformedError("What was kept over the restart tells wrongly of what was lost.")
     records, first_offset, last_offset = (
         None if one is None else number(one, least=-1, most=MOST_LONG) for one in told
     )
+    records_most = None if most is None else number(most, least=0, most=MOST_LONG)
     return MirrorFinding(
         code=Cause(str(code)),
         topic=text(topic, most=_MOST_TEXT),
@@ -134,6 +138,7 @@ def finding_of(row: object) -> MirrorFinding:
         last_offset=last_offset,
         side=str(side),
         proved=proved,
+        records_most=records_most,
     )
 
 

@@ -55,6 +55,7 @@ class SyncRuns:
     _back: set[tuple[str, int]] = field(default_factory=set)  # of which one was of before the last
     _steps: list[StepBack] = field(default_factory=list)  # of those that were read as they came
     _watched: dict[tuple[str, int], _Watched] = field(default_factory=dict)
+    _gapped: set[tuple[str, int]] = field(default_factory=set)  # of which fewer records came than offsets
 
     def note(self, topic: str, partition: int, *, upstream: int, downstream: int, live: bool) -> None:
         """Take in a sync, in the order in which they were written; `live` where it is read as it comes."""
@@ -71,6 +72,8 @@ class SyncRuns:
         waits = watched is not None and watched.after is None and at > watched.start
         if watched is not None and waits and runs and runs[-1].first <= watched.start:
             watched.after = SyncPassage(runs[-1], at, at + distance)
+        if runs and at > runs[-1].last and distance < runs[-1].distance and watched is None:
+            self._gapped.add((topic, partition))
         if runs and runs[-1].distance == distance and at >= runs[-1].last:
             runs = (*runs[:-1], runs[-1]._replace(last=at))
         else:
@@ -85,6 +88,7 @@ class SyncRuns:
         self._watched = {place: one for place, one in self._watched.items() if not is_gone(place[0])}
         self._back = {place for place in self._back if not is_gone(place[0])}
         self._steps = [step for step in self._steps if not is_gone(step.topic)]
+        self._gapped = {place for place in self._gapped if not is_gone(place[0])}
 
     def watch(self, topic: str, partition: int, start: int) -> None:
         """Keep the first sync behind a log's start when it comes: others may soon follow it."""
@@ -110,6 +114,10 @@ class SyncRuns:
         """Return where syncs went back since this was asked last; when, they do not tell."""
         steps, self._steps = self._steps, []
         return steps
+
+    def has_gaps(self, topic: str, partition: int) -> bool:
+        """Tell whether fewer records came to a copy than offsets were passed, while nothing was deleted."""
+        return (topic, partition) in self._gapped
 
     def newest(self, topic: str, partition: int) -> SyncRun | None:
         """Return the newest run, None where there is none."""

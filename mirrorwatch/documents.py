@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from fleet.quantity import bounds_kind
 from mirrorwatch.checksum_shown import checksum_document
 from mirrorwatch.words import iso_text
 
@@ -42,11 +43,12 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
 
     `cause.code` is null for healthy, and for unknown where data is only missing. `parts` has a sentence
     for each part that has looked at the flow, and no other key. `also` is null, or how the flow is right now
-    where the verdict holds on what has ended. `lost_records` is what canary and offsets know to be lost, null
-    where neither can know. `events` are of the last day, newest first: they say nothing of the verdict.
-    `checksum` is null until a run of it has ended.
+    where the verdict holds on what has ended. `lost_records` is how many records canary and offsets know
+    to be lost at least, null where neither can know; `lost_records_most` how many at most, null where that is
+    not known. `lost_records_kind` is exact, between, at_least or none. `events` are of the last day,
+    newest first: they say nothing of the verdict. `checksum` is null until a run of it has ended.
     """
-    verdict = flow.verdict
+    verdict, lost = flow.verdict, flow.lost_records
     return {
         "flow": flow.flow,
         "verdict": str(verdict.verdict),
@@ -77,7 +79,9 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
         "latency": {stage: [_slice(piece) for piece in slices] for stage, slices in flow.latency.items()},
         "recovery_point_age_s": _number(flow.recovery_point.age_s),
         "recovery_point_kind": flow.recovery_point.kind,
-        "lost_records": flow.lost_records,
+        "lost_records": None if lost is None else lost.least,
+        "lost_records_most": None if lost is None else lost.most,
+        "lost_records_kind": bounds_kind(*(lost or (None, None))),
         "losses": [_loss(loss) for loss in flow.losses],
         "events": [_event(event) for event in flow.events],
         "checksum": checksum_document(flow.checksum),

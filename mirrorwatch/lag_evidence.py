@@ -52,8 +52,9 @@ def evidence_of(
         moved=_moved(moved, document["moved_ms"], now_at),
         rows=_rows(document, verdict, cause, now_at),
         findings=findings,
+        more_found=not document.get("findings_settled", True)
+        or sum(one["proved"] for one in document["findings"]) >= MOST_LISTED,
         unread=document.get("unread", ""),
-        more_found=sum(one["proved"] for one in document["findings"]) >= MOST_LISTED,
     )
 
 

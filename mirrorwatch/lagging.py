@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from canary.report import Reporter
     from fleet.evidence import LagEvidence
+    from fleet.quantity import Bounds
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.connect_looks import ConnectLook
     from mirrorwatch.lag_collected import Standing, Unanswered
@@ -194,8 +195,8 @@ class Lagging:
             if one is not None and one.lag_s is not None
         }
 
-    def lost(self) -> dict[str, int]:
-        """Return how many records offsets show to be lost, at least, of each flow of which they say anything.
+    def lost(self) -> dict[str, Bounds]:
+        """Return how many records offsets show to be lost, of each flow of which they say anything.
 
         The canary counts those of its own topic.
         """

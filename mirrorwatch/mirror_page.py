@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from fleet.quantity import duration_text
+from fleet.quantity import between_text, duration_text
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch import words
 from mirrorwatch.group_page import behind_text, lag_text, page_of
@@ -121,10 +121,9 @@ def _overtaken(document: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def _loss(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
-    least, most = one["records"], one["records_most"]
-    number = words.counted(most, "record")
+    number = between_text(one["records"], one["records_most"], "record")
     return (
-        f"{number if least == most else f'Between {least:,} and {number}'} of {one['topic']} "
+        f"{number[0].upper()}{number[1:]} of {one['topic']} "
         f"{one['partition']}, offsets "
         f"{one['next_offset']:,} to {one['start_offset'] - 1:,}, were deleted on "
         f"{document['source_cluster']} before they were copied."

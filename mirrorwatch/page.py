@@ -86,6 +86,7 @@ class Page:
         environment.filters |= {
             "age": words.age_text,
             "worth": words.worth_text,
+            "bounds": words.bounds_text,
             "anchor": anchor,
             "arrow": arrow,
             "behind": behind_text,

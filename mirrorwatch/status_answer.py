@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from fleet.errors import MalformedError
+from fleet.quantity import Bounds
 from fleet.vocabulary import Verdict
 from mirrorwatch.recovery_point import RecoveryPoint
 from mirrorwatch.words import plain, with_blanks
@@ -40,7 +41,7 @@ class FlowAnswer:
     p50_s: float | None
     p99_s: float | None
     recovery_point: RecoveryPoint
-    losses: int | None
+    losses: Bounds | None
     also: AlsoAnswer | None = None
     lag: str = ""  # how its mirror is by offsets
     checksum: str = ""  # what its last run came to
@@ -202,13 +203,14 @@ def _newest(slices: Any) -> dict[str, Any]:
     )
 
 
-def _losses(item: dict[str, Any]) -> int | None:
+def _losses(item: dict[str, Any]) -> Bounds | None:
     """Return how many records are known to be lost; where the service does not say, how many probes are."""
     if "lost_records" in item:
-        return _whole(item, "lost_records")
+        least = _whole(item, "lost_records")
+        return None if least is None else Bounds(least, _whole(item, "lost_records_most"))
     books = _dict(item, "books")
     counts = [books[name] for name in ("lost", "confirmed") if isinstance(books.get(name), int)]
-    return sum(counts) if counts else None
+    return Bounds(sum(counts), sum(counts)) if counts else None
 
 
 def _dict(item: dict[str, Any], key: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from fleet.judgement_words import sentences
 from mirrorwatch.group_page import LOOKS, headline, lag_text
 from mirrorwatch.status_answer import Note
-from mirrorwatch.words import NOTHING, age_text, counted, latency_text, moment_text, worth_text
+from mirrorwatch.words import NOTHING, age_text, bounds_text, counted, latency_text, moment_text, worth_text
 
 if TYPE_CHECKING:
     from mirrorwatch.status_answer import (
@@ -189,7 +189,7 @@ def _numbers(flow: FlowAnswer) -> tuple[str, str, str, str]:
         latency_text(flow.p50_s),
         latency_text(flow.p99_s),
         worth_text(flow.recovery_point.age_s, flow.recovery_point.kind),
-        NOTHING if flow.losses is None else f"{flow.losses:,}",
+        bounds_text(flow.losses),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fleet.quantity import Bounds
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.group_page import GroupsView
     from mirrorwatch.recovery_point import RecoveryPoint
@@ -135,7 +136,7 @@ class FlowView:
     heartbeat_age_s: float | None = None  # of MirrorMaker's newest that was read, by the wall clock
     unreached: tuple[UnreachedView, ...] = ()  # brokers that the canary says nothing about
     checksum: ChecksumView | None = None  # where a run has ended
-    lost_records: int | None = None  # known to be lost by canary or offsets; None where nobody can know
+    lost_records: Bounds | None = None  # by canary and offsets; None where nobody can know
     events: tuple[EventView, ...] = ()  # of a day, newest first
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from canary.watch import Instant
 from fleet.evidence import Control
+from fleet.quantity import Bounds
 from mirrorwatch.checksum_shown import checksum_view
 from mirrorwatch.lone_clusters import lone_view
 from mirrorwatch.recovery_point import NO_POINT, older
@@ -43,7 +44,7 @@ def service_view(
     states: Mapping[str, tuple[State, float]],
     complaints: Iterable[Complaint],
     by_offsets: Mapping[str, RecoveryPoint] | None = None,
-    lost: Mapping[str, int] | None = None,
+    lost: Mapping[str, Bounds] | None = None,
     events: Mapping[str, tuple[EventView, ...]] | None = None,
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     standing: Callable[[str], Standing | None] = lambda _alias: None,
@@ -150,7 +151,7 @@ def _flow_view(
     now: Instant,
     *,
     by_offsets: RecoveryPoint,
-    lost: int | None,
+    lost: Bounds | None,
     events: tuple[EventView, ...],
     checksum: ChecksumView | None,
 ) -> FlowView:
@@ -201,8 +202,9 @@ def _flow_view(
     )
 
 
-def _lost_records(books: Mapping[str, int], by_offsets: int | None) -> int | None:
+def _lost_records(books: Mapping[str, int], by_offsets: Bounds | None) -> Bounds | None:
     """Return how many records are known to be lost by either way; None where nobody can know."""
     if not books["expected"]:
         return by_offsets
-    return books["lost"] + books["confirmed"] + (by_offsets or 0)
+    probes, (least, most) = books["lost"] + books["confirmed"], by_offsets or Bounds(0, 0)
+    return Bounds(probes + least, None if most is None else probes + most)

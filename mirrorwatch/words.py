@@ -11,10 +11,11 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from fleet.quantity import duration_text
+from fleet.quantity import between_text, duration_text
 from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
+    from fleet.quantity import Bounds
     from mirrorwatch.view import ServiceView, UnreachedView
 
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
@@ -163,6 +164,11 @@ def worth_text(seconds: float | None, kind: str) -> str:
     """Write an age with its worth before it: `at least` where it is a bound, `about` where an estimate."""
     text = age_text(seconds)
     return text if text == NOTHING else {"bound": "at least ", "estimate": "about "}.get(kind, "") + text
+
+
+def bounds_text(count: Bounds | None) -> str:
+    """Write a number of records with its bounds: `5`, `at least 5`, `between 5 and 8`; a dash for none."""
+    return NOTHING if count is None else between_text(*count)
 
 
 def latency_text(seconds: float | None) -> str:

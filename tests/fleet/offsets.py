@@ -45,7 +45,10 @@ def deleted(*, ago_s=0.0, topic="orders", partition=0, first=1001, last=1123, **
         last - first + 1,
         first,
         last,
+        last - first + 1,
     )
+    if "records" in more:
+        more.setdefault("records_most", more["records"])
     return replace(found, **more)
 
 

@@ -475,11 +475,19 @@ def test_where_more_was_found_than_is_listed_the_count_is_the_least():
     )
 
 
-def test_where_one_of_several_findings_tells_the_least_only_so_does_the_sum():
+def test_a_sum_has_no_upper_bound_where_one_of_its_parts_has_none():
+    both = (deleted(records_most=None), deleted(topic="payments", first=1, last=1))
+    assert judge(unprobed(lag(findings=both)), now_at=NOW).sentence.startswith(
+        "By offsets, at least 124 records (at least 123 of orders-0, 1 of payments-0) have not"
+    )
+    assert lost_records(lag(findings=both), NOW, without="") == (124, None)
+
+
+def test_a_sum_has_the_bounds_of_its_parts():
     both = (deleted(records_most=200), deleted(topic="payments", first=1, last=1))
     told = judge(seen(offsets=lag(findings=both)), now_at=NOW)
     assert told.sentence.startswith(
-        "By offsets, at least 124 records (123 of orders-0, 1 of payments-0) have not"
+        "By offsets, between 124 and 201 records (between 123 and 200 of orders-0, 1 of payments-0) have not"
     )
 
 
@@ -569,8 +577,8 @@ def test_the_rows_of_the_cause_come_first():
     found = judge(unprobed(offsets), now_at=NOW)
     assert found.cause is Cause.OVERTAKEN
     assert [one.topic for one in found.evidence] == ["orders", "orders", "users"]
-    assert lost_records(offsets, NOW, without="") == 3 * 123
-    assert lost_records(offsets, NOW, without="orders") == 123
+    assert lost_records(offsets, NOW, without="") == (3 * 123, 3 * 123)
+    assert lost_records(offsets, NOW, without="orders") == (123, 123)
 
 
 def test_where_offsets_know_the_cause_their_rows_come_first():

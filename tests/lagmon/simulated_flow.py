@@ -31,6 +31,8 @@ class Story:
     source_leads: bool  # as in one direction where two clusters mirror from each other
     lists_at: int  # which look of six lists topics too
     told_at: int  # the second within five at which it is asked what is told
+    burst: int = 0  # records that come at once right before the mirror stops
+    burst_late: int = 0  # and right before the topic is deleted, also of a mirror that stands
 
 
 def stories(of, **more):
@@ -47,6 +49,8 @@ def stories(of, **more):
         source_leads=st.booleans(),
         lists_at=st.integers(0, 5),
         told_at=st.integers(0, 4),
+        burst=st.sampled_from([0, 0, 300]),
+        burst_late=st.sampled_from([0, 0, 1, 500]),
         **more,
     )
 
@@ -139,15 +143,21 @@ class Simulated:
         for one in told:
             assert one.side == self.side
             assert one.proved or self.suspects
-            assert not one.proved or 0 < one.records <= self.truth(), self.second
+            if one.proved:
+                assert 0 < one.records <= self.truth(), self.second
+                assert one.records_most is None or one.records_most >= self.truth(), self.second
 
     def run(self):
         """Let all of the story happen."""
         story, ends = self.story, self.log if self.side == "source" else self.copied
         self.spell(*story.before)
+        if story.burst:
+            self.spell((1, story.burst))
         if story.stops is not None:
             self.stop()
             self.spell((story.stops, 0))
+        if story.burst_late:
+            self.spell((1, story.burst_late))
         self.before_it_goes()
         del ends["orders"]
         self.spell((story.away, 0))

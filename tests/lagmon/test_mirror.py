@@ -297,7 +297,7 @@ def test_the_side_that_was_made_anew_is_told(flow):
     flow.flow.note_ids("B", {"A.orders": "one"}, flow.now)
     flow.flow.note_ids("B", {"A.orders": "two"}, flow.now)
     assert [one.side for one in flow.flow.topics.recreations] == ["target"]
-    assert "A.orders on B was made anew" in flow.sight().findings[0].sentence
+    assert "A.orders on B was re-created" in flow.sight().findings[0].sentence
 
 
 def test_a_partition_that_the_target_lacks_explains_what_stands():

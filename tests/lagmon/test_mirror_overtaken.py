@@ -476,7 +476,7 @@ def test_a_number_that_is_not_known_is_told_with_its_bounds():
     assert told_of.sentence.startswith(
         "A deleted between 625 and 1,300 records of orders-0 before they were copied: its log starts at 7300"
     )
-    assert told_of.sentence.endswith("and between 0 and 675 of what is behind that had come to B.")
+    assert told_of.sentence.endswith("and up to 675 of what is behind that had come to B.")
     assert "A deleted between 625 and 1,300 records before they were copied" in one.verdict().sentence
 
 
@@ -537,7 +537,7 @@ def test_what_may_be_lost_is_told_beside_a_standstill_where_no_look_proves_it():
     start = one.starts["orders", 0]
     assert (told_of.first_offset, told_of.last_offset) == (start - 50, start - 1)
     assert (
-        f"A deleted none or up to 50 of orders-0 before they were copied: its log starts at {start}"
+        f"A deleted up to 50 records of orders-0 before they were copied: its log starts at {start}"
         in told_of.sentence
     )
     assert (one.verdict().verdict, one.flow.overtaken_total["orders"]) == (Verdict.HEALTHY, 0)

@@ -17,7 +17,7 @@ from lagmon.snapshot_flow import read_flow, take_up
 from lagmon.snapshot_frames import seal
 from tests.lagmon.mirrors import Mirrored, S, told
 from tests.lagmon.test_mirror_filtered import written
-from tests.lagmon.test_mirror_topics import APPEND, CREATE, Watched, lost
+from tests.lagmon.test_mirror_topics import APPEND, CREATE, Watched, lost, stamped
 from tests.lagmon.test_snapshot_flow import WHOLE, _cluster, busy, kept, read_again, restarted
 
 
@@ -71,6 +71,10 @@ def test_what_a_failed_task_left_is_no_loss_before_its_state_is_read_again():
         assert lost(again) == []
 
 
+def stamped_read(one):
+    one.flow.note_settings("B", "A.orders", APPEND, asked_ms=one.now)
+
+
 def retimed(one):
     return [
         (each.code, each.records, each.proved, each.at_ms)
@@ -82,27 +86,28 @@ def retimed(one):
 def test_what_the_target_stamped_anew_is_told_and_counted_on_after_a_restart():
     one = Watched().run(60)
     one.flow.note_settings("A", "orders", CREATE)
-    one.flow.note_settings("B", "A.orders", APPEND)
-    one.run(60)
+    stamped(one, 70, APPEND)
     one.go(60)  # nothing comes
+    stamped_read(one)
     before = retimed(one)
     assert before[0][1:3] == (10_000, True)
     again = taken_up(one)
     again.look()
     assert retimed(again) == before
     again.flow.note_settings("A", "orders", CREATE)
-    again.flow.note_settings("B", "A.orders", APPEND)
+    stamped_read(again)
     again.go(20)
     assert retimed(again) == before
-    again.run(10)
-    assert [each[1] for each in retimed(again)] == [12_000]
+    stamped(again, 10, APPEND)
+    stamped_read(again)
+    assert [each[1] for each in retimed(again)] == [before[0][1] + 2000]
 
 
 def test_an_end_that_was_kept_before_the_count_of_what_is_stamped_anew_is_of_the_same_topic():
     one = Watched().run(60)
     one.flow.note_settings("A", "orders", CREATE)
-    one.flow.note_settings("B", "A.orders", APPEND)
-    one.run(60)
+    stamped(one, 70, APPEND)
+    stamped_read(one)
     ((_, records, *_),) = retimed(one)
     newest = dict(one.target_ends)
     found = kept(one)

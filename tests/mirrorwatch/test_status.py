@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from fleet.errors import MalformedError
+from fleet.quantity import Bounds
 from fleet.vocabulary import Verdict
 from mirrorwatch.documents import flows_document
 from mirrorwatch.recovery_point import RecoveryPoint
@@ -429,12 +430,27 @@ def test_any_json_is_read_or_refused_by_name(document):
 
 
 def test_what_offsets_know_to_be_lost_is_shown_and_a_dash_where_nobody_can_know():
-    for lost, shown in ((1505, 1505), (None, None), (0, 0)):
-        view = views.service(views.unprobed(lost_records=lost))
-        assert answer_of(flows_document(view)).flows[0].losses == shown
+    for lost, kind in (
+        (Bounds(1505, None), "at_least"),
+        (Bounds(5, 8), "between"),
+        (Bounds(0, 0), "exact"),
+        (None, "none"),
+    ):
+        document = flows_document(views.service(views.unprobed(lost_records=lost)))
+        assert document["flows"][0]["lost_records_kind"] == kind
+        assert answer_of(document).flows[0].losses == lost
     (older,) = flows_document(views.service(views.flow(verdict=Verdict.LOSING)))["flows"]
+    del older["lost_records_most"]
+    assert answer_of({"flows": [older]}).flows[0].losses == Bounds(17, None)
     del older["lost_records"]
-    assert answer_of({"flows": [older]}).flows[0].losses == 17
+    assert answer_of({"flows": [older]}).flows[0].losses == Bounds(17, 17)
+
+
+def test_a_number_of_lost_records_says_that_it_is_a_bound():
+    view = views.service(views.unprobed(Verdict.LOSING, lost_records=Bounds(1505, None)))
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    show(answer_of(flows_document(view)), console)
+    assert "at least 1,505" in console.file.getvalue()
 
 
 def test_what_the_verdict_tells_is_not_told_again_below():

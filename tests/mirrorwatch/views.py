@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fleet.quantity import Bounds
 from fleet.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
 from mirrorwatch.recovery_point import older
 from mirrorwatch.view import (
@@ -21,6 +22,7 @@ from mirrorwatch.view import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+NONE_LOST = Bounds(0, 0)
 NOW_AT = 1_780_000_000.0  # 2026-05-28 20:26:40 UTC
 
 HOSTILE = "<script>document.title='taken'</script>\"'&\u202e"
@@ -199,11 +201,11 @@ def flow(
         losses=losses,
         heartbeat_age_s=heartbeat_age_s,
         unreached=unreached,
-        lost_records=counts["lost"],
+        lost_records=Bounds(counts["lost"], counts["lost"]),
     )
 
 
-def unprobed(verdict: Verdict = Verdict.HEALTHY, *, lost_records: int | None = 0) -> FlowView:
+def unprobed(verdict: Verdict = Verdict.HEALTHY, *, lost_records: Bounds | None = NONE_LOST) -> FlowView:
     """A flow that offsets alone judge, as its canary is off."""
     view = flow(
         verdict=verdict, canary_state="off", canary_sentence="canary.mode is off", losses=(), measured=False

@@ -97,14 +97,16 @@ def test_what_becomes_of_topics_is_told_from_offsets_and_ids(stage):
     topics.create_topic(a, names["left"], partitions=PARTITIONS)
     write(a, names["left"], 7)
     service.becomes("losing", cause="filtered", deadline_s=240)
-    assert len(found(service, f"{names['left']}-[0-9] has 7 records on A, 0 to 6", deadline_s=10)) == 3
+    assert (
+        len(found(service, f"{names['left']}-[0-9] has at least 7 records on A, 0 to 6", deadline_s=10)) == 3
+    )
     running.switch.off()
 
     # The copy goes: the mirror makes it again, and sends nothing again that it had sent.
     topics.delete_topic(b, f"A.{orders}")
     eventually(lambda: topics.partition_count(b, f"A.{orders}") == PARTITIONS, 60, every_s=0.5)
-    told = found(service, f"A.{orders} on B was made anew", deadline_s=90)
-    assert sorted(re.findall(r"the 140 records that its partition ([0-9])", " ".join(told))) == [
+    told = found(service, f"A.{orders} on B was re-created", deadline_s=90)
+    assert sorted(re.findall(r"140 records of its partition ([0-9]) are gone", " ".join(told))) == [
         "0",
         "1",
         "2",
@@ -116,10 +118,14 @@ def test_what_becomes_of_topics_is_told_from_offsets_and_ids(stage):
     write(a, orders, 55)
     running.start()
     running.wait_ready()
-    told = found(service, f"{orders}-[0-9] on A was made anew .* 40 records, 0 to 39", deadline_s=120)
+    told = found(
+        service,
+        f"{orders}-[0-9] on A was re-created .* (between )?40 (and 54 )?records, from",
+        deadline_s=120,
+    )
     copied(b, f"A.{orders}", 15)  # the truth: 55 less 40 in each
     eventually(
-        lambda: len(found(service, f"{orders}-[0-9] on A was made anew", deadline_s=10)) == PARTITIONS, 60
+        lambda: len(found(service, f"{orders}-[0-9] on A was re-created", deadline_s=10)) == PARTITIONS, 60
     )
     service.end()
 
