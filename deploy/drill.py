@@ -51,6 +51,11 @@ class Drill:
         return self.accepted if self.verdict is Verdict.STALLED else frozenset()
 
     @property
+    def counts(self) -> bool:
+        """Tell whether numbers of lost records that are stated are compared with the truth."""
+        return self.by_offsets and (bool({self.verdict, self.then} & ALARMS) or self.suspected is not None)
+
+    @property
     def shared(self) -> str:
         """Return what the service is called that several drills share."""
         return "offsets" if self.by_offsets else "shared"

@@ -245,16 +245,22 @@ OFFSET_DRILLS: tuple[Drill, ...] = (
             own=True,
             watch_s=400.0,
         )
-        for name in ("recreate-longer", "recreate-away", "recreate-as-long")
+        for name in ("recreate-longer", "recreate-away", "recreate-as-long", "recreate-after-burst")
     ),
-    _slow(
-        name="recreate-target-topic",
-        title="offsets-recreate-target",
-        topic="page-views",
-        verdict=Verdict.LOSING,
-        cause=Cause.TOPIC_RECREATED,
-        sweeping=True,
-        then=Verdict.LOSING,
+    *(
+        _slow(
+            name=name,
+            title=title,
+            topic="page-views",
+            verdict=Verdict.LOSING,
+            cause=Cause.TOPIC_RECREATED,
+            sweeping=True,
+            then=Verdict.LOSING,
+        )
+        for name, title in (
+            ("recreate-target-topic", "offsets-recreate-target"),
+            ("recreate-target-after-burst", "offsets-recreate-target-after-burst"),
+        )
     ),
     _slow(
         name="drop-new-topic",

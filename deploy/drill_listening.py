@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from deploy.drill_truth import Statement
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -72,6 +74,7 @@ class Listening:
     suspicions_at: float = 0.0  # when these were looked at last
     began_ms: int = field(default_factory=lambda: int(time.time() * 1000))
     earlier: frozenset[tuple[str, str]] = frozenset()  # what was suspected before, by cause and topic
+    topic: str = ""  # of which numbers of lost records are noted, "" for none
 
     def __post_init__(self) -> None:
         if self.drill.by_offsets:
@@ -107,6 +110,8 @@ class Listening:
         if self.drill.by_offsets and time.monotonic() - self.suspicions_at >= SUSPICIONS_S:
             self.suspicions_at = time.monotonic()
             self._look_at_suspicions()
+            if self.topic:
+                self.note_numbers()
         flow = self.watched.flow()
         if not flow:
             return
@@ -136,3 +141,13 @@ class Listening:
                 )
                 if one["code"] == self.drill.suspected:
                     self.result.sentence = one["sentence"]
+
+    def note_numbers(self) -> None:
+        """Note each number of lost records that is stated and was not before."""
+        known = {one[1:] for one in self.result.stated}
+        for one in self.watched.losses(self.topic):
+            numbers = one["partition"], one["records"], one["records_most"]
+            told = one["proved"] or one["code"] == self.drill.suspected
+            if told and one["at_ms"] >= self.began_ms and one["records"] is not None and numbers not in known:
+                known.add(numbers)
+                self.result.stated.append(Statement(round(time.monotonic() - self.began, 1), *numbers))

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from deploy import drill_audit_page, drill_checksum, drill_offsets_page
 from deploy.drill_list import DRILLS, named
 from deploy.drill_list_audits import AUDITS
+from deploy.drill_truth import total
 from deploy.local.faults import BY_NAME
 from deploy.local.jars import kafka_version
+from fleet.quantity import between_text
 from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ _HEAD = (
     "|---|---|---|---|---|---|---|---|---|"
 )
 
+
+_OFFSETS_HEAD = _HEAD.replace("books beside good", "lost: stated, true")
 
 _ACCEPTED = """\
 Where several causes are right, or one on the way, each is true while it is told:
@@ -44,7 +48,7 @@ Where several causes are right, or one on the way, each is true while it is told
 
 def table(results: Mapping[str, Result], *, by_offsets: bool = False) -> str:
     """Return the table of every drill of a kind that has a result, in the order of the list."""
-    return "\n".join([_HEAD, *_rows(results, by_offsets=by_offsets)])
+    return "\n".join([_OFFSETS_HEAD if by_offsets else _HEAD, *_rows(results, by_offsets=by_offsets)])
 
 
 def _rows(results: Mapping[str, Result], *, by_offsets: bool) -> Iterator[str]:
@@ -66,9 +70,7 @@ def _row(drill: Drill, result: Result) -> str:
     healed = f"{result.healed_s:.1f}" if result.healed_s is not None else "not within 60"
     if drill.then != Verdict.HEALTHY:
         healed += f" ({drill.then})"
-    books = ", ".join(
-        f"{name} {count}" for name, count in result.books.items() if count and name not in _USUAL
-    )
+    books = _counts(result) if drill.by_offsets else _books(result)
     wrong = result.wrong(drill)
     cells = [
         f"`{drill.label}`",
@@ -80,6 +82,23 @@ def _row(drill: Drill, result: Result) -> str:
         f"**no**: {wrong}" if wrong else "yes",
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _books(result: Result) -> str:
+    return ", ".join(
+        f"{name} {count}" for name, count in result.books.items() if count and name not in _USUAL
+    )
+
+
+def _counts(result: Result) -> str:
+    """Return how many records were stated to be lost at the end, and how many were."""
+    if not result.truth:
+        return ""
+    newest = {one.partition: one for one in result.stated}.values()
+    bounds = [one.records_most for one in newest]
+    most = None if None in bounds else sum(one for one in bounds if one is not None)
+    stated = between_text(sum(one.records for one in newest), most) if newest else "none"
+    return f"{stated}; {between_text(*total(result.truth))}"
 
 
 def _expected(drill: Drill) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from deploy.drill import ALARMS
+from deploy.drill_truth import Statement, Truth, disagreement
 from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Result:
     coverage: float | None = None
     changed: list[int | str] = field(default_factory=list)  # what shows the fault: before it and after it
     suspected: list[tuple[float, str, str]] = field(default_factory=list)  # (seconds, cause, topic)
+    stated: list[Statement] = field(default_factory=list)  # numbers of lost records, each when it was new
+    truth: dict[int, Truth] = field(default_factory=dict)  # by partition, from a full read of both sides
 
     happened: list[tuple[float, str, str]] = field(default_factory=list)  # (seconds, event, sentence)
 
@@ -45,6 +48,10 @@ class Result:
 
     def wrong(self, drill: Drill) -> str:
         """Return what is wrong with what was said, empty where nothing is."""
+        counted = disagreement(self.stated, self.truth) if self.truth else ""
+        return self._wrongly_said(drill) or counted
+
+    def _wrongly_said(self, drill: Drill) -> str:
         if drill.verdict is not None and self.hit(drill) is None:
             return "the expected was not said"
         alarms = {drill.verdict, drill.then}
@@ -88,4 +95,6 @@ def from_line(line: str) -> Result:
     fields = json.loads(line)
     for name in ("said", "suspected", "happened"):
         fields[name] = [tuple(one) for one in fields.get(name, [])]
+    fields["stated"] = [Statement(*one) for one in fields.get("stated", [])]
+    fields["truth"] = {int(number): Truth(*one) for number, one in fields.get("truth", {}).items()}
     return Result(**fields)

@@ -6,11 +6,14 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from confluent_kafka import KafkaException
+
 from deploy.drill_bringing_back import bring_back
 from deploy.drill_listening import DrillError, Listening, begin_act
 from deploy.drill_result import Result
 from deploy.drill_service import Watched
 from deploy.drill_settings import PROXIED
+from deploy.drill_truth import Reading
 from deploy.local import topics
 from deploy.local.fault import CANARY_TOPIC
 from deploy.local.faults import BY_NAME
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 AHEAD = 5  # services that run at once
 _LOOKS_FOR_TOPICS_S = 900.0  # by default every ten minutes: a partition that a drill added waits for that
+_SETTLED_S, _NOTES_S = 100.0, 2.0  # a number settles within 90 s once the mirror goes on
 _REFRESH = "refresh.topics.interval.seconds"
 _QUICK_BROKERS = {"log.retention.check.interval.ms": "1000"}  # what is past its time goes at once
 _KINDS = ("offset", "status", "config")
@@ -213,9 +217,10 @@ class Bench(Several):
         if drill.name == "neighbour":
             folder = self.folder / "neighbour"
             pair.companions["neighbour"] = Watched(folder, pair, topic=watched.topic, canary={})
-        before = watched.flow()["books"]
-        listening = Listening(watched, result, drill, time.monotonic())
         topic = self._topic(drill)
+        reading = self._reading(topic) if drill.counts else None
+        before = watched.flow()["books"]
+        listening = Listening(watched, result, drill, time.monotonic(), topic=topic if reading else "")
         act = begin_act(pair.folder, drill.name, topic, "begin")
         listening.until(drill.watch_s, pair, act, ends=listening.said_enough)
         mended = time.monotonic()
@@ -224,8 +229,29 @@ class Bench(Several):
         listening.until(drill.back_s, pair, act, ends=listening.is_back)
         if listening.is_back():
             result.healed_s = time.monotonic() - mended
+        if reading is not None:
+            self._compare(drill, reading, listening)
         after = watched.flow().get("books", before)
         result.books = {name: after[name] - before.get(name, 0) for name in after}
         if pair.mirror is not None:
             pair.mirror.switch.off()
         return result
+
+    def _reading(self, topic: str) -> Reading:
+        clients = {alias: broker.client_properties() for alias, broker in self.pair.brokers.items()}
+        return Reading(clients, topic)
+
+    def _compare(self, drill: Drill, reading: Reading, listening: Listening) -> None:
+        """Read both sides in full once the mirror goes on, and what the service states by then."""
+        until = time.monotonic() + _SETTLED_S
+        while time.monotonic() < until:
+            self.pair.attend()
+            listening.note_numbers()
+            time.sleep(_NOTES_S)
+        try:
+            listening.result.truth = reading.truths(drill.cause)
+        except (KafkaException, TimeoutError) as error:
+            raise DrillError(f"both sides could not be read: {error}") from error
+        finally:
+            reading.end()
+        listening.note_numbers()

@@ -68,6 +68,11 @@ class Watched(Service):
         """Return the findings of the flow's offsets that have other explanations too."""
         return [one for one in offsets_at(self.url, _FLOW).get("findings", []) if not one["proved"]]
 
+    def losses(self, topic: str) -> list[dict[str, Any]]:
+        """Return the findings of records that a topic lost, proved or suspected, or that were retimed."""
+        found = offsets_at(self.url, _FLOW).get("findings", [])
+        return [one for one in found if one["topic"] == topic and one["verdict"] != Verdict.REPEATING]
+
     def end(self) -> int:
         """Stop it by SIGTERM and return its exit status. Raises TimeoutError where it does not end."""
         self.request_stop()

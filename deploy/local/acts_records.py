@@ -22,6 +22,7 @@ _LAST = 5  # records of each partition, at its end
 _TRANSACTIONS = 20
 _EACH = 10  # records of a transaction
 FILLED = 400  # records of a topic, before what is done to it
+_BURST = 900
 _KEYS = 10
 _ROLLS_S = 1.5  # after which a log whose segments last a second begins another one
 _COMPACTED_S = 90.0
@@ -88,16 +89,19 @@ def _overtake(stage: Stage, topic: str, *, records: int) -> None:
     topics.delete_records(client, topic)
 
 
-def recreate(records: int, *, away_s: float = 0.0) -> Callable[[Stage, str], None]:
+def recreate(records: int, *, away_s: float = 0.0, burst: int = 0) -> Callable[[Stage, str], None]:
     """Fill the topic, stop the mirror when it has copied that, make the topic anew with records, start it.
 
     Not at once: of a topic that is younger than its first offset it is not known of which log that was. The
-    old one has `FILLED` records, and the new one comes so long after it went.
+    old one has `FILLED` records, and the new one comes so long after it went. With a `burst` so many more
+    records come to the old one, and are copied, right before the mirror is stopped.
     """
 
     def begin(stage: Stage, topic: str) -> None:
         source = stage.client("A")
         _fill(stage, topic)
+        if burst:
+            write_copied(stage, topic, burst)
         stage.end("mirror", signal.SIGTERM)
         topics.recreate_topic(source, topic, away_s=away_s)
         _write(source, topic, records)
@@ -126,13 +130,27 @@ def compact_unread(stage: Stage, topic: str) -> None:
 
 def _fill(stage: Stage, topic: str) -> None:
     """Write records, and wait until they are copied and all that offsets tell of them is known."""
-    _write(stage.client("A"), topic, FILLED)
-    wait_until(
-        lambda: topics.log_end(stage.client("B"), f"A.{topic}") >= FILLED,
-        deadline_s=60,
-        what=f"All of {topic} on the target",
-    )
+    write_copied(stage, topic, FILLED)
     time.sleep(_KNOWN_S)
+
+
+def recreate_target_after_burst(stage: Stage, topic: str) -> None:
+    """Write many records at once, and re-create the topic on the target as soon as they are copied."""
+    write_copied(stage, topic, _BURST)
+    topics.recreate_topic(stage.client("B"), f"A.{topic}")
+
+
+def write_copied(stage: Stage, topic: str, count: int) -> None:
+    """Write records into the topic on the source, and wait until the target's has grown by as many."""
+    target, copy = stage.client("B"), f"A.{topic}"
+    before = topics.log_end(target, copy)
+    _write(stage.client("A"), topic, count)
+    wait_until(
+        lambda: topics.log_end(target, copy) >= before + count,
+        deadline_s=60,
+        what=f"{count} more records of {topic} on the target",
+        every_s=0.1,
+    )
 
 
 def _write(client: Mapping[str, str], topic: str, count: int, *, keys: int = 1 << 30) -> None:

@@ -41,6 +41,19 @@ OFFSET_FAULTS: tuple[Fault, ...] = (
         end=acts.nothing,
     ),
     Fault(
+        name="recreate-after-burst",
+        sentence="After a burst of records the mirror is stopped, and a source topic re-created with more.",
+        begin=acts_records.recreate(2600, burst=600),
+        end=acts.nothing,
+    ),
+    Fault(
+        name="recreate-target-after-burst",
+        sentence="A mirrored topic is re-created on the target as soon as a burst of records is copied.",
+        begin=acts_records.recreate_target_after_burst,
+        end=acts.nothing,
+        topic="page-views",
+    ),
+    Fault(
         name="recreate-as-long",
         sentence="While the mirror is stopped, a source topic is re-created with as many records as it had.",
         begin=acts_records.recreate(acts_records.FILLED),
