@@ -52,7 +52,9 @@ BY_HAND = {
     "list with an empty entry": f"{PLAIN}topics=a,,b",
 }
 # Why MirrorMaker may refuse what we cannot judge: a class or a file is missing there, or a variable has no value.
-_THEIRS_ALONE = re.compile(r"could not be found|Could not read|\$\{|available (plugins|ConfigProviders)")
+_THEIRS_ALONE = re.compile(
+    r"could not be found|does not implement|Could not read|\$\{|available (plugins|ConfigProviders)"
+)
 # Why we refuse what MirrorMaker starts with: without a value of the variable, or an address (3.x then takes
 # localhost:9092), no client of ours reaches the cluster either.
 _OURS_ALONE = re.compile(r"stays as it is written|cannot be resolved|write where the cluster is")
@@ -145,7 +147,9 @@ class Comparison:
             "isolation.level": flow.isolation_level,
         }
         default = {
-            "isolation.level": real["isolation.level"] or "read_uncommitted",
+            "isolation.level": (
+                real["isolation.level"] or "read_uncommitted"
+            ).strip(),  # its consumer strips it
             "offset.lag.max": max(0, real["offset.lag.max"]),
         }
         self._all_keys(name, found, {key: real[key] for key in found} | default)
