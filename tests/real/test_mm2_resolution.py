@@ -56,8 +56,10 @@ _THEIRS_ALONE = re.compile(
     r"could not be found|does not implement|Could not read|\$\{|available (plugins|ConfigProviders)"
 )
 # Why we refuse what MirrorMaker starts with: without a value of the variable, or an address (3.x then takes
-# localhost:9092), no client of ours reaches the cluster either.
-_OURS_ALONE = re.compile(r"stays as it is written|cannot be resolved|write where the cluster is")
+# localhost:9092), no client of ours reaches the cluster either. A byte order mark is named beside these.
+_OURS_ALONE = re.compile(
+    r"stays as it is written|cannot be resolved|write where the cluster is|byte order mark"
+)
 
 
 @dataclass
