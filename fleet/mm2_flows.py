@@ -11,7 +11,7 @@ from fleet.mm2_handling import handling_of
 from fleet.mm2_names import WORKER_NAMES, client_names, connector_names
 from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
 from fleet.mm2_values import Values
-from fleet.replication import POLICY_CLASSES, PolicyKind, ReplicationPolicy
+from fleet.replication import OLDEST_KNOWN, POLICY_CLASSES, PolicyKind, ReplicationPolicy
 
 if TYPE_CHECKING:
     from fleet.errors import Problem
@@ -66,7 +66,8 @@ class FlowReader:
             mirror_version=self.mirror_version,
             heartbeats_enabled=heartbeat.boolean("emit.heartbeats.enabled", default=True),
             heartbeats_interval_s=heartbeat.interval_s("emit.heartbeats", 1),
-            heartbeats_replicated=values.boolean("heartbeats.replication.enabled", default=True),
+            heartbeats_replicated=self.mm2.major == OLDEST_KNOWN  # which does not know the key
+            or values.boolean("heartbeats.replication.enabled", default=True),
             tasks_max=values.number("tasks.max", 1),
             refresh_topics_interval_s=values.interval_s("refresh.topics", 600),
             offset_lag_max=max(0, values.number("offset.lag.max", 100)),

@@ -423,6 +423,13 @@ def test_what_keeps_mirrormaker_from_starting_is_refused(line, key, sentence):
     assert all(sentence in problem.sentence for problem in problems)
 
 
+def test_heartbeats_are_always_replicated_by_3x():
+    text = PLAIN + "heartbeats.replication.enabled = false\ntopics = orders"
+    assert [
+        read(text, each).topology.flows[0].decide("heartbeats").replicated for each in ("3.9", "4.3")
+    ] == [True, False]
+
+
 def test_a_negative_interval_switches_off():
     text = (
         PLAIN
