@@ -42,7 +42,11 @@ def test_every_direct_dependency_has_a_home():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     names = {line.split("==")[0].replace("-", "_") for line in [*project["dependencies"], *extras]}
-    imported_as = {"pyyaml": "yaml", "aws_msk_iam_sasl_signer_python": "aws_msk_iam_sasl_signer"}
+    imported_as = {
+        "pyyaml": "yaml",
+        "aws_msk_iam_sasl_signer_python": "aws_msk_iam_sasl_signer",
+        "markdown_it_py": "markdown_it",
+    }
     by_others = {"psycopg[binary]"}  # SQLAlchemy imports it, where an address asks for it
     assert {imported_as.get(name, name) for name in names - by_others} <= set(HOMES)
 
