@@ -184,10 +184,11 @@ def _with_a_fall(flow: MirrorFlow, sight: MirrorSight) -> list[int]:
 
 def _finding(flow: MirrorFlow, name: Name, step: Step, at_ms: int) -> MirrorFinding:
     topic, partition = name
-    came = "1 record came" if step.records == 1 else f"{step.records} records came"
+    # The first offset after a step is written some time after the mirror started again, perhaps further back.
+    came = "at least 1 record came" if step.records == 1 else f"at least {step.records} records came"
     first, last = step.back, step.peak - 1
     if step.cut >= 0:  # where it began again is not known, and behind the cut all is new
-        came, first, last = f"at least {came}", step.cut - step.records, step.cut - 1
+        first, last = step.cut - step.records, step.cut - 1
     return MirrorFinding(
         code=Cause.DUPLICATING,
         topic=topic,
