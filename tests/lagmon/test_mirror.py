@@ -255,7 +255,7 @@ def test_what_was_copied_after_the_last_offsets_is_no_loss_and_counted_once(flow
 
 
 def test_a_marker_at_the_end_that_retention_deletes_is_no_loss(flow):
-    flow.write(1, copied=False)
+    flow.write(1, record=False)
     flow.go(60, each=lambda: busy(flow, partitions=(1,), commits=(1,)))
     flow.starts = {("orders", 0): flow.ends["orders", 0]}
     flow.go(60, each=lambda: busy(flow, partitions=(1,), commits=(1,)))

@@ -14,7 +14,7 @@ from fleet.errors import MalformedError
 from fleet.mm2_handling import Handling
 from fleet.vocabulary import Cause, Verdict
 from fleet.wire_status import TaskState
-from lagmon import mirror_assignments, mirror_standstill
+from lagmon import mirror_assignments, mirror_carriers
 from lagmon.mirror_assignments import MirrorAssignments
 from lagmon.mirror_states import FAILED, Start, Trouble
 from lagmon.mirror_worker import AssignmentsTold
@@ -311,7 +311,7 @@ def test_a_task_that_comes_back_is_not_said_to_go_on_before_it_has_written_of_ot
 def test_what_cannot_be_written_is_not_said_to_be_left_out(monkeypatch):
     one = stands("orders-0,orders-1", ago_s=3600)
     assert told(one) == (Verdict.STALLED, Cause.UNEXPLAINED)
-    monkeypatch.setattr(mirror_standstill, "STALE_MS", -1)  # as where who leads the copy does not answer
+    monkeypatch.setattr(mirror_carriers, "STALE_MS", -1)  # as where who leads the copy does not answer
     assert told(one) == (Verdict.STALLED, Cause.TASK_STUCK)
 
 

@@ -136,7 +136,7 @@ def test_aborted_records_that_are_deleted_before_a_mirror_that_leaves_them_out_a
     one.go(30)
     found = one.sight().findings
     assert [(each.records, each.records_most, each.first_offset) for each in found if each.proved] == (
-        [(lost, None, stood + count)] if lost else []
+        [(lost, lost, stood + count)] if lost else []
     )
     assert told(one)[1] is (Cause.OVERTAKEN if lost else Cause.MIRROR_DOWN)
     assert one.flow_rows()[0]["headroom_records"] == -lost
