@@ -228,7 +228,8 @@ def test_a_full_disk_is_told(config):
     ],
 )
 def test_any_terminal_will_do(config, environment):
-    config.write_text(config.read_text() + 'links: "\u2192 caf\u00e9"\n', encoding="utf-8")
+    flow = 'A->B: {topics: "caf\u00e9\u2192.*, mirrorwatch-canary"}'
+    config.write_text(config.read_text().replace("A->B: {}", flow), encoding="utf-8")
     ended = mirrorwatch("check", "--no-connect", config, env=os.environ | environment)
     assert ended.returncode == 0
     assert "\x1b[" not in ended.stdout

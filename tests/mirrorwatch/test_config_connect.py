@@ -214,7 +214,7 @@ async def test_what_is_wrong_in_a_connector_is_told_with_its_name(tmp_path):
     by_hand = "write clusters.A.sasl.jaas.config in Mirrorwatch's own configuration."
     assert said == [
         "mirrorwatch.yaml:2: canary.interval: invalid duration '5'; write a number with ms, s, m, h or d, for example 5s",
-        "URL: mirror-source.tasks.max: is no whole number; write digits only, without a unit.",
+        "URL: mirror-source.tasks.max: must be a whole number; write digits only, without a unit.",
         f"URL: mirror-source.source.cluster.sasl.jaas.config: holds a variable that only the Connect worker can look up; {by_hand}",
     ]  # fmt: skip
 
