@@ -41,6 +41,7 @@ class _Counting:
     from_ms: int  # what was polled up to then may be of before
     is_based: bool = False  # whether a poll after that was seen
     polls: list[tuple[int, int]] = field(default_factory=list)
+    kept_end: int = -1  # an end that was kept before the count was, until a poll finds all that was counted
 
 
 @dataclass(slots=True)
@@ -103,14 +104,19 @@ class MirrorSettings:
         """
         for topic, one in kept.items():
             _, end = _poll(target, remote.get(topic, ""))
-            self._stamped[topic] = replace(one, end=end if one.first_end <= end < one.end else one.end)
-            self._counting[topic] = _Counting(-1, is_based=True)
+            self._stamped[topic] = replace(one)
+            kept_end = end if one.first_end <= end < one.end else -1
+            self._counting[topic] = _Counting(-1, is_based=True, kept_end=kept_end)
 
     def _follow(self, topic: str, poll: tuple[int, int], now_ms: int, *, anew: bool) -> None:
         one, (polled_ms, end) = self._stamped.get(topic), poll
         if end < 0:
             return
-        if one is None or end < one.end or (anew and not one.holds and now_ms - one.grown_ms > HELD_MS):
+        if (
+            one is None
+            or self._is_another(topic, one, end)
+            or (anew and not one.holds and now_ms - one.grown_ms > HELD_MS)
+        ):
             # Of a copy that ends before it did: another topic of the name.
             self._stamped[topic] = Stamped(now_ms, end, end, holds=anew or one is None)
             self._counting[topic] = _Counting(now_ms)
@@ -132,6 +138,13 @@ class MirrorSettings:
             one.grown_ms = now_ms if sure[-1] > one.end else one.grown_ms
             one.end = max(one.end, sure[-1])
             del counting.polls[: len(sure)]
+
+    def _is_another(self, topic: str, one: Stamped, end: int) -> bool:
+        """Tell whether a copy ends before it did, so that it is another topic of the name."""
+        counting = self._counting[topic]
+        if end >= one.end:
+            counting.kept_end = -1
+        return end < (one.end if counting.kept_end < 0 else counting.kept_end)
 
     def _finding(
         self, topic: str, remote: str, one: Stamped, now_ms: int, *, with_markers: bool

@@ -128,6 +128,12 @@ def test_an_end_that_was_kept_before_the_count_of_what_is_stamped_anew_is_of_the
     again.now += S
     again.look()
     assert [each[1] for each in retimed(again)] == [records]
+    stamped_read(again)
+    assert [each[1] for each in retimed(again)] == [records]
+    again.target_ends = {name: end // 2 for name, end in newest.items()}  # below what was kept: another one
+    again.now += S
+    again.look()
+    assert [each[1] for each in retimed(again)] == [0]
 
 
 def test_what_came_again_is_told_for_as_long_after_a_restart():
