@@ -64,10 +64,12 @@ def read(flow: MirrorFlow, places: NDArray[np.int32], pace: MirrorPace, now_ms: 
     unread[used] = there & (head > first) & ~readable.has_record(at, first)
     refused = np.isin(at, source.refused_places())
     grows = ~rests & ~refused
-    surely = refused & ~np.bool_(pace.committed_only)
-    if surely.any():
-        surely &= (head - first > MOST_OFFSETS) | _kept_coming(flow, at, first, head, cadence_ms)
-    unread[used] &= ~grows & ~surely
+    unread[used] &= ~grows
+    left = np.flatnonzero(unread[used] & ~np.bool_(pace.committed_only))
+    if len(left):
+        surely = _kept_coming(flow, at[left], first[left], head[left], cadence_ms)
+        surely |= refused[left] & (head[left] - first[left] > MOST_OFFSETS)
+        unread[used[left]] = ~surely
     far = rests | pace.committed_only
     readers = Readers(at[there], offset[there], head[there], standing_ms[there], far[there])
     source.mirror_readers[flow.order.flow.name] = pace.committed_only, readers

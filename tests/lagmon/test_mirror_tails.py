@@ -61,6 +61,15 @@ def test_a_log_that_keeps_growing_is_a_stall_before_it_is_read():
     assert told(one) == (Verdict.STALLED, Cause.MIRROR_DOWN)
 
 
+def test_a_stall_is_not_unknown_in_between_where_the_log_stops_growing_before_it_is_read():
+    one = quiet()
+    one.go(100, each=lambda: one.write(10, copied=False))
+    assert {told(one.go(10)) for _ in range(10)} == {(Verdict.STALLED, Cause.MIRROR_DOWN)}
+    assert looked(one, record=False) == 1
+    one.go(10)
+    assert told(one) == (Verdict.HEALTHY, None)
+
+
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_where_the_log_holds_nothing_more_the_mirror_has_all_there_is(isolation):
     one, asked = quiet(isolation_level=isolation), 0
