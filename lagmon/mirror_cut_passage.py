@@ -121,7 +121,7 @@ def _finding(flow: MirrorFlow, name: Name, cut: Cut, seen: Sighted, *, went_on: 
     """Return what was passed over of a log that the mirror went on with at `went_on` at most."""
     topic, partition = name
     offsets, grew = cut.next_offset - cut.lowest, seen.target_end - cut.copy_end
-    records = record_bounds(flow, topic, partition, offsets).least
+    records = max(1, record_bounds(flow, topic, partition, offsets).least)
     doubt = "" if cut.is_decided else " Markers of transactions, or a filter, may have left such a gap too."
     return MirrorFinding(
         code=Cause.UNEXPLAINED,

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lagmon.mirror_beginnings import begins_early
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -163,7 +165,10 @@ class DistanceBounds:
         return slot < len(self._turns) and self._turns[slot] == flow.windows.turns[slot]
 
     def has_gaps(self, flow: MirrorFlow, slot: int) -> bool:
-        """Tell whether a slot's distance was seen to fall, as by markers, with nothing deleted unread."""
+        """Tell whether a slot's copy was seen to lack offsets, as by markers, that were not deleted unread.
+
+        Its distance fell while nothing was deleted, or it lacked more than all that the source ever deleted.
+        """
         return self._is_followed(flow, slot) and bool(self._gapped[slot])
 
     def newest(self, flow: MirrorFlow, slot: int) -> CopyLook | None:
@@ -226,6 +231,7 @@ class DistanceBounds:
         source = flow.source.heads.state(sight.places[slots])
         target = flow.target.heads.state(sight.target_places[slots])
         row = np.arange(len(slots))
+        starts = flow.source.heads.start[sight.places[slots]]
         source_ends, source_ms = source.ends, source.times + np.int64(source.origin_ms)
         for ends, times in zip(target.ends, target.times, strict=True):
             looked_ms = times + np.int64(target.origin_ms)
@@ -233,14 +239,15 @@ class DistanceBounds:
             later = (source_ends >= 0) & (source_ms >= read_ms)
             ended = np.where(later.any(axis=0), source_ends[later.argmax(axis=0), row], -1)
             at = ends >= 0
-            self._bound(flow, slots[at], ends[at], (looked_ms[at], read_ms[at]), ended[at])
+            self._bound(flow, slots[at], ends[at], (looked_ms[at], read_ms[at]), (starts[at], ended[at]))
 
     def _use(self, flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> None:
         """Bound by a look that the source has been looked at after, or an offset was written after."""
         source, places = flow.source.heads, sight.places[slots]
         looked_ms, read_ms = self._looked_ms[slots], self._read_ms[slots]
-        ended = np.where(source.sampled_ms[places] >= read_ms, source.end[places], -1)
-        used = self._bound(flow, slots, self._end[slots], (looked_ms, read_ms), ended)
+        later = source.sampled_ms[places] >= read_ms
+        logs = np.where(later, source.start[places], -1), np.where(later, source.end[places], -1)
+        used = self._bound(flow, slots, self._end[slots], (looked_ms, read_ms), logs)
         self._end[used] = -1
 
     def _bound(
@@ -249,26 +256,30 @@ class DistanceBounds:
         slots: NDArray[np.intp],
         ends: Longs,
         times_ms: tuple[Longs, Longs],
-        source_ends: Longs,
+        source_logs: tuple[Longs, Longs],
     ) -> NDArray[np.intp]:
         """Bound by looks at the copies' ends; return of which slots that could be told.
 
-        `times_ms` are when the looks began and when the ends had been read, `source_ends` where the source
-        ended at some look after, -1 where that is not known.
+        `times_ms` are when the looks began and when the ends had been read, `source_logs` where the source's
+        logs start, and where they ended at some look after, -1 where that is not known.
         """
         offsets, times = flow.windows.rings.offset[slots], flow.windows.rings.committed_ms[slots]
         known, (looked_ms, read_ms) = (times >= 0) & (offsets >= 0), times_ms
+        starts, source_ends = source_logs
         written = np.where(known & (times > read_ms[:, None] + WRITING_MS), offsets, _FAR)
         most = np.minimum(written.min(axis=1, initial=_FAR), np.where(source_ends >= 0, source_ends, _FAR))
         least = np.where(known & (times < looked_ms[:, None]), offsets, -1).max(axis=1, initial=-1)
         use = (most < _FAR) & (least >= 0) & (most >= least)
-        slots, ends, least, most, looked_ms = (one[use] for one in (slots, ends, least, most, looked_ms))
+        slots, ends, least, most = (one[use] for one in (slots, ends, least, most))
+        looked_ms, starts = looked_ms[use], starts[use]
         low, high = ends - most, ends - least
         rose = ~self._known[slots] | (low > self._high[slots])
         fell = ~rose & (high < self._low[slots])
         more = slots[rose & self._known[slots]]
         self._before[:, more] = self._low[more], self._high[more], looked_ms[rose & self._known[slots]]
         self._gapped[slots] |= fell & ~self._losing[slots] & (ends >= self._seen[2, slots])
+        if begins_early(flow):  # what was deleted unread is before the log's start
+            self._gapped[slots] |= (starts >= 0) & (ends < least - starts)
         self._anchor(slots, np.stack((high, ends, looked_ms)), high - low, rose, fell)
         self._keep(slots, most, ends, rose, fell)
         fits = ~(rose | fell)

@@ -112,7 +112,7 @@ class Filtered:
         for partition, place in enumerate(flow.source.places.listed_of(topic)):
             start, end = flow.beginnings.first(flow, (topic, partition), place), int(ends[place])
             if end > start:
-                least = record_bounds(flow, topic, partition, end - start).least
+                least = max(1, record_bounds(flow, topic, partition, end - start).least)
                 sentence = (  # more may have come since the last poll
                     f"{topic}-{partition} has at least {count_text(least, 'record')} on "
                     f"{flow.order.flow.source}, {start} to {end - 1}, and its copy {remote} on {target} has "

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 def record_bounds(flow: MirrorFlow, topic: str, partition: int, offsets: int) -> Bounds:
     """Return how many records stand at so many offsets of a partition's log on the source.
 
-    The markers of transactions and what compaction took have offsets too. A marker ends a record at least.
+    The markers of transactions and what compaction took have offsets too. A marker ends a record at least;
+    that of the first one may be the last before these offsets.
     """
-    if offsets <= 1 or not _has_gaps(flow, topic, partition):
+    if offsets <= 0 or not _has_gaps(flow, topic, partition):
         return Bounds(offsets, offsets)
     any_length = flow.committed_only or topic in flow.settings.compacted
-    return Bounds(1 if any_length else -(-offsets // 2), offsets)
+    return Bounds(1 if any_length else offsets // 2, offsets)
 
 
 def _has_gaps(flow: MirrorFlow, topic: str, partition: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from fleet.vocabulary import Cause
@@ -15,6 +16,17 @@ TOPICS = ("orders", "other")
 
 
 SPELLS = st.lists(st.tuples(st.integers(1, 90), st.sampled_from([0, 0, 1, 7, 100])), min_size=1, max_size=4)
+
+
+def slow(examples, *, wild):
+    """Return the settings of a property that takes a second for each example.
+
+    By default a failure shows the example that was found first: the shrinking of one takes minutes. Of the
+    profile `wild` more examples are tried, and what fails is shrunk.
+    """
+    if settings.get_current_profile_name() == "wild":
+        return settings(max_examples=wild)
+    return settings(max_examples=examples, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 
 
 @dataclass(frozen=True, kw_only=True)

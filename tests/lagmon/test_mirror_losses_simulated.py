@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleet.vocabulary import Cause
 from tests.lagmon.mirrors import Mirrored, S
+from tests.lagmon.simulated_flow import slow
 
 LOOK_S = 10
 NAME = ("orders", 0)
@@ -178,13 +179,43 @@ PASSED_UNSEEN = Story(  # no look at the copy since the log's start was read, be
 )
 
 
+# Markers since the log's first offset, which no look has seen come: the copy lacks more than was deleted.
+MARKED_AT_ONCE = Story(
+    before=[(13, 5), (84, 0)],
+    after=[(13, 5), (24, 0), (13, 5)],
+    standing=(141, 5),
+    deletes_after_s=24,
+    deleted=0.4010496538791427,
+    flush_s=30,
+    slow_ms=0,
+    under_way=0,
+    looks_at=(3, 2),
+    markers=True,
+    kills=True,
+)
+BEGINS_WITH_MARKER = Story(  # of what is deleted the first offset is the marker of a record that was copied
+    before=[(73, 1), (77, 0)],
+    after=[(60, 1)],
+    standing=(100, 1),
+    deletes_after_s=30,
+    deleted=166.5 / 206,
+    flush_s=30,
+    slow_ms=0,
+    under_way=0,
+    looks_at=(3, 3),
+    markers=True,
+)
+
+
 PERHAPS_ONE = replace(PASSED_UNSEEN, after=[(92, 0)], standing=(39, 0), deletes_after_s=0, looks_at=(0, 0))
 
 
 @given(story=stories())
 @example(story=PASSED_UNSEEN)
 @example(story=PERHAPS_ONE)
-@settings(max_examples=60, deadline=None)
+@example(story=MARKED_AT_ONCE)
+@example(story=BEGINS_WITH_MARKER)
+@slow(40, wild=60)
 def test_the_truth_is_within_what_is_told_which_only_narrows(story):
     Simulation(story).run()
 
@@ -193,7 +224,7 @@ RESTS = [(30, 7), (50, 0), (30, 7), (50, 0)]
 
 
 @given(story=stories(markers=False), busy=st.sampled_from([1, 7, 100]))
-@settings(max_examples=20, deadline=None)
+@slow(20, wild=20)
 def test_what_looks_at_rest_tell_is_exact_and_counted(story, busy):
     whole = Story(
         before=[*RESTS, *story.before],
