@@ -11,7 +11,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from deploy.local.broker import Broker
 from deploy.local.mirror import MirrorMaker
@@ -28,10 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Ask no property how long it took, and let children be interrupted.
 
     Properties try the same examples each time; with --hypothesis-profile=wild they look for others. A child
-    that is started in the background inherits that SIGINT is ignored.
+    that is started in the background inherits that SIGINT is ignored. No failure is explained: of a property
+    that takes seconds to try, that goes on for minutes.
     """
-    settings.register_profile("house", deadline=None, derandomize=True)
-    settings.register_profile("wild", deadline=None)
+    phases = tuple(phase for phase in Phase if phase is not Phase.explain)
+    settings.register_profile("house", deadline=None, derandomize=True, phases=phases)
+    settings.register_profile("wild", deadline=None, phases=phases)
     settings.load_profile(config.getoption("--hypothesis-profile") or "house")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

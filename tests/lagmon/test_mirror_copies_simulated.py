@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.lagmon.simulated_flow import Simulated, Story, stories
+from tests.lagmon.simulated_flow import Simulated, Story, slow, stories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ AT_ONCE = Copy(
 @given(story=stories(Copy, offsets_go=st.booleans()))
 @example(story=AT_ONCE)
 @example(story=replace(AT_ONCE, stops=128, away=90, flush_s=5))
-@settings(max_examples=30, deadline=None)
+@slow(10, wild=30)
 def test_a_copy_made_anew_is_lost_unless_it_is_sent_again(story):
     one = Simulation(story).run()
     assert bool(one.found) == (one.lost > 0)

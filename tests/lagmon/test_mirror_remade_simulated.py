@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.lagmon.simulated_flow import Simulated, Story, stories
+from tests.lagmon.simulated_flow import Simulated, Story, slow, stories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ GROWING = replace(IDLE, after=[(90, 100)], flush_s=5)
 @example(story=replace(YOUNG, away=90))
 @example(story=GROWING)
 @example(story=KILLED)
-@settings(max_examples=40, deadline=None)
+@slow(6, wild=40)
 def test_what_was_passed_over_is_told_and_no_more_than_that_is_proved(story):
     one = Simulation(story).run()
     # Records that were copied after the last offset was written hide what was passed over.
