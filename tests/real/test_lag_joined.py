@@ -74,7 +74,9 @@ def test_a_standstill_and_a_loss_are_one_verdict_with_both_evidences(watched, ka
     assert "lag" in {row["part"] for row in lost}
     assert found["books"]["lost"] == 0  # no probe sees it
     assert found["also"]["verdict"] == "stalled"
-    assert service.metric("flow_cause", **LABELS, cause="overtaken") == 1
+    assert (
+        service.metric("flow_cause", **LABELS, cause="overtaken") == 0
+    )  # that is not what is wrong right now
     assert service.metric("flow_cause", **LABELS, cause="mirror_down") == 1
 
     # It goes on: what was lost is told for a while, and nothing else.
