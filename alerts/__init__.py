@@ -2,7 +2,7 @@
 
 config        the sections `objectives` and `links`
 objectives/   what a flow has to deliver, and how fast its error budget may burn
-rules/        Prometheus rules for it, and for everything else that somebody must know
+rules/        Prometheus rules for it, and for everything else that operators must know
 page          writes docs/alerts.md from the rules
 routing       who gets which alert, and which mutes which: Alertmanager's configuration
 """

@@ -1,4 +1,4 @@
-"""Write a set of files into a folder that belongs to us, and never over a file that somebody else wrote.
+"""Write a set of files into a folder that render owns, and never over a file that others wrote.
 
 A manifest in the folder lists the files that were written, with the SHA-256 of each. It is written before
 them and holds the sums of before and after, so that a process that is killed in between leaves nothing that

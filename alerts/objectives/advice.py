@@ -1,4 +1,4 @@
-"""Whether an objective's probes come often enough, so that one failed probe pages nobody. Pure."""
+"""Whether an objective's probes come often enough, so that one failed probe does not page. Pure."""
 
 from __future__ import annotations
 

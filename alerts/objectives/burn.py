@@ -1,4 +1,4 @@
-"""How fast an error budget may burn before somebody has to know. Pure.
+"""How fast an error budget may burn before an alert fires. Pure.
 
 A window alerts while its error rate is above `factor` times the budget, over itself and over a short window
 of a twelfth of its length, so that the alert ends soon after the fault does (Google, The Site Reliability

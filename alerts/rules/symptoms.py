@@ -1,4 +1,4 @@
-"""What pages: what a reader of the target cluster would notice, or lose, if nobody acts now. Pure."""
+"""What pages: what a reader of the target cluster would notice, or lose, without an operator. Pure."""
 
 from __future__ import annotations
 
