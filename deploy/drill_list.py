@@ -134,7 +134,7 @@ DRILLS: tuple[Drill, ...] = (
         verdict=Verdict.REPEATING,
         cause=Cause.DUPLICATING,
         then=Verdict.REPEATING,
-        watch_s=50,
+        watch_s=90,
     ),
     Drill(
         name="way-back",
