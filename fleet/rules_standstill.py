@@ -15,6 +15,7 @@ What is not shown yet is `unexplained`, with what is missing: a wrong cause is w
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fleet.evidence import Control
@@ -101,8 +102,9 @@ def _cluster_down(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> 
     down = [one for one in (source, target) if one.control is Control.FAILING]
     if not down:
         return None
-    cause = Cause.SOURCE_DOWN if down[0] is source else Cause.TARGET_DOWN
-    alias = down[0].alias
+    first = min(down, key=lambda one: one.since_at)  # the other may only have become slow
+    cause = Cause.SOURCE_DOWN if first is source else Cause.TARGET_DOWN
+    alias = first.alias
     if len(down) > 1:
         return cause, f"neither {source.alias} nor {target.alias} takes our own records"
     moving = _moving(flow, standing)
@@ -116,15 +118,18 @@ def _cluster_down(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> 
 def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
     """Name a cluster that failed while the oldest probe waited, and came back a moment ago."""
     due_at = now_at - _oldest_s(standing)
-    for cause, cluster in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target)):
-        failed_at = cluster.last_failed_at
-        if failed_at is not None and due_at <= failed_at and now_at - failed_at <= RETURN_S:
-            ago = duration_text(max(0.0, now_at - failed_at))
-            return (
-                cause,
-                f"{cluster.alias} did not answer until {ago} ago, and the mirror has not come back yet",
-            )
-    return None
+    back = [
+        (one.last_failed_at, cause, one.alias)
+        for cause, one in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target))
+        if one.last_failed_at is not None
+        and due_at <= one.last_failed_at
+        and now_at - one.last_failed_at <= RETURN_S
+    ]
+    if not back:
+        return None
+    failed_at, cause, alias = max(back, key=itemgetter(0))  # of two, the one that was back last
+    ago = duration_text(max(0.0, now_at - failed_at))
+    return cause, f"{alias} did not answer until {ago} ago, and the mirror has not come back yet"
 
 
 def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:

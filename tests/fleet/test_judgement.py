@@ -499,6 +499,29 @@ ROWS = (
         "Nothing has come through any partition of A->B for 6.15 s: B does not take our own records either.",
     ),
     Row(
+        "the target does not answer, and the source has become slow since",
+        flow(
+            *ALL_STAND,
+            source=replace(cluster("A", Control.FAILING), since_at=NOW - 1.2),
+            target=cluster("B", Control.FAILING),
+        ),
+        Verdict.STALLED,
+        Cause.TARGET_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: neither A nor B takes our own records.",
+    ),
+    Row(
+        "both were away, and the target was back last",
+        flow(
+            *ALL_STAND,
+            source=cluster("A", ok_s=0.3, failed_s=4.0),
+            target=cluster("B", ok_s=0.3, failed_s=2.0),
+        ),
+        Verdict.STALLED,
+        Cause.TARGET_DOWN,
+        "Nothing has come through any partition of A->B for 6.15 s: B did not answer until 2 s ago, and the mirror"
+        " has not come back yet.",
+    ),
+    Row(
         "a broker of the target down",
         flow(moving(0), moving(1), standing(2), target=cluster("B", Control.FAILING, failed_s=1.0)),
         Verdict.STALLED,
