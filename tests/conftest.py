@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     """Ask no property how long it took, and let children be interrupted.
 
-    Properties try the same examples each time; with --hypothesis-profile=wild they look for others. A child
-    that is started in the background inherits that SIGINT is ignored. No failure is explained: of a property
-    that takes seconds to try, that goes on for minutes.
+    Properties try the same few examples each time; with --hypothesis-profile=wild they try others, and more.
+    A child that is started in the background inherits that SIGINT is ignored. No failure is explained: for a
+    property that takes seconds to try, that goes on for minutes.
     """
     phases = tuple(phase for phase in Phase if phase is not Phase.explain)
-    settings.register_profile("house", deadline=None, derandomize=True, phases=phases)
+    settings.register_profile("house", deadline=None, derandomize=True, max_examples=40, phases=phases)
     settings.register_profile("wild", deadline=None, phases=phases)
     settings.load_profile(config.getoption("--hypothesis-profile") or "house")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

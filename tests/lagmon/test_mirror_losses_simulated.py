@@ -215,7 +215,7 @@ PERHAPS_ONE = replace(PASSED_UNSEEN, after=[(92, 0)], standing=(39, 0), deletes_
 @example(story=PERHAPS_ONE)
 @example(story=MARKED_AT_ONCE)
 @example(story=BEGINS_WITH_MARKER)
-@slow(40, wild=60)
+@slow(15, wild=60)
 def test_the_truth_is_within_what_is_told_which_only_narrows(story):
     Simulation(story).run()
 
@@ -224,7 +224,7 @@ RESTS = [(30, 7), (50, 0), (30, 7), (50, 0)]
 
 
 @given(story=stories(markers=False), busy=st.sampled_from([1, 7, 100]))
-@slow(20, wild=20)
+@slow(8, wild=20)
 def test_what_looks_at_rest_tell_is_exact_and_counted(story, busy):
     whole = Story(
         before=[*RESTS, *story.before],
