@@ -87,7 +87,7 @@ async def tell(
         else:
             if answer.status in (HTTPStatus.OK, HTTPStatus.CREATED):
                 return
-            if _is_for_good(answer, document):
+            if _is_for_good(answer):
                 raise NotTakenError(_refusal(address, answer, len(body)))
             lasting = answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
             if pause_s is None or (lasting and answer.status != HTTPStatus.TOO_MANY_REQUESTS):
@@ -141,18 +141,18 @@ def _wrong(sentence: str) -> ConfigurationError:
     return ConfigurationError([Problem("the command line", "--tell", sentence)])
 
 
-def _is_for_good(answer: Answer, document: Mapping[str, Any]) -> bool:
+def _is_for_good(answer: Answer) -> bool:
     """Tell whether a refusal is about the run: for its size, or by what only a service of ours answers.
 
-    An `error` stands in what many others answer at an address that they do not know.
+    By its code: many others answer with the same status at an address that they do not know.
     """
     match answer.status:
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return True
         case HTTPStatus.BAD_REQUEST:
-            return isinstance(_value(answer.body, "problems"), list)
+            return _value(answer.body, "code") == "invalid_document"
         case HTTPStatus.NOT_FOUND:
-            return bool(_value(answer.body, "flow") == document["flow"])
+            return _value(answer.body, "code") == "unknown_flow"
         case _:
             return False
 
@@ -180,7 +180,7 @@ def _refusal(address: str, answer: Answer, size: int) -> str:
 
 def _said(body: bytes) -> str:
     """Return the sentence of an answer; empty where it has none."""
-    said = _value(body, "error")
+    said = _value(body, "detail")
     return plain(said).strip()[:_SHOWN] if isinstance(said, str) else ""
 
 

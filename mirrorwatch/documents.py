@@ -1,7 +1,7 @@
 """The JSON documents of /api/v1, drawn from what the service shows of itself.
 
-Pure. Moments are ISO 8601 in UTC with milliseconds; durations are seconds in keys that end in `_s`. A
-number that JSON cannot hold (NaN, infinity) becomes null.
+Pure. Moments are RFC 3339 in UTC with milliseconds; durations are seconds in keys that end in `_s`. A
+number that JSON cannot hold (NaN, infinity) becomes null. The schemas are in `mirrorwatch/api`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from fleet.dialect import chosen, moment_text, next_address
 from fleet.quantity import bounds_kind
 from mirrorwatch.checksum_shown import checksum_document
-from mirrorwatch.words import iso_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fleet.vocabulary import Also, Evidence, FlowVerdict
     from mirrorwatch.view import (
         ClusterView,
@@ -26,13 +28,24 @@ if TYPE_CHECKING:
     )
 
 
-def flows_document(view: ServiceView) -> dict[str, Any]:
-    """Return the whole of it: version, now, every flow worst first, the clusters and the problems."""
+def flows_document(
+    view: ServiceView, asked: Mapping[str, Any] | None = None, address: str = "/api/v1/flows"
+) -> dict[str, Any]:
+    """Return the whole of it: version, now, flows worst first, the clusters and the problems.
+
+    `asked` chooses a page of the flows and their fields; `address` is that of the list.
+    """
+    asked = asked or {"offset": 0, "limit": len(view.flows), "fields": None}
+    offset = asked["offset"]
+    shown = view.flows[offset : offset + asked["limit"]]
     return {
         "version": view.version,
-        "now": _moment(view.now_at),
-        "started": _moment(view.started_at),
-        "flows": [flow_document(flow) for flow in view.flows],
+        "now": moment_text(view.now_at),
+        "started": moment_text(view.started_at),
+        "flows": [chosen(flow_document(flow), asked["fields"]) for flow in shown],
+        "count": len(view.flows),
+        "offset": offset,
+        "next": next_address(address, offset=offset, shown=len(shown), count=len(view.flows)),
         "clusters": [_cluster(cluster) for cluster in view.clusters],
         "problems": [_problem(problem) for problem in view.problems],
     }
@@ -52,7 +65,7 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
     return {
         "flow": flow.flow,
         "verdict": str(verdict.verdict),
-        "since": _moment(verdict.since_at),
+        "since": moment_text(verdict.since_at),
         "cause": _cause(verdict),
         "evidence": [_evidence(evidence) for evidence in verdict.evidence],
         "parts": dict(verdict.parts),
@@ -68,7 +81,7 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
             "partitions": flow.partitions,
             "threshold_s": _number(flow.threshold_s),
             "interval_s": _number(flow.interval_s),
-            "last_arrival": _moment(flow.last_arrival_at),
+            "last_arrival": moment_text(flow.last_arrival_at),
             "unreached": [
                 {"side": one.side, "kafka_cluster": one.kafka_cluster, "brokers": list(one.broker_ids)}
                 for one in flow.unreached
@@ -93,7 +106,7 @@ def _cause(told: FlowVerdict | Also) -> dict[str, Any]:
 
 
 def _also(also: Also) -> dict[str, Any]:
-    return {"verdict": str(also.verdict), "since": _moment(also.since_at), "cause": _cause(also)}
+    return {"verdict": str(also.verdict), "since": moment_text(also.since_at), "cause": _cause(also)}
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -103,14 +116,14 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "partition": evidence.partition,
         "source_offset": evidence.source_offset,
         "target_offset": evidence.target_offset,
-        "at": _moment(evidence.at),
+        "at": moment_text(evidence.at),
         "sentence": evidence.sentence,
     }
 
 
 def _slice(piece: LatencySlice) -> dict[str, Any]:
     return {
-        "at": _moment(piece.at),
+        "at": moment_text(piece.at),
         "p50_s": _number(piece.p50_s),
         "p99_s": _number(piece.p99_s),
         "max_s": _number(piece.max_s),
@@ -119,7 +132,7 @@ def _slice(piece: LatencySlice) -> dict[str, Any]:
 
 def _loss(loss: LossView) -> dict[str, Any]:
     return {
-        "at": _moment(loss.at),
+        "at": moment_text(loss.at),
         "topic": loss.topic,
         "partition": loss.partition,
         "sequence": loss.sequence,
@@ -132,8 +145,8 @@ def _loss(loss: LossView) -> dict[str, Any]:
 def _event(event: EventView) -> dict[str, Any]:
     return {
         "kind": event.kind,
-        "at": _moment(event.at),
-        "last_at": _moment(event.last_at),
+        "at": moment_text(event.at),
+        "last_at": moment_text(event.last_at),
         "topic": event.topic,
         "partitions": event.partitions,
         "records": event.records,
@@ -148,9 +161,9 @@ def _cluster(cluster: ClusterView) -> dict[str, Any]:
         "kafka_cluster": cluster.alias,
         "bootstrap": cluster.bootstrap,
         "state": cluster.state,
-        "since": _moment(cluster.since_at),
+        "since": moment_text(cluster.since_at),
         "sentence": cluster.sentence,
-        "control_last_ok": _moment(cluster.control_last_ok_at),
+        "control_last_ok": moment_text(cluster.control_last_ok_at),
         "flows_from": list(cluster.flows_from),
         "flows_to": list(cluster.flows_to),
     }
@@ -160,14 +173,10 @@ def _problem(problem: ProblemView) -> dict[str, Any]:
     return {
         "where": problem.where,
         "sentence": problem.sentence,
-        "since": _moment(problem.since_at),
-        "last": _moment(problem.last_at),
+        "since": moment_text(problem.since_at),
+        "last": moment_text(problem.last_at),
         "times": problem.times,
     }
-
-
-def _moment(at: float | None) -> str | None:
-    return None if at is None else iso_text(at) or None
 
 
 def _number(value: float | None) -> float | None:

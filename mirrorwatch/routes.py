@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from fleet.dialect import chosen, unknown_name
+from mirrorwatch.api.flows import GET_FLOW, LIST_FLOWS
+from mirrorwatch.api.operations import route
 from mirrorwatch.documents import flow_document, flows_document
 from mirrorwatch.page import Page
 from mirrorwatch.runbook_page import runbook, runbook_names
+from runtime.http_parameters import list_address
+from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from mirrorwatch.group_page import GroupsView
     from mirrorwatch.view import FlowView, ServiceView
@@ -64,16 +69,15 @@ def routes(
     async def show_static(request: web.Request) -> web.Response:
         return _static(page, request.match_info["name"], request.query.get("v"))
 
-    async def show_flows(_: web.Request) -> web.Response:
-        return _json(await asyncio.to_thread(lambda view: _json_text(flows_document(view)), look()))
+    async def show_flows(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        address = list_address(request)
+        return _json(
+            await asyncio.to_thread(lambda view: _json_text(flows_document(view, asked, address)), look())
+        )
 
-    async def show_flow(request: web.Request) -> web.Response:
-        name = request.match_info["flow"]
-        view = look()
-        flow = find_flow(view, name)
-        if flow is None:
-            return json_answer({"error": unknown_sentence(view, name)}, status=404)
-        return json_answer(flow_document(flow))
+    async def show_flow(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        flow = known_flow(request, look())
+        return json_answer(chosen(flow_document(flow), asked["fields"]))
 
     async def show_runbook(request: web.Request) -> web.Response:
         name = request.match_info["name"]
@@ -90,10 +94,12 @@ def routes(
         "/view": show_view,
         "/static/{name}": show_static,
         "/runbooks/{name}": show_runbook,
-        "/api/v1/flows": show_flows,
-        "/api/v1/flows/{flow:.+}": show_flow,
     }
-    return [web.get(path, handler) for path, handler in handlers.items()]
+    return [
+        *(web.get(path, handler) for path, handler in handlers.items()),
+        route(LIST_FLOWS, show_flows),
+        route(GET_FLOW, show_flow),
+    ]
 
 
 class _Drawing:
@@ -127,13 +133,14 @@ def find_flow(view: ServiceView, name: str) -> FlowView | None:
     return None
 
 
-def unknown_sentence(view: ServiceView, name: str) -> str:
-    """Say that there is no such flow and which ones there are, at most twenty of them."""
-    known = [flow.flow for flow in view.flows]
-    if not known:
-        return f"there is no flow '{name[:200]}': none is configured"
-    more = f" and {len(known) - 20} more" if len(known) > 20 else ""
-    return f"there is no flow '{name[:200]}'; the flows are {', '.join(known[:20])}{more}"
+def known_flow(request: web.Request, view: ServiceView) -> FlowView:
+    """Return the flow that the path names; raises ProblemError `unknown_flow`."""
+    name = request.match_info["flow"]
+    flow = find_flow(view, name)
+    if flow is None:
+        sentence = unknown_name("flow", name, [one.flow for one in view.flows][:20])
+        raise ProblemError("unknown_flow", sentence, path=request.path)
+    return flow
 
 
 def _html(text: str) -> web.Response:

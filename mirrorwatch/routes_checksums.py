@@ -25,6 +25,7 @@ from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_told
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
 from runtime import logs
 from runtime.allowance import Allowance
+from runtime.http_problems import ProblemError
 from runtime.http_users import require_token
 
 if TYPE_CHECKING:
@@ -107,19 +108,30 @@ class _Desk:
         require_token(request, self._http().tokens.audit, name="audit")
         wait_s = self._told.take(self._clock.monotonic_ns())
         if wait_s:
-            raise web.HTTPTooManyRequests(
-                text=f"Runs are told too often: try again in {math.ceil(wait_s)} s.",
+            raise ProblemError(
+                "too_many_requests",
+                f"runs are posted too often; try again in {math.ceil(wait_s)} s",
+                path=request.path,
                 headers={hdrs.RETRY_AFTER: str(math.ceil(wait_s))},
             )
         body = await _body(request)
         try:
             told = await asyncio.to_thread(_read, body)
         except NoRunError as error:
-            return _no_run(str(error), error.problems)
-        unknown = next((one for one in told if not self._runs.knows(one.run.flow)), None)
-        if unknown is not None:
-            sentence = f"{unknown.place}there is no flow '{unknown.run.flow}' here"
-            return json_answer({"error": sentence, "flow": unknown.run.flow}, status=404)
+            sentence = f"the document is not a checksum run: {error}"
+            raise ProblemError(
+                "invalid_document", sentence, path=request.path, problems=error.problems
+            ) from error
+        unknown = [one for one in told if not self._runs.knows(one.run.flow)]
+        if unknown:
+            problems = [f"{one.place}unknown flow '{one.run.flow}'" for one in unknown]
+            raise ProblemError(
+                "unknown_flow",
+                problems[0],
+                path=request.path,
+                problems=problems,
+                flow=unknown[0].run.flow,
+            )
         answers: list[dict[str, Any]] = []
         failure: UnavailableError | None = None
         for one in told:
@@ -131,7 +143,7 @@ class _Desk:
         await self._runs.settle()
         if failure is not None:
             kept = f"{len(answers)} of {len(told)} runs were kept" if answers else "nothing was kept"
-            return json_answer({"error": f"{kept}: {failure}"}, status=503)
+            raise ProblemError("unavailable", f"{kept}: {failure}", path=request.path) from failure
         status = HTTPStatus.CREATED if any(one["new"] for one in answers) else HTTPStatus.OK
         return json_answer({"runs": answers} if told[0].place else answers[0], status=status)
 
@@ -175,11 +187,6 @@ class _Desk:
         if document is None:
             raise web.HTTPNotFound(text=f"There is no run '{run}' of a checksum; old ones are forgotten.")
         return document
-
-
-def _no_run(sentence: str, problems: list[str]) -> web.Response:
-    error = f"this is no run of a checksum: {sentence}"
-    return json_answer({"error": error, "problems": problems}, status=400)
 
 
 async def _body(request: web.Request) -> bytes:

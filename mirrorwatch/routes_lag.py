@@ -12,6 +12,7 @@ from fleet.errors import UnavailableError
 from fleet.judgement_words import ended
 from lagmon import burrow_paths
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
+from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
     from mirrorwatch.lagging import Lagging
@@ -43,10 +44,10 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         return json_answer(found, status=status)
 
     async def show_groups(request: web.Request) -> web.Response:
-        return await passed_on(lagging, "groups", **list_asked(request, most=100))
+        return await passed_on(lagging, "groups", path=request.path, **list_asked(request, most=100))
 
     async def show_group(request: web.Request) -> web.Response:
-        return await passed_on(lagging, "group", **group_asked(request, most=MAX_AT_ONCE))
+        return await passed_on(lagging, "group", path=request.path, **group_asked(request, most=MAX_AT_ONCE))
 
     return [
         web.get("/v3", show_burrow),
@@ -112,12 +113,12 @@ def page_asked(request: web.Request, most: int) -> dict[str, object]:
     return {"first": first, "most": most}
 
 
-async def passed_on(lagging: Lagging, question: str, **details: Any) -> web.Response:
+async def passed_on(lagging: Lagging, question: str, *, path: str, **details: Any) -> web.Response:
     """Answer a request for JSON with what the lag monitor says, or with why it says nothing."""
     try:
         head, body = await lagging.ask(question, **details)
     except UnavailableError as error:
-        return json_answer({"error": sentence_of(error)}, status=503)
+        raise ProblemError("unavailable", sentence_of(error), path=path) from error
     answer = web.Response(
         body=body,
         status=head["status"],

@@ -24,7 +24,7 @@ def mirror_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rou
 
     async def show_json(request: web.Request) -> web.Response:
         asked = page_asked(request, MAX_AT_ONCE) | {"search": search_asked(request)}
-        return await passed_on(lagging, "flow", flow=_name(request), **asked)
+        return await passed_on(lagging, "flow", path=request.path, flow=_name(request), **asked)
 
     async def show_page(request: web.Request) -> web.Response:
         search = search_asked(request)

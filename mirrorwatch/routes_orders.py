@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from aiohttp import hdrs, web
 
+from fleet.dialect import moment_text
 from fleet.errors import UnavailableError
-from mirrorwatch.routes import find_flow, json_answer, unknown_sentence
+from mirrorwatch.routes import json_answer, known_flow
 from runtime import logs
 from runtime.allowance import Allowance
+from runtime.http_problems import ProblemError, as_problem
 from runtime.http_users import require_token
 
 if TYPE_CHECKING:
@@ -66,31 +67,24 @@ class _Desk:
         self._reloads = Allowance(RELOADS_PER_MINUTE, per_s=60.0)
 
     async def resume(self, request: web.Request) -> web.Response:
-        refusal = _unless_operator(request, self._orders.http)
-        if refusal is not None:
-            return refusal
-        view, name = self._orders.view(), request.match_info["flow"]
-        flow = find_flow(view, name)
-        if flow is None:
-            return _refusal(HTTPStatus.NOT_FOUND, unknown_sentence(view, name))
-        wait_s = self._resumes.take(self._clock.monotonic_ns())
-        if wait_s:
-            return _too_often(wait_s)
+        _require_operator(request, self._orders.http)
+        flow = known_flow(request, self._orders.view())
+        _take_turn(self._resumes, self._clock, request)
         topic, source = flow.canary_topic, flow.source
         try:
             latch = await self._orders.resume(source, topic)
         except UnavailableError as error:
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, f"nothing was changed: {error}")
+            raise ProblemError("unavailable", f"nothing was changed: {error}", path=request.path) from error
         if latch is None:
             sentence = f"nothing is latched: no probe sent to {topic} on {source} is known to have come back"
-            return _refusal(HTTPStatus.CONFLICT, sentence)
+            raise ProblemError("not_latched", sentence, path=request.path)
         self._log.warning("a latch was lifted", kafka_cluster=source, topic=topic, by=request.remote)
         sentence = f"probes are sent to {topic} on {source} again, for every flow from there"
         lifted = {
             "kafka_cluster": source,
             "topic": topic,
-            "latched_at": latch.latched_at,
-            "why": latch.sentence,
+            "latched_at": moment_text(latch.latched_at),
+            "sentence": latch.sentence,
         }
         return json_answer({"flow": flow.flow, "sentence": sentence, "lifted": lifted})
 
@@ -98,21 +92,18 @@ class _Desk:
         http = self._orders.http
         if not http.reload:
             sentence = "reloading over HTTP is off: set http.reload: true, or send the process SIGHUP"
-            return _refusal(HTTPStatus.FORBIDDEN, sentence)
+            raise ProblemError("forbidden", sentence, path=request.path)
         if http.tokens.operator is not None:
-            refusal = _unless_operator(request, http)
-            if refusal is not None:
-                return refusal
+            _require_operator(request, http)
         elif _is_of_another_site(request):
-            return _refusal(HTTPStatus.FORBIDDEN, "a page of another site may not ask for this")
-        wait_s = self._reloads.take(self._clock.monotonic_ns())
-        if wait_s:
-            return _too_often(wait_s)
+            raise ProblemError("forbidden", "a page of another site may not ask for this", path=request.path)
+        _take_turn(self._reloads, self._clock, request)
         self._log.info("a reload was asked for", by=request.remote)
         done = await self._orders.reload()
         if done.problems:
-            status = HTTPStatus.SERVICE_UNAVAILABLE if done.unavailable else HTTPStatus.BAD_REQUEST
-            return json_answer({"problems": list(done.problems)}, status=status)
+            code = "unavailable" if done.unavailable else "invalid_configuration"
+            sentence = "; ".join(done.problems)
+            raise ProblemError(code, sentence, path=request.path, problems=done.problems)
         return json_answer({"changes": list(done.sentences), "at_the_next_start": list(done.later)})
 
 
@@ -124,24 +115,21 @@ def _is_of_another_site(request: web.Request) -> bool:
     return origin is not None and origin.partition("://")[2] != request.host
 
 
-def _unless_operator(request: web.Request, http: HttpConfig) -> web.Response | None:
-    """Return why this request may not order anything, None where it brings the operator's token."""
+def _require_operator(request: web.Request, http: HttpConfig) -> None:
+    """Let a request with the operator's token pass; raises ProblemError for any other."""
     try:
         require_token(request, http.tokens.operator)
     except (web.HTTPForbidden, web.HTTPUnauthorized) as refused:
-        answer = _refusal(HTTPStatus(refused.status), (refused.text or "").strip())
-        if hdrs.WWW_AUTHENTICATE in refused.headers:
-            answer.headers[hdrs.WWW_AUTHENTICATE] = refused.headers[hdrs.WWW_AUTHENTICATE]
-        return answer
-    return None
+        raise as_problem(refused, path=request.path) from None
 
 
-def _refusal(status: HTTPStatus, sentence: str) -> web.Response:
-    return json_answer({"error": sentence}, status=status)
-
-
-def _too_often(wait_s: float) -> web.Response:
-    document: dict[str, Any] = {"error": f"this was asked for too often: try again in {math.ceil(wait_s)} s"}
-    answer = json_answer(document, status=HTTPStatus.TOO_MANY_REQUESTS)
-    answer.headers[hdrs.RETRY_AFTER] = str(math.ceil(wait_s))
-    return answer
+def _take_turn(allowance: Allowance, clock: Clock, request: web.Request) -> None:
+    """Count a request; raises ProblemError `too_many_requests` where there were too many."""
+    wait_s = math.ceil(allowance.take(clock.monotonic_ns()))
+    if wait_s:
+        raise ProblemError(
+            "too_many_requests",
+            f"this was asked for too often; try again in {wait_s} s",
+            path=request.path,
+            headers={hdrs.RETRY_AFTER: str(wait_s)},
+        )

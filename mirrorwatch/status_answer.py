@@ -129,7 +129,7 @@ def groups_of(document: Any) -> GroupsAnswer | None:
     if not isinstance(document, dict):
         return None
     if not isinstance(document.get("groups"), list):
-        sentence = _text(document, "error")
+        sentence = _text(document, "detail") or _text(document, "error")
         return GroupsAnswer((), 0, (), (Note("Groups", sentence),)) if sentence else None
     counts, lacking = _dict(document, "by_status"), _dict(document, "not_ready")
     carried = _dict(document, "carried")

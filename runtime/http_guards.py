@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from aiohttp import hdrs, web
 
+from runtime.http_problems import PROBLEM_JSON, as_problem, problem_document
 from runtime.http_users import Token, Users, has_token
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 API = "/api/"
 _BEGUN = web.RequestKey("begun", bool)  # whether the first bytes of the answer may be under way
-JSON = "application/json"
 
 # Pages bring their own style sheet and script as files of this server; nothing comes from elsewhere, nothing
 # stands inline, and no other site may frame the page.
@@ -56,8 +56,8 @@ def cut(request: web.Request) -> NoReturn:
 def plain_errors(log: Logger) -> Middleware:
     """Turn an unexpected exception into a plain 500 and log it; no traceback leaves the process.
 
-    A client that closes its connection during an answer is not an error, and is not logged. Whatever is
-    refused is a sentence: plain text, and `{"error": ...}` under /api/, where scripts read JSON.
+    A client that closes its connection during an answer is not an error, and is not logged. A refusal is a
+    sentence: plain text, and a problem of RFC 9457 under /api/, where scripts read JSON.
     """
 
     @web.middleware
@@ -67,10 +67,7 @@ def plain_errors(log: Logger) -> Middleware:
         except web.HTTPException as refusal:
             if refusal.text == f"{refusal.status}: {refusal.reason}":
                 refusal.text = _sentence(refusal.status, request)
-            if request.path.startswith(API) and refusal.content_type != JSON:
-                refusal.text = _json(refusal.text or "")
-                refusal.content_type = JSON
-            raise
+            raise _in_form(refusal, request) from refusal.__cause__
         except web.RequestPayloadError:
             if _BEGUN in request:
                 cut(request)
@@ -87,19 +84,22 @@ def plain_errors(log: Logger) -> Middleware:
     return middleware
 
 
+def _in_form(refusal: web.HTTPException, request: web.Request) -> web.HTTPException:
+    """Return a refusal as it is, under /api/ as a problem."""
+    return as_problem(refusal, path=request.path) if request.path.startswith(API) else refusal
+
+
 def _has_left(request: web.Request) -> bool:
     """Return whether the client has closed its connection."""
     return request.transport is None or request.transport.is_closing()
 
 
 def _answer(request: web.Request, status: HTTPStatus, sentence: str) -> web.Response:
-    if request.path.startswith(API):
-        return web.Response(status=status, text=_json(sentence), content_type=JSON)
-    return web.Response(status=status, text=sentence)
-
-
-def _json(sentence: str) -> str:
-    return json.dumps({"error": sentence.strip()}, ensure_ascii=False) + "\n"
+    if not request.path.startswith(API):
+        return web.Response(status=status, text=sentence)
+    code = "internal" if status is HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request"
+    document = problem_document(code, sentence.strip(), path=request.path)
+    return web.Response(status=status, text=json.dumps(document) + "\n", content_type=PROBLEM_JSON)
 
 
 def _sentence(status: int, request: web.Request) -> str:

@@ -25,7 +25,13 @@ LAYERS = {
 }
 NEVER_SHIPPED = {"deploy", "tests", "bench"}
 
-HTTP = ("runtime/http*.py", "mirrorwatch/routes*.py", "mirrorwatch/status.py", "mirrorwatch/service*.py")
+HTTP = (
+    "runtime/http*.py",
+    "mirrorwatch/api/operations.py",
+    "mirrorwatch/routes*.py",
+    "mirrorwatch/status.py",
+    "mirrorwatch/service*.py",
+)
 CONFIG = ("*/config.py", "*/config_*.py", "*/*_config.py")
 
 # Which files may import a library. A library that is not here has no place in the product yet.

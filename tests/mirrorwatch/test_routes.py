@@ -105,17 +105,41 @@ async def test_one_flow_by_either_name(client, service, name):
     assert await answer.json() == flow_document(service.view.flows[0])
 
 
-async def test_an_unknown_flow_is_told_the_known_ones(client, service):
-    answer = await client.get("/api/v1/flows/A:C")
-    assert answer.status == 404
-    assert (await answer.json())["error"] == "there is no flow 'A:C'; the flows are A->B, B->A"
-    service.view = views.service(*(views.flow(f"A{number}", "B") for number in range(25)))
-    sentence = (await (await client.get("/api/v1/flows/x")).json())["error"]
-    assert sentence.endswith("A19->B and 5 more")
+async def test_an_unknown_flow_is_refused_with_the_nearest(client, service):
+    answer = await client.get("/api/v1/flows/A-B")
+    assert (answer.status, answer.content_type) == (404, "application/problem+json")
+    document = await answer.json()
+    assert document["code"] == "unknown_flow"
+    assert document["detail"] == "unknown flow 'A-B'; did you mean 'A->B'?"
+    assert document["instance"] == "/api/v1/flows/A-B"
     service.view = views.service()
-    assert (await (await client.get("/api/v1/flows/x")).json())[
-        "error"
-    ] == "there is no flow 'x': none is configured"
+    document = await (await client.get("/api/v1/flows/x")).json()
+    assert document["detail"] == "unknown flow 'x'; there are none here"
+
+
+async def test_flows_come_a_page_at_a_time_with_the_fields_that_are_asked_for(client, service):
+    service.view = views.service(*(views.flow(f"A{number}", "B") for number in range(5)))
+    found, address = [], "/api/v1/flows?limit=2&fields=verdict,flow"
+    while address:
+        document = await (await client.get(address)).json()
+        assert document["count"] == 5
+        found += document["flows"]
+        address = document["next"]
+    assert found == [{"flow": f"A{number}->B", "verdict": "healthy"} for number in range(5)]
+    assert list(await (await client.get("/api/v1/flows/A1:B?fields=flow")).json()) == ["flow"]
+
+
+async def test_all_that_is_wrong_with_a_query_is_said_at_once(client):
+    answer = await client.get("/api/v1/flows?limt=2&limit=0&offset=1&offset=2&fields=verdict,flw")
+    document = await answer.json()
+    assert (answer.status, document["code"]) == (400, "invalid_query")
+    assert document["problems"] == [
+        "unknown parameter 'limt'; did you mean 'limit'?",
+        "limit: invalid value '0'; write a whole number from 1 to 10,000",
+        "offset: given 2 times; give it once",
+        "fields: unknown field 'flw'; did you mean 'flow'?",
+    ]
+    assert document["detail"] == "; ".join(document["problems"])
 
 
 async def test_a_flow_with_a_slash_and_a_percent_is_found(client, service):

@@ -150,7 +150,11 @@ async def test_a_file_is_looked_at_as_a_whole_before_anything_of_it_is_kept(scen
 
 async def test_of_a_file_with_a_flow_that_is_not_known_nothing_is_kept(scene):
     status, answer = await tell(scene, written(run("r1"), run("r2") | {"flow": "A->C"}))
-    assert (status, answer) == (404, {"error": "runs[1]: there is no flow 'A->C' here", "flow": "A->C"})
+    assert (status, answer["code"], answer["problems"]) == (
+        404,
+        "unknown_flow",
+        ["runs[1]: unknown flow 'A->C'"],
+    )
     assert scene.kept.documents == {}
 
 
@@ -174,7 +178,7 @@ async def test_what_of_a_file_was_kept_before_the_store_failed_is_told(scene):
 
     scene.kept.take = failing
     status, answer = await tell(scene, written(run("r1"), run("r2")))
-    assert (status, answer["error"]) == (503, "1 of 2 runs were kept: the store is away")
+    assert (status, answer["detail"]) == (503, "1 of 2 runs were kept: the store is away")
     assert scene.kept.unsettled == 0
 
 
@@ -196,16 +200,15 @@ async def test_who_may_not(scene, headers):
     answer = await scene.client.post(PATH, data=b"{", headers=headers)
     assert answer.status == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-    assert "http.tokens.audit" in (await answer.json())["error"]
+    assert "http.tokens.audit" in (await answer.json())["detail"]
     assert scene.kept.documents == {}
 
 
 async def test_without_a_token_in_the_configuration_nobody_may(scene):
     scene.http = HttpConfig()
-    assert await tell(scene, run()) == (
-        403,
-        {"error": "Nobody may do this: http.tokens.audit is not configured."},
-    )
+    status, problem = await tell(scene, run())
+    assert (status, problem["code"]) == (403, "forbidden")
+    assert problem["detail"] == "Nobody may do this: http.tokens.audit is not configured."
 
 
 async def test_another_token_of_the_configuration_counts_at_once(scene):
@@ -232,7 +235,7 @@ async def test_another_token_of_the_configuration_counts_at_once(scene):
 async def test_garbage_is_refused_in_words(scene, body, sentence):
     status, answer = await tell(scene, body)
     assert (status, answer["problems"]) == (400, [sentence])
-    assert answer["error"] == f"this is no run of a checksum: {sentence}"
+    assert answer["detail"] == f"the document is not a checksum run: {sentence}"
     assert scene.kept.documents == {}
 
 
@@ -257,12 +260,13 @@ async def test_a_page_can_be_drawn_of_what_is_taken_whatever_else_stands_in_it(s
 
 async def test_a_flow_that_is_not_known(scene):
     status, answer = await tell(scene, run() | {"flow": "A->C"})
-    assert (status, answer) == (404, {"error": "there is no flow 'A->C' here", "flow": "A->C"})
+    assert (status, answer["code"], answer["detail"]) == (404, "unknown_flow", "unknown flow 'A->C'")
 
 
 async def test_a_store_that_does_not_answer(scene):
     scene.kept.broken = UnavailableError("the store is away")
-    assert await tell(scene, run()) == (503, {"error": "nothing was kept: the store is away"})
+    status, problem = await tell(scene, run())
+    assert (status, problem["detail"]) == (503, "nothing was kept: the store is away")
     for path in (f"{PATH}/r1", "/checksums/r1"):
         answer = await scene.client.get(path)
         assert answer.status == 503
@@ -282,7 +286,7 @@ async def test_too_much_is_refused_whether_it_says_how_much_or_not(scene, monkey
     body = b" " * (2**20 + 1)
     status, answer = await tell(scene, body)
     assert status == 413
-    assert answer["error"] == (
+    assert answer["detail"] == (
         "At most 1 MiB are taken at once: tell the runs of a file one by one, or by --tell, which leaves the ends"
         " of long lists out."
     )
@@ -317,7 +321,7 @@ async def test_no_more_than_that_is_read(monkeypatch, said, read):
 async def test_what_is_packed_is_refused(scene):
     body = gzip.compress(json.dumps(run()).encode())
     status, answer = await tell(scene, body, OURS | {"Content-Encoding": "gzip"})
-    assert (status, answer["error"]) == (415, "Send the run as plain JSON, not packed.")
+    assert (status, answer["detail"]) == (415, "Send the run as plain JSON, not packed.")
 
 
 async def test_not_too_often(scene):
@@ -383,7 +387,7 @@ async def test_no_body_breaks_it(scene, body):
     scene.clock.advance(1)
     status, answer = await tell(scene, body)
     assert status == 400
-    assert answer["error"].startswith("this is no run of a checksum: ")
+    assert answer["detail"].startswith("the document is not a checksum run: ")
 
 
 async def test_a_key_of_many_runs_is_none_of_a_run_s(scene):
@@ -398,7 +402,7 @@ async def test_a_key_of_many_runs_is_none_of_a_run_s(scene):
 @pytest.mark.parametrize("name", ["..", ".", "-", "_x", ".r1"])
 async def test_a_run_s_name_begins_with_a_letter_or_a_digit(scene, name):
     status, answer = await tell(scene, run(name))
-    assert (status, "a letter or digit first" in answer["error"]) == (400, True)
+    assert (status, "a letter or digit first" in answer["detail"]) == (400, True)
 
 
 @pytest.mark.parametrize("depth", [120, 900, 960, 980, 985, 990, 1500])

@@ -73,36 +73,39 @@ async def test_a_time_of_ones_own(scene):
 @pytest.mark.parametrize(
     ("asked", "status", "sentence"),
     [
-        ({}, 400, "Name a topic, by its name on the source: ?topic=NAME."),
-        ({"topic": "a\0b"}, 400, "Name a topic, by its name on the source: ?topic=NAME."),
-        ({"topic": "t", "since": "yesterday"}, 400, "since is a moment such as 2026-01-31T23:00:00Z."),
+        ({}, 400, "topic: missing; the topic, by its name on the source"),
+        ({"topic": "a\0b"}, 400, "topic: invalid topic 'a\0b'; write its name on the source"),
+        (
+            {"topic": "t", "since": "yesterday"},
+            400,
+            "since: invalid moment 'yesterday'; write it as 2026-01-31T23:00:00Z, with its zone",
+        ),
         (
             {"topic": "t", "until": "2026-09-01T00:00:00"},
             400,
-            "until is a moment such as 2026-01-31T23:00:00Z.",
+            "until: invalid moment '2026-09-01T00:00:00'; write it as 2026-01-31T23:00:00Z, with its zone",
         ),
     ],
 )
 async def test_what_is_no_question(scene, asked, status, sentence):
-    assert await ask(scene, PATH, **asked) == (status, {"error": sentence})
+    found, problem = await ask(scene, PATH, **asked)
+    assert (found, problem["code"], problem["problems"]) == (status, "invalid_query", [sentence])
     assert scene.kept.asked == []
 
 
 async def test_a_flow_that_is_not_known_and_a_store_that_is_away(scene):
-    assert await ask(scene, "/api/v1/flows/A:C/counts", topic="t") == (
-        404,
-        {"error": "there is no flow 'A:C' here"},
-    )
+    status, problem = await ask(scene, "/api/v1/flows/A:C/counts", topic="t")
+    assert (status, problem["code"], problem["detail"]) == (404, "unknown_flow", "unknown flow 'A:C'")
     scene.kept.broken = True
-    assert await ask(scene, PATH, topic="t") == (503, {"error": "the store is away"})
+    status, problem = await ask(scene, PATH, topic="t")
+    assert (status, problem["code"], problem["detail"]) == (503, "unavailable", "the store is away")
 
 
 async def test_too_much_at_once_is_said_and_not_cut(scene, monkeypatch):
     monkeypatch.setattr(routes_counts, "MOST_ROWS", 2)
-    assert await ask(scene, PATH, topic="t") == (
-        400,
-        {"error": "That is too much at once: ask for a shorter time."},
-    )
+    status, problem = await ask(scene, PATH, topic="t")
+    assert (status, problem["code"]) == (400, "invalid_query")
+    assert problem["detail"] == "since: 2 rows or more are too many at once; ask for a shorter time"
 
 
 async def test_the_flow_itself_is_still_found(scene):

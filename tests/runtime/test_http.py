@@ -18,6 +18,7 @@ from runtime import http_users
 from runtime.config import HttpConfig
 from runtime.config_web import WebConfig, load_web_config
 from runtime.http import HttpServer, application, require_token
+from runtime.http_problems import KINDS
 from tests.runtime.certificates import write_pair
 
 HASH = bcrypt.hashpw(b"pw", bcrypt.gensalt(4)).decode()
@@ -103,30 +104,42 @@ async def test_answers_carry_the_headers_and_say_little(serve, client):
 
 
 @pytest.mark.parametrize(
-    ("request_line", "status", "sentence"),
+    ("request_line", "status", "code", "sentence"),
     [
-        ("GET /api/v1/nothing", 404, "There is nothing at this address."),
-        ("GET /api/v1/post", 405, "GET is not possible at this address."),
-        ("POST /api/v1/post", 403, "Nobody may do this: http.tokens.operator is not configured."),
-        ("GET /api/v1/broken", 500, "The request failed inside mirrorwatch; its log says why."),
+        ("GET /api/v1/nothing", 404, "not_found", "There is nothing at this address."),
+        ("GET /api/v1/post", 405, "method_not_allowed", "GET is not possible at this address."),
+        (
+            "POST /api/v1/post",
+            403,
+            "forbidden",
+            "Nobody may do this: http.tokens.operator is not configured.",
+        ),
+        ("GET /api/v1/broken", 500, "internal", "The request failed inside mirrorwatch; its log says why."),
     ],
 )
-async def test_what_the_api_refuses_it_refuses_in_json(serve, client, request_line, status, sentence):
+async def test_the_api_refuses_by_problem_documents(serve, client, *, request_line, status, code, sentence):
     server, _ = await serve()
     method, path = request_line.split()
     async with client.request(method, server.url + path) as answer:
-        assert (answer.status, await answer.json()) == (status, {"error": sentence})
-        assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+        assert answer.status == status
+        assert answer.content_type == "application/problem+json"
+        assert await answer.json() == {
+            "type": f"urn:mirrorwatch:problem:{code}",
+            "title": KINDS[code].title,
+            "status": status,
+            "code": code,
+            "detail": sentence,
+            "instance": path,
+        }
         assert answer.headers["X-Frame-Options"] == "DENY"
 
 
 async def test_without_a_user_the_api_asks_for_one_in_json(serve, client):
     server, _ = await serve(text=f"basic_auth_users: {{ops: {HASH}}}")
     async with client.get(f"{server.url}/api/v1/flows") as answer:
-        assert (answer.status, await answer.json()) == (
-            401,
-            {"error": "Sign in with a user of the web configuration."},
-        )
+        document = await answer.json()
+        assert (answer.status, document["code"]) == (401, "sign_in_required")
+        assert document["detail"] == "Sign in with a user of the web configuration."
         assert answer.headers["WWW-Authenticate"].startswith("Basic realm=")
 
 
@@ -413,8 +426,7 @@ async def test_a_body_that_cannot_be_decoded_is_the_client_s_error(serve, client
     server, log = await serve(config(tokens={"operator": "t0ken"}))
     headers = {"Content-Encoding": "gzip", "Authorization": "Bearer t0ken"}
     async with client.post(f"{server.url}/api/v1/post", data=b"z" * 100, headers=headers) as answer:
-        assert (answer.status, await answer.json()) == (
-            400,
-            {"error": "The body of the request cannot be decoded."},
-        )
+        document = await answer.json()
+        assert (answer.status, document["code"]) == (400, "invalid_request")
+        assert document["detail"] == "The body of the request cannot be decoded."
     assert log.lines == []
