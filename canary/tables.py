@@ -17,6 +17,7 @@ from canary.events import Coverage
 from canary.findings import LOOPS, number_of
 from canary.minutes import COLUMNS
 from fleet.evidence import Finding, FindingKind
+from fleet.probe_history import DAY_MINUTES
 from runtime.store_migrations import Migration, create
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ MINUTES = sa.Table(
     sa.Column("incarnation", sa.String(16), primary_key=True),
     sa.Column("probes_of", sa.String(16), primary_key=True),
     *(sa.Column(name, sa.BigInteger, nullable=False) for name in COLUMNS),
+)
+DAYS = sa.Table(  # what reports read in place of the minutes of a day: see history
+    "canary_days",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("body", sa.Text, nullable=False),
 )
 COVERAGE = sa.Table(
     "canary_coverage",
@@ -91,6 +99,7 @@ MIGRATIONS = (
     Migration("canary", 1, "partitions a flow was seen to carry", create(CARRIED)),
     Migration("canary", 2, "books by the minute, coverage and findings", create(MINUTES, COVERAGE, FINDINGS)),
     Migration("canary", 3, "the newest instant of findings that were merged", _tell_newest_apart),
+    Migration("canary", 4, "days of minutes", create(DAYS)),
 )
 
 MinuteKey = tuple[str, str, int]  # flow, the incarnation whose probes are counted, minute
@@ -123,6 +132,14 @@ def keep_minutes(
 ) -> None:
     """Write rows whole, numbers in the order of minutes.COLUMNS."""
     writer = {"replica": replica, "incarnation": incarnation}
+    days = {(flow, minute // DAY_MINUTES) for flow, _, minute in rows}
+    if days:  # a day that is kept as one row is not what its minutes are any more
+        connection.execute(
+            sa.delete(DAYS).where(
+                DAYS.c.flow == sa.bindparam("of_flow"), DAYS.c.day == sa.bindparam("of_day")
+            ),
+            [{"of_flow": flow, "of_day": day} for flow, day in sorted(days)],
+        )
     _replace(
         connection,
         MINUTES,
@@ -251,6 +268,7 @@ def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, li
 def delete_old(connection: sa.Connection, *, minutes_before: int, findings_before: float) -> None:
     """Delete minutes and findings that are older than they are to be kept."""
     connection.execute(sa.delete(MINUTES).where(MINUTES.c.minute < minutes_before))
+    connection.execute(sa.delete(DAYS).where(DAYS.c.day * DAY_MINUTES < minutes_before))
     connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.last_found_at < findings_before))
 
 

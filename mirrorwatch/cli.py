@@ -21,6 +21,7 @@ from mirrorwatch.checksum_commands import checksum
 from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 from mirrorwatch.render_command import render
+from mirrorwatch.report_command import report
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -310,6 +311,7 @@ def show_version() -> None:
 
 cli.add_command(checksum)
 cli.add_command(render)
+cli.add_command(report)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BAD_CONFIGURATION = 2
 UNAVAILABLE = 4
 FAULT = 70  # a fault of ours, by the convention of sysexits.h
-LATER_COMMANDS = ("drill", "exclude", "failover", "offsets", "report")
+LATER_COMMANDS = ("drill", "failover", "offsets")
 _SECRETS = "mirrorwatch.secrets"
 _REFUSAL = "mirrorwatch.refusal"
 _FULL = (errno.ENOSPC, errno.EDQUOT)

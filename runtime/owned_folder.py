@@ -1,4 +1,4 @@
-"""Write a set of files into a folder that render owns, and never over a file that others wrote.
+"""Write a set of files into a folder that one command owns, and never over a file that others wrote.
 
 A manifest in the folder lists the files that were written, with the SHA-256 of each. It is written before
 them and holds the sums of before and after, so that a process that is killed in between leaves nothing that
@@ -20,65 +20,82 @@ if TYPE_CHECKING:
 MANIFEST = ".mirrorwatch-render.json"
 
 
-def write_owned(folder: Path, files: Mapping[str, str]) -> list[str]:
+def write_owned(
+    folder: Path, files: Mapping[str, str], *, by: str = "render", keep: bool = False
+) -> list[str]:
     """Make the folder hold exactly these files of ours; return the paths that were written or removed.
 
-    Paths are relative, with slashes. Raises ConfigurationError with every file that is in the way, and writes
+    Paths are relative, with slashes. `by` is the command that owns the folder. `keep` leaves files of ours
+    that are not among these. Raises ConfigurationError with every file that is in the way, and writes
     nothing then; UnavailableError where the disk refuses.
     """
     try:
-        owned = _owned(folder)
-        problems = _in_the_way(folder, files, owned)
+        owned = _owned(folder, by)
+        kept = {path: sums for path, sums in owned.items() if keep and path not in files}
+        owned = {path: sums for path, sums in owned.items() if path not in kept}
+        problems = _in_the_way(folder, files, owned, by)
         if problems:
             raise ConfigurationError(problems)
-        return _write(folder, files, owned)
+        return _write(folder, files, owned, kept, folder / _manifest_name(by))
     except OSError as error:
         raise UnavailableError(f"{error.filename or folder}: cannot write: {error.strerror}") from error
 
 
-def _owned(folder: Path) -> dict[str, list[str]]:
+def _manifest_name(by: str) -> str:
+    return MANIFEST.replace("render", by)
+
+
+def _owned(folder: Path, by: str) -> dict[str, list[str]]:
     """Return the sums that each file of ours may have."""
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError([Problem(str(folder), "", "is not a folder; name a folder to write into")])
-    manifest = folder / MANIFEST
+    manifest = folder / _manifest_name(by)
     if manifest.is_file():
         try:
             files = json.loads(manifest.read_bytes())["files"]
             return {str(path): [str(each) for each in sums] for path, sums in files.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            sentence = "is not a manifest that render wrote; remove the folder, or choose another one"
+            sentence = f"is not a manifest that {by} wrote; remove the folder, or choose another one"
             raise ConfigurationError([Problem(str(manifest), "", sentence)]) from error
     if folder.is_dir() and any(folder.iterdir()):
-        sentence = "is not empty, and render did not write what is in it; choose an empty folder"
+        sentence = f"is not empty, and {by} did not write what is in it; choose an empty folder"
         raise ConfigurationError([Problem(str(folder), "", sentence)])
     return {}
 
 
-def _in_the_way(folder: Path, files: Mapping[str, str], owned: Mapping[str, list[str]]) -> list[Problem]:
+def _in_the_way(
+    folder: Path, files: Mapping[str, str], owned: Mapping[str, list[str]], by: str
+) -> list[Problem]:
     problems = []
     for path in sorted({*files, *owned}):
         place = folder / path
         if not place.exists() and not place.is_symlink():
             continue
         if path not in owned:
-            sentence = "exists, and render did not write it; move it away, or choose another folder"
+            sentence = f"exists, and {by} did not write it; move it away, or choose another folder"
         elif place.is_symlink() or not place.is_file():
-            sentence = "is not the file that render wrote; remove it"
+            sentence = f"is not the file that {by} wrote; remove it"
         elif _sum(place.read_bytes()) not in owned[path]:
-            sentence = "was changed since render wrote it; move your changes elsewhere and remove it"
+            sentence = f"was changed since {by} wrote it; move your changes elsewhere and remove it"
         else:
             continue
         problems.append(Problem(str(place), "", sentence))
     return problems
 
 
-def _write(folder: Path, files: Mapping[str, str], owned: Mapping[str, list[str]]) -> list[str]:
+def _write(
+    folder: Path,
+    files: Mapping[str, str],
+    owned: Mapping[str, list[str]],
+    kept: Mapping[str, list[str]],
+    manifest: Path,
+) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     sums = {path: _sum(text.encode()) for path, text in files.items()}
     both = {
         path: [*owned.get(path, []), sums[path]] if path in sums else owned[path] for path in {*owned, *sums}
     }
-    _put(folder / MANIFEST, _manifest(both))
+    _put(manifest, _manifest({**kept, **both}))
     changed = []
     for path in sorted({*owned} - {*files}):
         (folder / path).unlink(missing_ok=True)
@@ -89,7 +106,7 @@ def _write(folder: Path, files: Mapping[str, str], owned: Mapping[str, list[str]
             place.parent.mkdir(parents=True, exist_ok=True)
             _put(place, text)
             changed.append(path)
-    _put(folder / MANIFEST, _manifest({path: [each] for path, each in sums.items()}))
+    _put(manifest, _manifest({**kept, **{path: [each] for path, each in sums.items()}}))
     return changed
 
 

@@ -20,7 +20,15 @@ from fleet.errors import UnavailableError
 from runtime.clock import SystemClock
 from runtime.store_engine import Deadline, Lifeline, make_engine
 from runtime.store_errors import is_lasting, unavailable
-from runtime.store_migrations import INSTALLATION, MIGRATIONS, Migration, check_numbering, is_made, migrate
+from runtime.store_migrations import (
+    INSTALLATION,
+    MIGRATIONS,
+    Migration,
+    check_complete,
+    check_numbering,
+    is_made,
+    migrate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,11 +93,24 @@ class Store:
             await self.close()
         return made
 
-    async def _open(self, function: Callable[[sa.Connection], T]) -> T:
+    async def open_to_read(self) -> bool:
+        """Open a store without writing; False where nobody has made one.
+
+        Raises UnavailableError where it lacks migrations: the service of this version takes them.
+        """
+        file = Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
+        if file is not None and not file.exists():  # SQLite makes what it opens
+            return False
+        made = await self._open(self._check_migrations, writing=False)
+        if not made:
+            await self.close()
+        return made
+
+    async def _open(self, function: Callable[[sa.Connection], T], *, writing: bool = True) -> T:
         assert self._thread is None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         try:
-            return await self._submit("open", function, writing=True)
+            return await self._submit("open", function, writing=writing)
         except BaseException:
             await self.close()
             raise
@@ -229,6 +250,12 @@ class Store:
         made = is_made(connection)
         if made:
             self._migrate(connection)
+        return made
+
+    def _check_migrations(self, connection: sa.Connection) -> bool:
+        made = is_made(connection)
+        if made:
+            check_complete(connection, self._migrations, where=f"the store {self.where}")
         return made
 
     def _disconnect(self) -> None:

@@ -100,6 +100,30 @@ def migrate(
         raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
     if SCHEMA_VERSION.name not in tables:
         SCHEMA_VERSION.create(connection)
+    missing = _missing(connection, migrations, where=where)
+    for migration in missing:
+        migration.apply(connection)
+        connection.execute(
+            SCHEMA_VERSION.insert().values(
+                part=migration.part, number=migration.number, name=migration.name, applied_at_ms=now_ms
+            )
+        )
+    return missing
+
+
+def check_complete(connection: sa.Connection, migrations: Sequence[Migration], *, where: str) -> None:
+    """Raise UnavailableError unless the store has taken these migrations and no others."""
+    tables = sa.inspect(connection).get_table_names()
+    if _is_strange(connection, tables):
+        raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
+    if _missing(connection, migrations, where=where):
+        raise UnavailableError(
+            f"{where}: was made by an older version; start the service of this version once, which updates it"
+        )
+
+
+def _missing(connection: sa.Connection, migrations: Sequence[Migration], *, where: str) -> list[Migration]:
+    """Return the steps that are not taken; raises UnavailableError where others were."""
     taken = {(row.part, row.number): row.name for row in connection.execute(sa.select(SCHEMA_VERSION))}
     known = {(migration.part, migration.number): migration.name for migration in migrations}
     strange = sorted(key for key, name in taken.items() if known.get(key) != name)
@@ -110,15 +134,7 @@ def migrate(
             f"(it has taken step {number} '{taken[strange[0]]}' of {part}): "
             "use that version, or name another store in store.url"
         )
-    missing = [migration for migration in migrations if (migration.part, migration.number) not in taken]
-    for migration in missing:
-        migration.apply(connection)
-        connection.execute(
-            SCHEMA_VERSION.insert().values(
-                part=migration.part, number=migration.number, name=migration.name, applied_at_ms=now_ms
-            )
-        )
-    return missing
+    return [migration for migration in migrations if (migration.part, migration.number) not in taken]
 
 
 def _is_strange(connection: sa.Connection, tables: Sequence[str]) -> bool:

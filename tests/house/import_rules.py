@@ -62,6 +62,7 @@ HOMES = {
         "runtime/store*.py",
         "runtime/store/*.py",
         "*/tables.py",
+        "canary/history.py",
         "canary/latches.py",
         "canary/leases.py",
         "canary/saving.py",
@@ -77,7 +78,7 @@ HOMES = {
 
 # Pure modules and folders of pure modules; those of fleet all are.
 PURE = {
-    "alerts": {"objectives", "routing", "rules"},
+    "alerts": {"objectives", "reports", "routing", "rules"},
     "canary": {
         "adoption",
         "books",

@@ -12,9 +12,9 @@ from runtime.owned_folder import MANIFEST, write_owned
 FILES = {"prometheus/rules.yml": "groups: []\n", "alertmanager.yml": "route: {}\n"}
 
 
-def refused(folder, files=FILES):
+def refused(folder, files=FILES, **how):
     with pytest.raises(ConfigurationError) as caught:
-        write_owned(folder, files)
+        write_owned(folder, files, **how)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -88,3 +88,14 @@ def test_after_a_kill_in_the_middle_the_next_run_goes_on(tmp_path, monkeypatch):
     assert (tmp_path / "alertmanager.yml").read_text() == "new\n"
     assert write_owned(tmp_path, new) == ["prometheus/rules.yml"]
     assert all(len(sums) == 1 for sums in json.loads((tmp_path / MANIFEST).read_text())["files"].values())
+
+
+def test_files_of_before_are_kept_where_asked_and_each_command_has_a_folder_of_its_own(tmp_path):
+    write_owned(tmp_path, {"one.md": "1"}, by="report", keep=True)
+    assert write_owned(tmp_path, {"two.md": "2"}, by="report", keep=True) == ["two.md"]
+    assert write_owned(tmp_path, {"one.md": "3"}, by="report", keep=True) == ["one.md"]
+    (tmp_path / "two.md").write_text("mine")
+    write_owned(tmp_path, {"one.md": "4"}, by="report", keep=True)
+    (changed,) = refused(tmp_path, {"two.md": "5"}, by="report", keep=True)
+    assert changed.startswith(f"{tmp_path / 'two.md'}: was changed since report wrote it")
+    assert "is not empty, and render did not write" in refused(tmp_path, {"three.md": "6"})[0]

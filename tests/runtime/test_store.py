@@ -371,3 +371,25 @@ async def test_a_missing_driver_is_a_sentence_without_the_password(monkeypatch):
         "the store postgresql+psycopg://mw:***@db/mw needs the Python package psycopg: type pip install "
         "'mirrorwatch[postgresql]'"
     )
+
+
+async def test_reading_makes_no_store_and_changes_none(tmp_path):
+    path = tmp_path / "mw.db"
+    reader = Store(f"sqlite:///{path}", migrations=(FIRST,))
+    assert not await reader.open_to_read()
+    assert not path.exists()
+    older = Store(f"sqlite:///{path}")
+    await older.open()
+    with pytest.raises(UnavailableError, match="was made by an older version; start the service"):
+        await reader.open_to_read()
+    await older.close()
+    newer = Store(f"sqlite:///{path}", migrations=(FIRST,))
+    await newer.open()
+    assert await reader.open_to_read()
+    assert await reader.read(names) == []
+    await newer.write(add("one"))
+    assert await reader.read(names) == ["one"]
+    for one in (reader, newer):
+        await one.close()
+    with pytest.raises(UnavailableError, match="newer version"):
+        await Store(f"sqlite:///{path}").open_to_read()

@@ -1,0 +1,175 @@
+"""SLI, budget, burn, coverage, exhaustion and the worst stretches of one objective, from tallies. Pure.
+
+    SLI        = sum of good / sum of valid, never a mean of ratios
+    burn       = (1 - SLI) / (1 - target); 1 spends the budget of the period evenly and exactly
+    budget left = 1 - burn, below zero where the objective is missed
+    coverage   = observed minutes / expected minutes
+
+What was not observed is neither good nor bad. `worst_sli_ratio` is the SLI if all of it had been bad.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.probe_history import DAY_MINUTES, MINUTE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from alerts.objectives.objective import Objective
+    from alerts.reports.tally import BadMinute, Tally
+
+RECENT_SHARE = 0.25  # of the period: the burn that is projected
+APART_MINUTES = 3  # bad minutes that are further apart are two stretches
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive bad time: minutes from the epoch, what was bad, and which share of the budget it spent.
+
+    `budget_ratio` is None where the objective has no budget to spend.
+    """
+
+    first: int
+    last: int
+    bad: int
+    what: str
+    budget_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day for charts: what was observed of what was expected, and what was bad."""
+
+    day: int
+    coverage_ratio: float
+    bad: int
+    valid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What an objective came to within a period of `expected_minutes`; ratios are None where nothing counts.
+
+    `exhausted_in_s` is when the budget is spent if the recent burn goes on: 0 where it is, None where it
+    will not be.
+    """
+
+    expected_minutes: int
+    observed_minutes: int
+    good: int
+    valid: int
+    unknown: int
+    sli_ratio: float | None
+    worst_sli_ratio: float | None
+    burn: float | None
+    recent_burn: float | None
+    budget_left_ratio: float | None
+    exhausted_in_s: float | None
+    stretches: tuple[Stretch, ...]
+    days: tuple[Day, ...]
+    bad_minutes: tuple[BadMinute, ...]
+
+    @property
+    def bad(self) -> int:
+        """Return what was valid and not good."""
+        return self.valid - self.good
+
+    @property
+    def coverage_ratio(self) -> float:
+        """Return which share of the expected minutes was observed; 1 where none was expected."""
+        return self.observed_minutes / self.expected_minutes if self.expected_minutes else 1.0
+
+
+def figures_of(objective: Objective, tallies: Sequence[Tally], spans: Sequence[tuple[int, int]]) -> Figures:
+    """Return the figures of an objective; `spans` are the minutes that are expected, without exclusions.
+
+    The period goes from the first of them to the last.
+    """
+    period_s = (spans[-1][1] - spans[0][0]) * MINUTE_S if spans else 0
+    expected = sum(until - first for first, until in spans)
+    observed = sum(one.minutes for one in tallies)
+    good, valid = sum(one.good for one in tallies), sum(one.valid for one in tallies)
+    bad_minutes = tuple(bad for one in tallies for bad in one.bad)
+    sli = good / valid if valid else None
+    burn = _burn(objective, valid - good, valid)
+    left = 1.0 - burn if burn is not None else None
+    recent = _recent_burn(objective, tallies, spans, period_s=period_s)
+    return Figures(
+        expected_minutes=expected,
+        observed_minutes=observed,
+        good=good,
+        valid=valid,
+        unknown=sum(one.unknown for one in tallies),
+        sli_ratio=sli,
+        worst_sli_ratio=None if sli is None else sli * min(1.0, observed / expected if expected else 1.0),
+        burn=burn,
+        recent_burn=recent,
+        budget_left_ratio=left,
+        exhausted_in_s=_exhausted_in_s(left, recent, period_s),
+        stretches=tuple(stretches_of(objective, bad_minutes, valid)),
+        days=tuple(_days(tallies, spans)),
+        bad_minutes=bad_minutes,
+    )
+
+
+def stretches_of(objective: Objective, bad: Iterable[BadMinute], valid: int) -> list[Stretch]:
+    """Return stretches of bad minutes, the one that spent most first."""
+    budget = objective.budget_ratio * valid
+    joined: list[list[BadMinute]] = []
+    for one in bad:
+        if joined and one.minute - joined[-1][-1].minute <= APART_MINUTES:
+            joined[-1].append(one)
+        else:
+            joined.append([one])
+    found = []
+    for each in joined:
+        count = sum(one.bad for one in each)
+        what = max(each, key=lambda one: one.bad).what
+        spent = count / budget if budget > 0 else None
+        found.append(Stretch(each[0].minute, each[-1].minute, count, what, spent))
+    return sorted(found, key=lambda one: (-one.bad, one.first))
+
+
+def _burn(objective: Objective, bad: int, valid: int) -> float | None:
+    """Return how many times the budget was spent; None without data, or without a budget that may be."""
+    if valid == 0 or objective.budget_ratio <= 0:
+        return None
+    return bad / valid / objective.budget_ratio
+
+
+def _recent_burn(
+    objective: Objective, tallies: Sequence[Tally], spans: Sequence[tuple[int, int]], *, period_s: float
+) -> float | None:
+    """Return the burn of the newest quarter of the period, by whole days; None where it saw nothing."""
+    if not spans:
+        return None
+    since = (spans[-1][1] - int(period_s * RECENT_SHARE / MINUTE_S)) // DAY_MINUTES
+    recent = [one for one in tallies if one.day >= since]
+    valid = sum(one.valid for one in recent)
+    return _burn(objective, valid - sum(one.good for one in recent), valid)
+
+
+def _exhausted_in_s(left: float | None, recent: float | None, period_s: float) -> float | None:
+    if left is None or recent is None:
+        return None
+    if left <= 0:
+        return 0.0
+    return left * period_s / recent if recent > 1 else None
+
+
+def _days(tallies: Sequence[Tally], spans: Sequence[tuple[int, int]]) -> Iterable[Day]:
+    counted = {one.day: one for one in tallies}
+    expected: dict[int, int] = {}
+    for first, until in spans:
+        for day in range(first // DAY_MINUTES, (until - 1) // DAY_MINUTES + 1):
+            held = min(until, (day + 1) * DAY_MINUTES) - max(first, day * DAY_MINUTES)
+            expected[day] = expected.get(day, 0) + held
+    for day, minutes in expected.items():
+        found = counted.get(day)
+        if found is None:
+            yield Day(day, 0.0, 0, 0)
+        else:
+            yield Day(day, min(1.0, found.minutes / minutes), found.valid - found.good, found.valid)

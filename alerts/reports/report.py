@@ -1,0 +1,130 @@
+"""The report of all objectives over one period, with what is to be said first. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from alerts.objectives.objective import Objective, ObjectiveKind
+from alerts.reports.wording import (
+    COVERED_RATIO,
+    budget_text,
+    objective_text,
+    period_text,
+    share_text,
+    time_text,
+)
+from fleet.quantity import count_text
+
+if TYPE_CHECKING:
+    from alerts.reports.arithmetic import Figures, Stretch
+
+POLICY = (
+    "Probes whose outcome is unknown, and time that was not observed, are neither good nor bad: they leave"
+    " the SLI as it is and lower the coverage."
+)
+MAX_STRETCHES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Time of a flow that counts in no objective: from a minute to the one before `until`."""
+
+    number: int
+    flow: str
+    first: int
+    until: int
+    author: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveReport:
+    """One objective with its figures, and those of the period before where there were any."""
+
+    objective: Objective
+    figures: Figures
+    before: Figures | None = None
+    causes: dict[int, str] = field(default_factory=dict)  # by the first minute of a stretch
+
+    @property
+    def met(self) -> bool | None:
+        """Tell whether the objective is met; None without data."""
+        if self.figures.sli_ratio is None:
+            return None
+        if self.objective.kind is ObjectiveKind.LOSS:
+            return self.figures.bad == 0
+        return self.figures.sli_ratio >= self.objective.target_ratio
+
+    @property
+    def covered(self) -> bool:
+        """Tell whether nearly all of the period was observed."""
+        return self.figures.coverage_ratio >= COVERED_RATIO
+
+    def cause_of(self, stretch: Stretch) -> str:
+        """Return why a stretch was bad, as far as it is known."""
+        return self.causes.get(stretch.first, stretch.what)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What all objectives came to between two minutes (the second is not part of it)."""
+
+    first: int
+    until: int
+    objectives: tuple[ObjectiveReport, ...]
+    exclusions: tuple[Exclusion, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def period(self) -> str:
+        """Return the period in words."""
+        return period_text(self.first, self.until)
+
+    @property
+    def first_line(self) -> str:
+        """Return what has to be read first: whether there is data, how much, and what was missed."""
+        empty = [one for one in self.objectives if one.figures.sli_ratio is None]
+        partly = [one for one in self.objectives if one.figures.sli_ratio is not None and not one.covered]
+        count = len(self.objectives)
+        if len(empty) == count:
+            return f"No data: the store holds nothing of this period for {_all_of(count)}."
+        if empty or partly:
+            least = min(self.objectives, key=lambda one: one.figures.coverage_ratio)
+            where = f"{least.objective.flow} {objective_text(least.objective)}"
+            share = share_text(least.figures.coverage_ratio)
+            return (
+                f"Partly covered: {len(empty) + len(partly)} of {count_text(count, 'objective')}, least"
+                f" {where} with {share} of the period. {self.result}"
+            )
+        return self.result
+
+    @property
+    def result(self) -> str:
+        """Return how many objectives are met, of those with data."""
+        judged = [one for one in self.objectives if one.met is not None]
+        missed = [one for one in judged if not one.met]
+        if not missed:
+            return f"Met: {_all_of(len(judged))}."
+        worst = min(missed, key=lambda one: one.figures.budget_left_ratio or 0.0)
+        left = worst.figures.budget_left_ratio
+        budget = "" if left is None else f", budget left {budget_text(left)}"
+        named = f"{worst.objective.flow} {objective_text(worst.objective)}"
+        return f"Missed: {len(missed)} of {count_text(len(judged), 'objective')}, worst {named}{budget}."
+
+    def worst_stretches(self) -> list[tuple[ObjectiveReport, Stretch]]:
+        """Return the bad stretches that spent most of a budget; losses, which have none, come first."""
+        every = [(one, stretch) for one in self.objectives for stretch in one.figures.stretches]
+        return sorted(
+            every,
+            key=lambda each: (each[1].budget_ratio is not None, -(each[1].budget_ratio or each[1].bad)),
+        )[:MAX_STRETCHES]
+
+
+def file_name(report: Report, form: str) -> str:
+    """Return the name of the file of a report: its last day, and the format."""
+    return f"mirrorwatch-{time_text(report.until)[:10]}.{form}"
+
+
+def _all_of(count: int) -> str:
+    return {1: "the only objective", 2: "both objectives"}.get(count, f"all {count} objectives")

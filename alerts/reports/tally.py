@@ -1,0 +1,109 @@
+"""What one objective counts of a day: good and valid, and each minute that had something bad. Pure.
+
+What is unknown is neither good nor valid. Objectives about time count seconds: a minute in which the worst
+value was above the limit is bad as a whole, so that time outside a limit is at most a minute too long for
+each time that it was crossed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from alerts.objectives.objective import Objective, ObjectiveKind
+from fleet.probe_history import MINUTE_S, ProbeDay, ProbeMinute, ValueRun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class BadMinute(NamedTuple):
+    """A minute with something bad in it, and in a word what."""
+
+    minute: int
+    bad: int
+    what: str
+
+
+class Tally(NamedTuple):
+    """One day, or a part of it. `minutes` are those that were observed; `unknown` counts probes."""
+
+    day: int
+    minutes: int
+    good: int
+    valid: int
+    unknown: int
+    bad: tuple[BadMinute, ...]
+
+
+def probe_tally(objective: Objective, day: ProbeDay) -> Tally:
+    """Return what an objective about probes counts of a day."""
+    minutes = day.even_minutes
+    good = valid = day.even_probes if objective.slice_ratio is None else day.even_minutes
+    unknown, bad = 0, []
+    for one in day.uneven:
+        unknown += one.unknown
+        good_here, valid_here = probe_counts(objective, one)
+        if valid_here == 0:
+            continue
+        minutes += 1
+        good += good_here
+        valid += valid_here
+        if good_here < valid_here:
+            bad.append(BadMinute(one.minute, valid_here - good_here, _what(one)))
+    return Tally(day.day, minutes, good, valid, unknown, tuple(bad))
+
+
+def value_tally(objective: Objective, day: int, runs: Iterable[ValueRun]) -> Tally:
+    """Return what an objective with a limit counts of a day, in seconds."""
+    observed = good = valid = 0
+    bad = []
+    for one in runs:
+        good_minutes = good_minutes_of(objective, one)
+        if good_minutes is None or one.observed_s == 0:
+            continue
+        observed += one.minutes
+        valid += one.minutes * one.observed_s
+        good += good_minutes * one.observed_s
+        after = range(one.first + good_minutes, one.first + one.minutes)
+        bad += [BadMinute(minute, one.observed_s, "over the limit") for minute in after]
+    return Tally(day, observed, good, valid, 0, tuple(bad))
+
+
+def good_minutes_of(objective: Objective, run: ValueRun) -> int | None:
+    """Return how many minutes of a run were within the limit, its first ones; None where it is not known."""
+    limit_s = objective.limit_s or 0.0
+    if objective.kind is ObjectiveKind.AUDIT_AGE:
+        if run.audited_at is None:
+            return None
+        last = math.floor((run.audited_at + limit_s) / MINUTE_S) - 1  # the last minute that ends in time
+        return min(run.minutes, max(0, last - run.first + 1))
+    age_s = run.lag_s if objective.kind is ObjectiveKind.REPLICATION_LAG else run.recovery_point_s
+    if age_s is None:
+        return None
+    return run.minutes if age_s <= limit_s else 0
+
+
+def probe_counts(objective: Objective, one: ProbeMinute) -> tuple[int, int]:
+    """Return what is good and what is valid of a minute for an objective about probes."""
+    good, valid = _counts(objective.kind, one)
+    if objective.slice_ratio is None or valid == 0:
+        return good, valid
+    return int(good >= objective.slice_ratio * valid), 1
+
+
+def _counts(kind: ObjectiveKind, one: ProbeMinute) -> tuple[int, int]:
+    """Return what is good and what is valid of a minute."""
+    if kind is ObjectiveKind.FRESHNESS:
+        return one.good, one.settled
+    if kind is ObjectiveKind.LOSS:
+        return max(0, one.concluded - one.lost - one.confirmed), one.concluded
+    return one.good + one.late, one.concluded
+
+
+def _what(one: ProbeMinute) -> str:
+    if one.lost or one.confirmed:
+        return "lost"
+    if one.overdue:
+        return "overdue"
+    return "late" if one.late else "unknown"

@@ -1,0 +1,95 @@
+"""Make a report from the store of a configuration: reads, and decides nothing."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+from alerts.reports import ObjectiveReport, Report, Tally, document, figures_of, markdown, probe_tally
+from canary.history import read_days
+from fleet.errors import ConfigurationError, Problem
+from fleet.probe_history import MINUTE_S
+from mirrorwatch.store_parts import MIGRATIONS
+from runtime.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from alerts.objectives import Objective
+    from alerts.reports import Figures
+    from fleet.probe_history import ProbeDay
+    from mirrorwatch.configuration import Configuration
+
+LIMIT_S = 120.0  # of reading one flow
+FORMATS = ("md", "json")
+
+Span = tuple[int, int]  # minutes: the first, and the one after the last
+
+
+async def make_report(config: Configuration, *, period_s: float | None, now_at: float) -> Report:
+    """Return the report over a period (s) that ends now; without one, over that of the objectives.
+
+    Raises ConfigurationError without objectives, UnavailableError where the store cannot be read.
+    """
+    if not config.objectives:
+        sentence = "no objective fits any flow, so there is nothing to report; add a flow, or an objective"
+        raise ConfigurationError([Problem(str(config.path), "objectives", sentence)])
+    until = last_final_minute(config, now_at)
+    length = int((period_s or period_of(config.objectives)) // MINUTE_S)
+    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS, limit_s=LIMIT_S)
+    made = await store.open_to_read()
+    try:
+        found = []
+        for flow in dict.fromkeys(one.flow for one in config.objectives):
+            wanted = [one for one in config.objectives if one.flow == flow]
+            found += await _flow(store if made else None, wanted, [(until - length, until)])
+    finally:
+        await store.close()
+    notes = () if made else (f"{store.where}: nobody has made this store yet; start the service first.",)
+    return Report(until - length, until, tuple(found), notes=notes)
+
+
+def last_final_minute(config: Configuration, now_at: float) -> int:
+    """Return the minute up to which every probe has its outcome; it is not part of it."""
+    thresholds = [one.threshold_s for one in config.canary_flows]
+    return int((now_at - max(config.canary.horizon, *thresholds, 0.0)) // MINUTE_S) - 1
+
+
+def period_of(objectives: Sequence[Objective]) -> float:
+    """Return the longest period of these objectives in seconds."""
+    return max(one.period_s for one in objectives)
+
+
+def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
+    """Return the text of the report by its format."""
+    makers = {
+        "md": lambda: markdown(report),
+        "json": lambda: json.dumps(document(report), indent=1) + "\n",
+    }
+    return {form: makers[form]() for form in formats}
+
+
+async def _flow(
+    store: Store | None, objectives: Sequence[Objective], spans: Sequence[Span]
+) -> list[ObjectiveReport]:
+    """Return the reports of one flow's objectives, with those of the period before where it has any."""
+    if store is None:
+        return [ObjectiveReport(one, figures_of(one, (), spans)) for one in objectives]
+    first, until = spans[0][0], spans[-1][1]
+    oldest, figures = await _figures(store, objectives, spans)
+    before: Sequence[Figures | None] = [None] * len(objectives)
+    if oldest is not None and oldest < first:
+        _, before = await _figures(store, objectives, [(2 * first - until, first)])
+    return [ObjectiveReport(*each) for each in zip(objectives, figures, before, strict=True)]
+
+
+async def _figures(
+    store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
+) -> tuple[int | None, list[Figures]]:
+    oldest, days = await store.read(partial(read_days, flow=objectives[0].flow, spans=spans))
+    return oldest, [figures_of(one, _tallies(one, days), spans) for one in objectives]
+
+
+def _tallies(objective: Objective, days: Iterable[ProbeDay]) -> list[Tally]:
+    return [probe_tally(objective, day) for day in days] if objective.kind.counts_probes else []

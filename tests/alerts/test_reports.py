@@ -1,0 +1,204 @@
+"""The arithmetic of reports against a plain reference, and what a report says first."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alerts.objectives.objective import Objective, ObjectiveKind
+from alerts.reports import (
+    Exclusion,
+    ObjectiveReport,
+    Report,
+    document,
+    figures_of,
+    markdown,
+    probe_tally,
+    value_tally,
+)
+from alerts.reports.wording import share_text
+from fleet.probe_history import DAY_MINUTES, ProbeDay, ProbeMinute, ValueRun
+
+DAY = 20_000
+START = DAY * DAY_MINUTES
+
+
+def objective(kind=ObjectiveKind.AVAILABILITY, *, target=0.99, **more):
+    limit = kind.default_limit_s
+    return Objective(
+        flow="A->B", source="A", target="B", kind=kind, target_ratio=target, limit_s=limit, **more
+    )
+
+
+def day_of(minutes):
+    even = [one for one in minutes if one.even]
+    return ProbeDay(
+        DAY, len(even), sum(one.good for one in even), tuple(one for one in minutes if not one.even)
+    )
+
+
+def report_of(wanted, minutes, *, length=DAY_MINUTES, **more):
+    spans = [(START, START + length)]
+    tally = probe_tally(wanted, day_of(minutes))
+    figures = figures_of(wanted, [tally], spans)
+    return Report(START, START + length, (ObjectiveReport(wanted, figures, **more),))
+
+
+def even(minute, count=60):
+    return ProbeMinute(START + minute, count, count, 0, 0, 0, 0, 0, 0)
+
+
+def lossy(minute, lost=6, count=60):
+    return ProbeMinute(START + minute, count, count - lost, 0, 0, lost, 0, 0, 0)
+
+
+COUNTS = st.integers(0, 4)
+MINUTES = st.lists(
+    st.tuples(COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS), min_size=1, max_size=40
+).map(lambda rows: [ProbeMinute(START + n, one[0] + sum(one[1:5]), *one[1:]) for n, one in enumerate(rows)])
+
+
+@given(
+    MINUTES,
+    st.sampled_from([ObjectiveKind.AVAILABILITY, ObjectiveKind.FRESHNESS]),
+    st.sampled_from([None, 0.5, 1.0]),
+    st.sampled_from([0.0, 0.5, 0.99]),
+)
+def test_figures_equal_a_plain_reference(minutes, kind, slice_ratio, target):
+    wanted = objective(kind, target=target, slice_ratio=slice_ratio)
+    good, valid = [], []
+    for one in minutes:
+        judged = one.good + one.late + one.overdue + one.lost
+        good_here, valid_here = (
+            (one.good, one.settled) if kind is ObjectiveKind.FRESHNESS else (one.good + one.late, judged)
+        )
+        if valid_here and slice_ratio is not None:
+            good_here, valid_here = int(Fraction(good_here, valid_here) >= Fraction(slice_ratio)), 1
+        good.append(good_here)
+        valid.append(valid_here)
+    figures = report_of(wanted, minutes).objectives[0].figures
+    assert (figures.good, figures.valid) == (sum(good), sum(valid))
+    assert figures.observed_minutes == sum(1 for one in valid if one)
+    assert figures.coverage_ratio == figures.observed_minutes / DAY_MINUTES
+    if not sum(valid):
+        assert (figures.sli_ratio, figures.burn, figures.budget_left_ratio) == (None, None, None)
+        return
+    assert figures.sli_ratio == sum(good) / sum(valid)
+    burn = Fraction(sum(valid) - sum(good), sum(valid)) / (1 - Fraction(target))
+    assert figures.burn == pytest.approx(float(burn))
+    assert figures.budget_left_ratio == pytest.approx(1 - float(burn))
+    assert sum(one.bad for one in figures.stretches) == figures.bad
+    if figures.burn:
+        assert sum(one.budget_ratio for one in figures.stretches) == pytest.approx(figures.burn)
+
+
+def test_unknown_probes_are_neither_good_nor_bad():
+    minute = ProbeMinute(START, 10, 10, 0, 0, 0, 0, 30, 5)
+    figures = report_of(objective(), [minute]).objectives[0].figures
+    assert (figures.good, figures.valid, figures.unknown) == (10, 10, 30)
+
+
+def test_confirmed_losses_count_as_lost_where_the_probe_was_due():
+    minute = ProbeMinute(START, 10, 4, 0, 5, 1, 2, 0, 0)
+    one = report_of(objective(ObjectiveKind.LOSS, target=1.0), [minute]).objectives[0]
+    assert (one.figures.bad, one.met) == (3, False)
+    assert (one.figures.burn, one.figures.stretches[0].budget_ratio) == (None, None)
+
+
+def test_time_above_the_limit_is_bad_and_what_is_not_known_is_not_observed():
+    wanted = objective(ObjectiveKind.REPLICATION_LAG)
+    rows = [
+        ValueRun(START, 1, 60, 300.0, None, None),
+        ValueRun(START + 1, 1, 30, 300.1, 1.0, None),
+        ValueRun(START + 2, 1, 60, None, 1.0, None),
+        ValueRun(START + 3, 1, 0, 1.0, 1.0, None),
+    ]
+    tally = value_tally(wanted, DAY, rows)
+    assert (tally.minutes, tally.good, tally.valid) == (2, 60, 90)
+
+
+def test_the_age_of_an_audit_is_that_at_the_end_of_the_minute():
+    wanted = objective(ObjectiveKind.AUDIT_AGE)
+    limit_s = 26 * 3600
+    end_s = (START + 1) * 60
+    for audited_at, good in ((end_s - limit_s, 60), (end_s - limit_s - 1, 0)):
+        assert value_tally(wanted, DAY, [ValueRun(START, 1, 60, None, None, float(audited_at))]).good == good
+
+
+def test_bad_minutes_near_each_other_are_one_stretch_and_the_worst_comes_first():
+    found = report_of(objective(), [lossy(1), lossy(2), lossy(5), lossy(20, lost=30)])
+    stretches = found.objectives[0].figures.stretches
+    assert [(one.first - START, one.last - START, one.bad) for one in stretches] == [(20, 20, 30), (1, 5, 18)]
+
+
+@given(st.integers(0, 200), st.integers(1, 90), st.integers(-60, 60))
+def test_a_run_of_minutes_counts_as_its_minutes(first, count, audited):
+    wanted = objective(ObjectiveKind.AUDIT_AGE, target=0.5)
+    audited_at = float(START * 60 - 26 * 3600 + audited * 60 + 7200)
+    run = ValueRun(START + first, count, 60, None, None, audited_at)
+    single = [run._replace(first=run.first + n, minutes=1) for n in range(count)]
+    assert value_tally(wanted, DAY, [run]) == value_tally(wanted, DAY, single)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "length", "said"),
+    [
+        ([], 60, "No data: the store holds nothing of this period for the only objective."),
+        (
+            [even(n) for n in range(30)],
+            60,
+            (
+                "Partly covered: 1 of 1 objective, least A->B availability with 50 % of the period."
+                " Met: the only objective."
+            ),
+        ),
+        ([even(n) for n in range(60)], 60, "Met: the only objective."),
+        (
+            [lossy(n, 6) for n in range(60)],
+            60,
+            "Missed: 1 of 1 objective, worst A->B availability, budget left -900.0 %.",
+        ),
+    ],
+)
+def test_what_is_said_first(minutes, length, said):
+    found = report_of(objective(), minutes, length=length)
+    assert found.first_line == said
+    assert said in markdown(found).replace("\\", "")
+    assert document(found)["summary"] == said
+
+
+def test_an_sli_is_never_rounded_up_to_its_target_or_to_all():
+    assert share_text(0.9999999) == "99.9999 %"
+    assert share_text(0.999) == "99.9 %"
+    assert share_text(1.0) == "100 %"
+    assert share_text(0.98999999) == "98.9999 %"
+
+
+def test_the_budget_is_projected_from_the_newest_quarter():
+    wanted = objective()
+    days = [
+        probe_tally(wanted, ProbeDay(DAY + n, 1440, 86_400, ()))._replace(valid=86_400, good=86_400 - bad)
+        for n, bad in enumerate([0, 0, 0, 1728])
+    ]
+    spans = [(START, START + 4 * DAY_MINUTES)]
+    figures = figures_of(wanted, days, spans)
+    assert figures.burn == pytest.approx(0.5)
+    assert figures.recent_burn == pytest.approx(2.0)
+    assert figures.exhausted_in_s == pytest.approx(0.5 * 4 * 86_400 / 2)
+
+
+def test_text_of_others_cannot_break_the_table():
+    found = report_of(objective(), [lossy(1)])
+    with_reason = Report(
+        found.first,
+        found.until,
+        found.objectives,
+        (Exclusion(1, "A->B", START, START + 5, "me", "a | b\n# c"),),
+    )
+    line = next(line for line in markdown(with_reason).splitlines() if "| me |" in line)
+    assert line.endswith(r"| me | a \| b # c |")
+    json.dumps(document(with_reason))
