@@ -49,6 +49,9 @@ promtool test rules monitoring/prometheus/mirrorwatch.rules.test.yml
 DIR must be empty, or written by an earlier `render`. `render` never overwrites a file that it did not write,
 or that you changed since. Render again after each change of the configuration.
 
+`--divide-times 15` is for trials: all windows, waits and intervals of rules, routes and scrapes are a
+fifteenth. Limits and thresholds stay. `make demo` loads such rules into its Prometheus.
+
 ## Objectives
 
 A flow has these objectives unless the section [`objectives`](configuration.md) lists others. A flow without a

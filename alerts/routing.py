@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from alerts.rules.compression import compressed_duration
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -144,33 +146,33 @@ def lint(inhibitions: Iterable[Inhibition], alerts: Sequence[Alert]) -> list[str
     return found
 
 
-def alertmanager_document(alerts: Sequence[Alert]) -> dict[str, Any]:
+def alertmanager_document(alerts: Sequence[Alert], *, divisor: float = 1.0) -> dict[str, Any]:
     """Return an Alertmanager configuration: routes, inhibition, and receivers without addresses.
 
-    Rules about alerts that are not rendered are left out.
+    Rules about alerts that are not rendered are left out. All its times are divided by `divisor`.
     """
+
+    def lasting(**durations: str) -> dict[str, str]:
+        return {key: compressed_duration(text, divisor) for key, text in durations.items()}
+
     names = {one.name for one in alerts}
     held = [rule for rule in INHIBITIONS if rule.source in names and names & {*rule.targets}]
     return {
         "route": {
             "receiver": "mirrorwatch-tickets",
             "group_by": ["alertname", "flow"],
-            "group_wait": "15s",
-            "group_interval": "5m",
-            "repeat_interval": "12h",
+            **lasting(group_wait="15s", group_interval="5m", repeat_interval="12h"),
             "routes": [
                 {
                     "receiver": "mirrorwatch-watchdog",
                     "matchers": ['alertname="MirrorwatchWatchdog"'],
-                    "group_wait": "0s",
-                    "group_interval": "1m",
-                    "repeat_interval": "1m",
+                    **lasting(group_wait="0s", group_interval="1m", repeat_interval="1m"),
                 },
                 {"receiver": "mirrorwatch-none", "matchers": ['severity="info"']},
                 {
                     "receiver": "mirrorwatch-pages",
                     "matchers": ['severity="critical"'],
-                    "repeat_interval": "1h",
+                    **lasting(repeat_interval="1h"),
                 },
             ],
         },

@@ -21,9 +21,18 @@ from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, m
     show_default=True,
     help="Also write a PrometheusRule object with `kubernetes`.",
 )
+@click.option(
+    "--divide-times",
+    "divisor",
+    type=click.FloatRange(min=1, max=100),
+    default=1.0,
+    help="For trials: divide all windows, waits and intervals by this number.",
+)
 @logging_options(QUIET)
 @click.pass_context
-def render(context: click.Context, /, config: Path, folder: Path, *, form: str, **_log: str) -> int:
+def render(
+    context: click.Context, /, config: Path, folder: Path, *, form: str, divisor: float, **_log: str
+) -> int:
     """Write Prometheus rules with their tests, Alertmanager routes and Grafana dashboards into DIR.
 
     DIR has to be empty or written by an earlier render. A file that render did not write, or that was changed
@@ -40,7 +49,7 @@ def render(context: click.Context, /, config: Path, folder: Path, *, form: str, 
         ) from error
 
     log_if_asked(context)
-    changed, advice = write(found, folder, kubernetes=form == "kubernetes")
+    changed, advice = write(found, folder, kubernetes=form == "kubernetes", divisor=divisor)
     console = make_console()
     for path in changed:
         console.print(f"{folder / path}", soft_wrap=True)

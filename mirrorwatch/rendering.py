@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from alerts.objectives import rate_advice
 from alerts.routing import alertmanager_document
-from alerts.rules import Alert, budget_groups, symptom_group, ticket_group, watching_group
+from alerts.rules import Alert, budget_groups, compressed, symptom_group, ticket_group, watching_group
 from alerts.rules.cases import STEP_S, cases_document, cases_of
 from alerts.rules.document import Links, rules_document
+from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
 from dashboards import BOARDS, dashboard
 from fleet.errors import ConfigurationError, Problem
@@ -26,33 +27,41 @@ if TYPE_CHECKING:
 _BY = "Written by `mirrorwatch render`; change the configuration and render again."
 
 
-def render(config: Configuration, folder: Path, *, kubernetes: bool) -> tuple[list[str], list[str]]:
+def render(
+    config: Configuration, folder: Path, *, kubernetes: bool, divisor: float = 1.0
+) -> tuple[list[str], list[str]]:
     """Write the files; return the paths that changed, and warnings about objectives.
+
+    All times of rules, routes and scrapes are divided by `divisor`.
 
     Raises ConfigurationError where there is nothing to render for, or files are in the way.
     """
     if not config.objectives:
         sentence = "no objective fits any flow, so there is nothing to render; add a flow, or an objective"
         raise ConfigurationError([Problem(str(config.path), "objectives", sentence)])
-    changed = write_owned(folder, files_of(config, kubernetes=kubernetes))
+    changed = write_owned(folder, files_of(config, kubernetes=kubernetes, divisor=divisor))
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
     advice = [rate_advice(one, rates[one.flow]) for one in config.objectives]
     return changed, [one for one in advice if one is not None]
 
 
-def files_of(config: Configuration, *, kubernetes: bool) -> dict[str, str]:
-    """Return the text of each file by its path."""
-    groups = groups_of(config)
+def files_of(config: Configuration, *, kubernetes: bool, divisor: float = 1.0) -> dict[str, str]:
+    """Return the text of each file by its path.
+
+    Rules on a faster clock come without their tests, which are written for the usual one.
+    """
+    groups = groups_of(config) if divisor == 1 else compressed(groups_of(config), divisor)
     found = [rule for group in groups for rule in group.rules if isinstance(rule, Alert)]
     rules = rules_document(groups, links_of(config))
-    tests = cases_document(list(cases_of(config.objectives)), "mirrorwatch.rules.yml")
     files = {
         "prometheus/mirrorwatch.rules.yml": rules,
-        "prometheus/mirrorwatch.rules.test.yml": tests,
-        "prometheus/scrape.yml": _scrape(config),
-        "alertmanager/alertmanager.yml": alertmanager_document(found),
+        "prometheus/scrape.yml": _scrape(config, STEP_S / divisor),
+        "alertmanager/alertmanager.yml": alertmanager_document(found, divisor=divisor),
         "grafana/provisioning/dashboards/mirrorwatch.yml": _provider(),
     }
+    if divisor == 1:
+        tests = cases_document(list(cases_of(config.objectives)), "mirrorwatch.rules.yml")
+        files["prometheus/mirrorwatch.rules.test.yml"] = tests
     if kubernetes:
         files["kubernetes/prometheusrule.yaml"] = _resource(rules)
     texts = {path: yaml_text(document, comment=_BY) for path, document in files.items()}
@@ -79,12 +88,12 @@ def links_of(config: Configuration) -> Links:
     return Links(service=service, runbooks=config.links.runbooks, grafana=config.links.grafana)
 
 
-def _scrape(config: Configuration) -> dict[str, Any]:
+def _scrape(config: Configuration, interval_s: float) -> dict[str, Any]:
     return {
         "scrape_configs": [
             {
                 "job_name": JOB,
-                "scrape_interval": f"{STEP_S}s",
+                "scrape_interval": promql_duration(interval_s),
                 "static_configs": [{"targets": [str(config.http.address)]}],
             }
         ]

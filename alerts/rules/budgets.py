@@ -1,10 +1,10 @@
 """Error ratios of objectives over several windows, and alerts on how fast their budgets burn. Pure.
 
-Bad and valid events are recorded as rates over five minutes, each by itself: a ratio is formed last, so that
-one moment without events (0/0) does not spoil a window. Longer windows are means of these rates. The two
-longest take one value each five minutes, which is exact, as the rates then follow one another.
+Bad and valid events of five minutes are recorded, each by itself: a ratio is formed last, so that one moment
+without events (0/0) does not spoil a window. Longer windows are means of these counts. The two longest take
+one value each five minutes, which is exact, as the counts then follow one another.
 
-Objectives about time record 1 for bad and for valid time instead of rates; everything after that is alike.
+Objectives about time record 1 for bad and for valid time instead of events; everything after that is alike.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 
     from alerts.objectives.burn import BurnWindow
 
-BAD = "mirrorwatch:objective_bad:rate5m"
-VALID = "mirrorwatch:objective_valid:rate5m"
+BAD = "mirrorwatch:objective_bad:increase5m"
+VALID = "mirrorwatch:objective_valid:increase5m"
 ERROR = "mirrorwatch:objective_error:ratio_rate"  # with the window behind it
 STEP_S = 300.0
+_INTERVAL_S = 30.0  # between two samples of what is recorded
 LONG_S = 86_400.0  # from here on windows are evaluated and sampled every STEP_S
 LEAST_BAD_PROBES = 2.5  # fewer bad ones in the long window say nothing
-LEAST_BAD_S = 150.0
+LEAST_BAD_STEPS = 0.5  # of bad time: 150 s
 _EVENTS = {
     ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
     ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
@@ -64,9 +65,9 @@ def budget_groups(objectives: Sequence[Objective]) -> tuple[Group, ...]:
     long = [_ratio(length) for length in lengths if length >= LONG_S]
     burns = [_burn(window, budgeted, every) for window in BURN_WINDOWS]
     return (
-        Group(name="mirrorwatch-objectives", interval_s=30, rules=(*events, *short)),
+        Group(name="mirrorwatch-objectives", interval_s=_INTERVAL_S, rules=(*events, *short)),
         Group(name="mirrorwatch-objectives-long", interval_s=STEP_S, rules=tuple(long)),
-        Group(name="mirrorwatch-budgets", interval_s=30, rules=tuple(filter(None, burns))),
+        Group(name="mirrorwatch-budgets", interval_s=_INTERVAL_S, rules=tuple(filter(None, burns))),
     )
 
 
@@ -97,8 +98,8 @@ def _events(kind: ObjectiveKind, objectives: Sequence[Objective], every: set[str
 def _probes(objective: Objective, matcher: str) -> tuple[str, str]:
     good, valid = (selector(one.full_name, matcher) for one in _EVENTS[objective.kind])
     if objective.slice_ratio is None:
-        bad = f"clamp_min(sum by ({FLOW}) (rate({valid}[5m])) - sum by ({FLOW}) (rate({good}[5m])), 0)"
-        return bad, f"sum by ({FLOW}) (rate({valid}[5m]))"
+        bad = f"sum by ({FLOW}) (increase({valid}[5m])) - sum by ({FLOW}) (increase({good}[5m]))"
+        return f"clamp_min({bad}, 0)", f"sum by ({FLOW}) (increase({valid}[5m]))"
     # A minute without probes is neither good nor bad.
     minute = f"sum by ({FLOW}) (rate({good}[1m])) / (sum by ({FLOW}) (rate({valid}[1m])) > 0)"
     return f"{minute} < bool {number(objective.slice_ratio)}", f"{minute} >= bool 0"
@@ -152,11 +153,16 @@ def _burn(window: BurnWindow, objectives: Sequence[Objective], every: set[str]) 
 def _burning(window: BurnWindow, above: float, objective: Objective, matcher: str) -> str:
     which = f"objective={quoted(objective.kind.value)}"
     counts = objective.kind.counts_probes and objective.slice_ratio is None
+    least = number(LEAST_BAD_PROBES if counts else LEAST_BAD_STEPS)
     long, short = promql_duration(window.long_s), promql_duration(window.short_s)
-    span = f"{long}:{promql_duration(STEP_S)}" if window.long_s >= LONG_S else long
+    # Time without samples spends nothing: a flow that is new would else page for its first bad seconds.
+    step_s = STEP_S if window.long_s >= LONG_S / 4 else _INTERVAL_S
+    span = f"{long}:{promql_duration(step_s)}"
+    spent = f"sum_over_time({selector(BAD, which, matcher)}[{span}]) * {number(step_s / STEP_S)}"
+    whole = number(window.long_s / STEP_S * above)
+    allowed = f"avg_over_time({selector(VALID, which, matcher)}[{span}]) * {whole}"
     return (
         f"{selector(ERROR + long, which, matcher)} > {number(above)}"
         f" and {selector(ERROR + short, which, matcher)} > {number(above)}"
-        f" and avg_over_time({selector(BAD, which, matcher)}[{span}]) * {number(window.long_s)}"
-        f" >= {number(LEAST_BAD_PROBES if counts else LEAST_BAD_S)}"
+        f" and {spent} >= clamp_min({allowed}, {least})"
     )

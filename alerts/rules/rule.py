@@ -14,7 +14,7 @@ FLOW = "flow, source_cluster, target_cluster"
 """The labels that every series and every alert of a flow has."""
 
 CRITICAL, WARNING, INFO = "critical", "warning", "info"
-_UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+_UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +61,17 @@ class Group:
 
 
 def promql_duration(seconds: float) -> str:
-    """Return a duration in PromQL's notation, in its largest whole unit."""
-    whole = round(seconds)
-    for unit, size in _UNITS:
+    """Return a duration in PromQL's notation, in its largest whole unit, rounded to milliseconds."""
+    whole = round(seconds * 1000)
+    for unit, size in _UNITS_MS.items():
         if whole >= size and whole % size == 0:
             return f"{whole // size}{unit}"
     return "0s"
+
+
+def seconds_of(duration: str) -> float:
+    """Return the seconds of a duration in PromQL's notation, such as 1h30m."""
+    return sum(int(count) * _UNITS_MS[unit] for count, unit in re.findall(r"(\d+)([a-z]+)", duration)) / 1000
 
 
 def quoted(text: str) -> str:

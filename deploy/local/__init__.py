@@ -17,6 +17,7 @@
     transform our own transformation, which drops or changes records while a file says so
     pair      brokers A and B with a MirrorMaker between them
     service   Mirrorwatch itself, in a process of its own
+    monitoring  Prometheus and Alertmanager with the rules and routes that Mirrorwatch renders
     topics    delete records, re-create topics, add partitions
     traffic   records as an ordinary application would produce them, in a process of its own
     proxy     a TCP proxy that cuts or delays the mirror's connections to the source

@@ -23,6 +23,7 @@ class Stack:
     def __init__(self, during, after, *, gone=(), status=None, stays=True):
         self.during, self.after = during, after
         self.broken = False
+        self.monitoring = SimpleNamespace(prometheus="", firing=list)
         self.service = SimpleNamespace(running=True, says=self.says, forget=self.forget, start=lambda: None)
         self.pair = SimpleNamespace(attend=lambda: None)
         names = ("broker-A", "mirror")

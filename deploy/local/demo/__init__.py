@@ -2,10 +2,9 @@
 
 python -m deploy.local.demo [--dir DIR] [--every S] [--script NAME,NAME] [--seconds N]
 
-stack       starts and stops all the processes
+stack       starts and stops all the processes, Prometheus and Alertmanager among them
 readers     applications that read in consumer groups
 service     the service's configuration and what its API says
-monitoring  Prometheus and Alertmanager, where they are installed
 keys        what a person types, key by key or line by line
 show        the rounds: break, watch, mend, watch
 """

@@ -53,11 +53,11 @@ class Service(Process):
         # The transformation that faults use is left out: the service has to find out by itself.
         known = {key: value for key, value in settings.items() if ".transforms" not in key}
         write_properties(folder / "mm2.properties", known)
-        configuration = folder / "mirrorwatch.yml"
+        self.configuration = folder / "mirrorwatch.yml"
         text = _CONFIGURATION.format(version=minor(version), port=self.port)
-        configuration.write_text(text, encoding="utf-8")
+        self.configuration.write_text(text, encoding="utf-8")
         super().__init__(
-            "service", [sys.executable, "-m", "mirrorwatch", "run", str(configuration)], folder=folder
+            "service", [sys.executable, "-m", "mirrorwatch", "run", str(self.configuration)], folder=folder
         )
 
     def forget(self) -> None:

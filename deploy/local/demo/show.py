@@ -28,6 +28,7 @@ ROUNDS = ("freeze-mirror", "stop-target", "drop-some")
 _STAYING = (Verdict.LOSING, Verdict.ALTERED, Verdict.REPEATING)
 _NOTICE_S = 40.0  # how long the service is given to see a fault, and to see that it is over
 _HOLD_S = 6.0  # how long a fault goes on after it was seen, so that a person can look at the page
+_PAGED_S = 25.0  # and how long at most until an alert fires
 _ACT_S = 60.0
 _ANEW_S = 30.0  # how long what somebody killed stays away, so that the alarm is seen
 _AT_ONCE_S = 10.0  # what ends so soon after it was started anew will not stay
@@ -51,6 +52,7 @@ class Show:
         self._typed: str | None = None  # while a round goes on
         self._broken = False  # a fault goes on, which may be that a broker is gone
         self._anew_at: dict[str, float] = {}  # by process, when it was started anew last
+        self._alerts: set[str] = set()  # that fired when they were last looked at
 
     def wait_healthy(self, told: Said | None = None) -> None:
         """Wait until the service says that the flow is healthy; say so, or what it says instead.
@@ -94,7 +96,8 @@ class Show:
             self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
         else:
             self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {said}")
-            said = self._watch_changes(said, begun, until=time.monotonic() + _HOLD_S)
+            now = time.monotonic()
+            said = self._watch_changes(said, begun, until=now + _HOLD_S, paged_until=now + _PAGED_S)
         self._act("end", fault)
         self._broken = False
         self._say("  mended")
@@ -133,15 +136,31 @@ class Show:
             self._keep_typed()
         return None
 
-    def _watch_changes(self, said: Said, begun: float, *, until: float) -> Said:
-        """Go on until then, show each change of verdict or cause, and return what was shown last."""
-        while time.monotonic() < until:
+    def _watch_changes(self, said: Said, begun: float, *, until: float, paged_until: float = 0.0) -> Said:
+        """Show each change of verdict or cause and each alert that fires, and return what was shown last.
+
+        Go on until `until`, and until a new alert pages, but for that no longer than `paged_until`.
+        """
+        before = self._alerts
+        while time.monotonic() < until or (
+            self._stack.monitoring.prometheus and self._alerts <= before and time.monotonic() < paged_until
+        ):
+            self._show_alerts(begun)
             now = self._stack.service.says(FLOW)
             if now is not None and (now.verdict, now.cause) != (said.verdict, said.cause):
                 self._say(f"  after {time.monotonic() - begun:4.1f} s mirrorwatch says {now}")
                 said = now
             self._keep_typed()
         return said
+
+    def _show_alerts(self, begun: float) -> None:
+        firing = {
+            one.name: one for one in self._stack.monitoring.firing() if one.labels["severity"] != "info"
+        }
+        for name in firing.keys() - self._alerts:
+            summary = firing[name].annotations["summary"]
+            self._say(f"  after {time.monotonic() - begun:4.1f} s {name} fires: {summary}")
+        self._alerts = set(firing)
 
     def _act(self, act: str, fault: Fault) -> None:
         """Have another process begin or end the fault, and start meanwhile what it asks for."""

@@ -6,9 +6,9 @@ import fcntl
 import shutil
 from typing import TYPE_CHECKING, TextIO
 
-from deploy.local.demo.monitoring import Monitoring
 from deploy.local.demo.service import Service
 from deploy.local.jars import StackError, kafka_version
+from deploy.local.monitoring import Monitoring
 from deploy.local.pair import Pair
 from deploy.local.process import Process, python_process
 
@@ -36,15 +36,12 @@ class DemoStack:
             "readers", "deploy.local.demo.readers", str(self.pair.folder), folder=folder
         )
         self.service = Service(folder / "service", settings=self.mirror.settings, version=version)
-        self.monitoring = Monitoring(
-            folder / "monitoring", service_address=self.service.url.removeprefix("http://")
-        )
+        self.monitoring = Monitoring(folder / "monitoring", config=self.service.configuration)
         self.acting: Process | None = None  # the process that injects a fault
 
     def start(self, say: Callable[[str], None]) -> None:
         """Start everything; `say` hears what is done. Raises StackError or TimeoutError."""
         self.pair.start()
-        self.monitoring.start()
         for broker in self.pair.brokers.values():
             broker.wait_ready()
         say("Two brokers answer.")
@@ -53,6 +50,7 @@ class DemoStack:
         self.service.start()
         self.mirror.wait_ready()
         say("MirrorMaker copies.")
+        self.monitoring.start()  # last, or it would alert on what has not started yet
 
     def all_processes(self) -> list[Process]:
         """Return every process, in the order in which they are asked to stop."""
