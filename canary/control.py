@@ -45,6 +45,7 @@ class ControlState:
     since_at: float = 0.0
     last_ok_at: float | None = None
     last_failed_at: float | None = None
+    clock_ahead_s: float | None = None  # of the broker, against this host's, at least; None while not known
     counts: Counter[RoundTripOutcome] = field(default_factory=Counter)
     begun_ns: int | None = None  # of the probe that is under way, monotonic
     disturbed_ns: int = -1  # when the prober last stood still: no answer in time before that says nothing
@@ -101,6 +102,7 @@ class ControlState:
         """
         self.begun_ns = None
         self.counts[result.outcome] += 1
+        self.clock_ahead_s = result.clock_ahead_s
         if result.outcome is RoundTripOutcome.GOOD:
             self.last_ok_at = at
             self.become(Control.OK, "", at)

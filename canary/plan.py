@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 # Kafka deletes whole segments, and the one that is written to never: without segment.ms a day is eight, and
 # an hour a week.
 PROBES_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "86400000", "segment.ms": "21600000"}
-CONTROL_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "600000"}
+# Stamped by the broker, which shows how far its clock is from ours.
+CONTROL_SETTINGS = {
+    "cleanup.policy": "delete",
+    "retention.ms": "3600000",
+    "segment.ms": "600000",
+    "message.timestamp.type": "LogAppendTime",
+}
 MAX_TICKS_AT_ONCE = 10_000
 _LONGEST_DELAY_NS = 1_000_000_000
 

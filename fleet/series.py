@@ -181,6 +181,23 @@ CANARY_STRANGERS_TOTAL = Series(
     labels=(CLUSTER_LABEL,),
 )
 
+KAFKA_CLUSTER_CLOCK_SKEW_SECONDS = Series(
+    name="kafka_cluster_clock_skew_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.SECONDS,
+    group=Group.CLUSTER,
+    help="How far the broker of the control topic is ahead of this host's clock, at least; negative: behind.",
+    labels=(CLUSTER_LABEL,),
+)
+CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS = Series(
+    name="client_certificate_expiry_timestamp_seconds",
+    kind=Kind.GAUGE,
+    unit=Unit.EPOCH_SECONDS,
+    group=Group.CLUSTER,
+    help="When the client certificate or one of its issuers expires; absent for clients without one.",
+    labels=(CLUSTER_LABEL,),
+)
+
 # Flows
 
 FLOW_INFO = Series(

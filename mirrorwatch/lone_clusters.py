@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mirrorwatch.lag_collected import Standing
+    from runtime.kafka.client_settings import ClientSettings
 
     Collected = Mapping[str, Mapping[str, float]]
 
@@ -34,7 +35,9 @@ def lone_view(alias: str, client: Mapping[str, str], standing: Standing | None, 
     )
 
 
-def lone_numbers(alias: str, collected: Collected, standing: Standing | None) -> ClusterNumbers:
+def lone_numbers(
+    alias: str, collected: Collected, standing: Standing | None, client: ClientSettings
+) -> ClusterNumbers:
     """Return its numbers: nothing is sent to it, so there is nothing to count of that."""
     return ClusterNumbers(
         alias,
@@ -44,6 +47,7 @@ def lone_numbers(alias: str, collected: Collected, standing: Standing | None) ->
         control={},
         throttled_s={},
         strangers=0,
+        certificate_expires_at=client.certificate_expires_at,
     )
 
 

@@ -104,6 +104,8 @@ def _cluster_families(numbers: ServiceNumbers) -> Iterator[Metric]:
     control = _family(CounterMetricFamily, series.CONTROL_PROBES_TOTAL)
     throttled = _family(CounterMetricFamily, series.CLIENT_THROTTLE_SECONDS_TOTAL)
     strangers = _family(CounterMetricFamily, series.CANARY_STRANGERS_TOTAL)
+    skew = _family(GaugeMetricFamily, series.KAFKA_CLUSTER_CLOCK_SKEW_SECONDS)
+    expiry = _family(GaugeMetricFamily, series.CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS)
     for cluster in numbers.clusters:
         up.add_metric([cluster.alias], float(cluster.up))
         for collector, at in cluster.last_success_at.items():
@@ -113,9 +115,13 @@ def _cluster_families(numbers: ServiceNumbers) -> Iterator[Metric]:
         for collector, seconds in cluster.throttled_s.items():
             throttled.add_metric([cluster.alias, collector], seconds)
         strangers.add_metric([cluster.alias], cluster.strangers)
+        if cluster.clock_ahead_s is not None:
+            skew.add_metric([cluster.alias], cluster.clock_ahead_s)
+        if cluster.certificate_expires_at is not None:
+            expiry.add_metric([cluster.alias], cluster.certificate_expires_at)
         for outcome in RoundTripOutcome:
             control.add_metric([cluster.alias, outcome.value], cluster.control.get(outcome, 0))
-    yield from (up, success, errors, throttled, control, strangers)
+    yield from (up, success, errors, throttled, control, strangers, skew, expiry)
 
 
 def _flow_families(numbers: ServiceNumbers) -> Iterator[Metric]:

@@ -75,7 +75,10 @@ def service_numbers(
                 )
                 for alias, site in prober.sites.items()
             ),
-            *(lone_numbers(alias, lag_collected(alias), standing(alias)) for alias in config.lone),
+            *(
+                lone_numbers(alias, lag_collected(alias), standing(alias), config.clients[alias])
+                for alias in config.lone
+            ),
         ),
         tuple(
             _flow(config, prober, held, verdicts[name], now, by_offsets=points.get(name, NO_POINT))
@@ -95,6 +98,8 @@ def _cluster(site: Site, collected: Collected, *, is_up: bool) -> ClusterNumbers
         dict(site.control.counts),
         {collector: throttle.total_s for collector, throttle in site.throttles.items()},
         site.counts.strangers,
+        clock_ahead_s=site.control.clock_ahead_s,
+        certificate_expires_at=site.settings.certificate_expires_at,
     )
 
 

@@ -26,6 +26,8 @@ class ClusterNumbers:
     control: Mapping[RoundTripOutcome, int]
     throttled_s: Mapping[str, float]  # by collector, those of whose clients it is known
     strangers: int  # records in the canary's topics that are no probes
+    clock_ahead_s: float | None = None  # against this host's, at least
+    certificate_expires_at: float | None = None  # of the client, epoch s; None where it has none
 
 
 @dataclass(frozen=True, slots=True)

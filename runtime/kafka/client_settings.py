@@ -16,10 +16,12 @@ class ClientSettings:
     """What a librdkafka client of one cluster is made with, and what the user should know about it.
 
     `librdkafka` holds passwords and private keys: its repr hides them, `redacted` prints the rest.
+    `certificate_expires_at` is when the client's certificate or one of its issuers expires, epoch seconds.
     """
 
     librdkafka: Mapping[str, str] = field(repr=False)
     notes: tuple[str, ...] = ()
+    certificate_expires_at: float | None = None
 
     def __repr__(self) -> str:
         return f"ClientSettings(librdkafka={redacted(self.librdkafka)!r}, notes={self.notes!r})"

@@ -35,6 +35,7 @@ class Draft:
     settings: dict[str, str] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    certificate_expires_at: float | None = None  # of the client, epoch s
 
     def value(self, *keys: str) -> str | None:
         """Return the first of `keys` that has a value; white space around it goes, except around a secret."""

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 
 from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
@@ -39,11 +46,25 @@ class RoundTripOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RoundTripResult:
-    """The outcome, how long it took, and what the client said if it failed."""
+    """The outcome, how long it took, and what the client said if it failed.
+
+    `clock_ahead_s` is how far the broker's clock is ahead of this host's, at least; negative where it is
+    behind, None unless the broker stamped the record.
+    """
 
     outcome: RoundTripOutcome
     took_s: float
     error: MirrorwatchError | None
+    clock_ahead_s: float | None = None
+
+
+def ahead_s(stamped_ms: int, *, sent_at: float, acknowledged_at: float) -> float:
+    """Return how far a clock is ahead that stamped a record between two instants of ours (epoch s), at least.
+
+    Negative where it is behind, 0 where it may be right.
+    """
+    least, most = stamped_ms / 1000 - acknowledged_at, (stamped_ms + 1) / 1000 - sent_at
+    return max(least, 0.0) + min(most, 0.0)
 
 
 class RoundTrip:
@@ -134,17 +155,25 @@ class RoundTrip:
                 return self._closed(began_ns)
             self._number += 1
             value = nonce + b":" + str(self._number).encode()
+            sent_at = self._clock.wall_s()
             try:
                 error = self._produce(value, until_s=timeout_s, began_ns=began_ns)
                 if error is not None:
                     return self._not_produced(error, began_ns)
-                error = self._read_back(value, until_s=self._since_s(began_ns) + timeout_s, began_ns=began_ns)
+                acknowledged_at = self._clock.wall_s()
+                until_s = self._since_s(began_ns) + timeout_s
+                error, stamped_ms = self._read_back(value, until_s=until_s, began_ns=began_ns)
             except KafkaException as failure:
                 return self._not_produced(failure.args[0], began_ns)
         took_s = self._since_s(began_ns)
         if error is None:
             self._symptoms.clear()
-            return RoundTripResult(RoundTripOutcome.GOOD, took_s, None)
+            ahead = (
+                None
+                if stamped_ms is None
+                else ahead_s(stamped_ms, sent_at=sent_at, acknowledged_at=acknowledged_at)
+            )
+            return RoundTripResult(RoundTripOutcome.GOOD, took_s, None, ahead)
         return RoundTripResult(RoundTripOutcome.OVERDUE, took_s, self._explained(error, "reading from"))
 
     def _closed(self, began_ns: int) -> RoundTripResult:
@@ -165,8 +194,8 @@ class RoundTrip:
         self._producer.poll(0)
         return KafkaError(KafkaError._MSG_TIMED_OUT)  # noqa: SLF001 - what the client would call it
 
-    def _read_back(self, value: bytes, *, until_s: float, began_ns: int) -> Any:
-        """Return the error that stood in the way, None once the record was read."""
+    def _read_back(self, value: bytes, *, until_s: float, began_ns: int) -> tuple[Any, int | None]:
+        """Return the error that stood in the way, None once it was read; and its broker's stamp (ms)."""
         error: Any = KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001 - what the client would call it
         while self._since_s(began_ns) < until_s and not self._ending.is_set():
             message = self._consumer.poll(_SLICE_S)
@@ -175,8 +204,9 @@ class RoundTrip:
             if message.error() is not None:
                 error = message.error()
             elif message.value() == value:
-                return None
-        return error
+                kind, stamped_ms = message.timestamp()
+                return None, stamped_ms if kind == TIMESTAMP_LOG_APPEND_TIME else None
+        return error, None
 
     def _not_produced(self, error: Any, began_ns: int) -> RoundTripResult:
         unknown = error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001 - the client's name for it

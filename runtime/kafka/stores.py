@@ -153,6 +153,12 @@ def certificates_pem(text: str, *, what: str) -> str:
     return "".join(_pem(certificate) for certificate in found)
 
 
+def expires_at(chain_pem: str) -> float:
+    """Return when the first certificate of PEM text expires (epoch s)."""
+    found = x509.load_pem_x509_certificates(chain_pem.encode("ascii"))
+    return min(one.not_valid_after_utc.timestamp() for one in found)
+
+
 def private_key_pem(text: str, *, what: str, password: str | None) -> str:
     """Return the first private key in PEM text as unencrypted PKCS8, or raise StoreError."""
     match = _KEY.search(text)

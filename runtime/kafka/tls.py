@@ -178,6 +178,7 @@ def _present(draft: Draft, key: str, identity: stores.Identity) -> None:
         return
     draft.settings["ssl.certificate.pem"] = identity.chain_pem
     draft.settings["ssl.key.pem"] = identity.key_pem
+    draft.certificate_expires_at = stores.expires_at(identity.chain_pem)
 
 
 def _checks(draft: Draft) -> None:

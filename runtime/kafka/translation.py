@@ -70,7 +70,11 @@ def translate(
         _without_tls(draft)
     if draft.problems:
         raise ConfigurationError(draft.problems)
-    return ClientSettings(librdkafka=_OUR_DEFAULTS | draft.settings, notes=tuple(draft.notes))
+    return ClientSettings(
+        librdkafka=_OUR_DEFAULTS | draft.settings,
+        notes=tuple(draft.notes),
+        certificate_expires_at=draft.certificate_expires_at,
+    )
 
 
 def _rows(draft: Draft) -> None:

@@ -10,11 +10,12 @@ import pytest
 from canary import control
 from canary.config import CanaryMode
 from canary.control import TOPIC, ControlProbes, ControlState
+from canary.plan import CONTROL_SETTINGS, settings_text
 from canary.report import CollectorCounts
 from fleet.errors import RefusedError, UnavailableError
 from fleet.evidence import Control
 from runtime.kafka.admin import TopicDescription
-from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult
+from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult, ahead_s
 from tests.runtime.fake_clock import FakeClock
 
 GOOD = RoundTripResult(RoundTripOutcome.GOOD, 0.01, None)
@@ -260,9 +261,29 @@ async def test_a_control_topic_that_must_not_be_made_counts_and_names_all_its_se
         settle=lambda _where: None,
     )
     await probes.run(stopping)
-    assert said[0].endswith(
-        "create it with one partition and cleanup.policy=delete, retention.ms=3600000, segment.ms=600000"
-    )
+    assert said[0].endswith(f"create it with one partition and {settings_text(CONTROL_SETTINGS)}")
     assert admin.made == []
     assert state.control is Control.UNKNOWN
     assert counts.errors["control"] == 1
+
+
+@pytest.mark.parametrize(
+    ("stamped_ms", "ahead"),
+    [
+        (100_000, 0.0),  # sent at 100 s, acknowledged at 101 s
+        (100_999, 0.0),
+        (99_999, 0.0),  # the stamp is cut to milliseconds
+        (103_500, 2.5),
+        (98_000, -1.999),
+    ],
+)
+def test_a_clock_is_off_by_what_no_delay_explains(stamped_ms, ahead):
+    assert ahead_s(stamped_ms, sent_at=100.0, acknowledged_at=101.0) == pytest.approx(ahead)
+
+
+def test_a_clock_is_not_known_while_probes_fail():
+    state = ControlState("B")
+    state.take(RoundTripResult(RoundTripOutcome.GOOD, 0.01, None, 2.5), 100.0)
+    assert state.clock_ahead_s == 2.5
+    state.take(failed(RoundTripOutcome.OVERDUE), 101.0)
+    assert state.clock_ahead_s is None

@@ -50,7 +50,7 @@ def test_retention_is_that_of_the_topics_that_are_made():
     control_kept = (check_cost.CONTROL_RETENTION_S, check_cost.CONTROL_SEGMENT_S)
     assert control_kept == (3600, 600)
     assert settings_text(CONTROL_SETTINGS) == (
-        "cleanup.policy=delete, retention.ms=3600000, segment.ms=600000"
+        "cleanup.policy=delete, retention.ms=3600000, segment.ms=600000, message.timestamp.type=LogAppendTime"
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from mirrorwatch.lag_collected import Standing
 from mirrorwatch.lone_clusters import UNTOLD, lone_numbers, lone_view
+from runtime.kafka.client_settings import ClientSettings
 
 NOW_AT = 1000.0
 
@@ -23,4 +24,4 @@ def test_its_state_on_the_page_and_as_a_number(standing, state, is_up):
     view = lone_view("A", {"bootstrap.servers": "a:1"}, standing, NOW_AT)
     assert (view.state, view.since_at, view.sentence) == state
     assert view.bootstrap == "a:1"
-    assert lone_numbers("A", {}, standing).up is is_up
+    assert lone_numbers("A", {}, standing, ClientSettings({})).up is is_up

@@ -7,7 +7,7 @@ import pytest
 from cryptography import x509
 
 from runtime.kafka import stores
-from runtime.kafka.stores import Kind, StoreError
+from runtime.kafka.stores import Kind, StoreError, expires_at
 from tests.runtime.kafka.authority import sign, trust_store
 
 _GOLDEN = Path(__file__).parent / "golden"
@@ -167,3 +167,9 @@ def test_a_certificate_of_another_key_is_noticed():
     identity = stores.Identity(chain_pem=_CLIENT.pem, key_pem=_MIDDLE.key_pem())
     assert not stores.belongs_together(identity)
     assert "PRIVATE" not in repr(identity)
+
+
+def test_a_chain_expires_with_the_first_of_its_certificates():
+    chain = _CLIENT.pem + _MIDDLE.pem
+    ends = [one.certificate.not_valid_after_utc.timestamp() for one in (_CLIENT, _MIDDLE)]
+    assert expires_at(chain) == min(ends)
