@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from alerts.objectives import BURN_WINDOWS, FlowFacts, Objective, ObjectiveKind, defaults_of
 from alerts.objectives.objective import DEFAULT_PERIOD_S
 from alerts.routing import inhibition_table
-from alerts.rules import Alert, budget_groups, symptom_group, ticket_group, watching_group
+from alerts.rules import Alert, all_groups
 from alerts.rules.rule import promql_duration
 from fleet.quantity import duration_text
 
@@ -120,13 +120,7 @@ def _alerts(objectives: Sequence[Objective]) -> Iterator[tuple[str, ...]]:
         limit_s=ObjectiveKind.AUDIT_AGE.default_limit_s,
     )
     every = (*objectives, overdue)
-    groups = (
-        *budget_groups(objectives),
-        symptom_group(every),
-        ticket_group(every),
-        watching_group([FlowFacts("A->B", "A", "B", has_canary=True)]),
-    )
-    for group in groups:
+    for group in all_groups(every, [FlowFacts("A->B", "A", "B", has_canary=True, exactly_once=True)]):
         for rule in group.rules:
             if isinstance(rule, Alert):
                 name = " ".join((f"`{rule.name}`", *(f"{key}={value}" for key, value in rule.labels.items())))

@@ -20,6 +20,7 @@ NEVER_MUTED = (
     "MirrorwatchRecordsLost",
     "MirrorwatchDataAltered",
     "MirrorwatchAuditFoundLoss",
+    "MirrorwatchRecordsDuplicated",
     "MirrorwatchRecoveryPointOld",
 )
 """Alerts about data itself: a cluster that is down is when the recovery point matters."""
@@ -120,6 +121,26 @@ INHIBITIONS = (
         equal=("flow", "topic"),
         source_labels=(("severity", "critical"),),
         target_labels=(("severity", "warning"),),
+    ),
+    Inhibition(
+        why="it pages already",
+        source="MirrorwatchCertificateExpires",
+        targets=("MirrorwatchCertificateExpires",),
+        equal=("kafka_cluster",),
+        source_labels=(("severity", "critical"),),
+        target_labels=(("severity", "warning"),),
+    ),
+    Inhibition(
+        why="records are lost, which pages already; lost probes spend the canary's budgets",
+        source="MirrorwatchRecordsLost",
+        targets=("MirrorwatchErrorBudgetBurn",),
+        target_labels=_CANARY_BUDGETS,
+    ),
+    Inhibition(
+        why="a partition is stalled, which pages already; its probes spend the budgets",
+        source="MirrorwatchReplicationStalled",
+        targets=("MirrorwatchErrorBudgetBurn",),
+        target_labels=_REPLICATION_BUDGETS,
     ),
     Inhibition(
         why="no instance of Mirrorwatch runs",

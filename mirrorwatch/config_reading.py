@@ -406,6 +406,7 @@ class _Reading:
                 target=one.target,
                 has_canary=one.name in probed,
                 probes_per_s=rates.get(one.source, 0.0) if one.name in probed else 0.0,
+                exactly_once=one.exactly_once,
             )
             for one in topology.flows
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alerts.objectives import rate_advice
 from alerts.routing import alertmanager_document
-from alerts.rules import Alert, budget_groups, compressed, symptom_group, ticket_group, watching_group
+from alerts.rules import Alert, all_groups, compressed
 from alerts.rules.cases import STEP_S, cases_document, cases_of
 from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import promql_duration
@@ -73,13 +73,7 @@ def files_of(config: Configuration, *, kubernetes: bool, divisor: float = 1.0) -
 
 def groups_of(config: Configuration) -> tuple[Group, ...]:
     """Return all rules for the flows of a configuration."""
-    objectives = config.objectives
-    return (
-        *budget_groups(objectives),
-        symptom_group(objectives),
-        ticket_group(objectives),
-        watching_group(config.flow_facts),
-    )
+    return all_groups(config.objectives, config.flow_facts)
 
 
 def links_of(config: Configuration) -> Links:

@@ -62,6 +62,7 @@ class FlowFacts:
     target: str
     has_canary: bool
     probes_per_s: float = 0.0  # over all partitions
+    exactly_once: bool = False  # no record may arrive twice
 
 
 def objectives_of(

@@ -4,27 +4,45 @@ rule          records, alerts and groups of them, and how PromQL is written
 budgets       error ratios over several windows, and burn-rate alerts
 symptoms      what pages: no round trip, loss, changed data, an old recovery point, retention
 tickets       what needs work by day: causes, lag, audits, repetition
+trust         what makes other numbers wrong: clocks, certificates, collectors, zeros
 watching      Mirrorwatch itself: scrapes, flows and canaries that are absent, its store and clients
 compression   the same rules on a faster clock, for demos and drills
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from alerts.rules.budgets import budget_groups
 from alerts.rules.compression import compressed, compressed_duration
 from alerts.rules.rule import Alert, Group, Record
 from alerts.rules.symptoms import symptom_group
 from alerts.rules.tickets import ticket_group
+from alerts.rules.trust import trust_group
 from alerts.rules.watching import watching_group
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alerts.objectives.objective import Objective
+    from alerts.objectives.resolving import FlowFacts
 
 __all__ = [
     "Alert",
     "Group",
     "Record",
-    "budget_groups",
+    "all_groups",
     "compressed",
     "compressed_duration",
-    "symptom_group",
-    "ticket_group",
-    "watching_group",
 ]
+
+
+def all_groups(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> tuple[Group, ...]:
+    """Return all rules for flows and their objectives."""
+    return (
+        *budget_groups(objectives),
+        symptom_group(objectives),
+        ticket_group(objectives),
+        watching_group(flows),
+        trust_group(flows),
+    )

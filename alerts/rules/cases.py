@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from alerts.objectives.objective import ObjectiveKind
-from alerts.rules.rule import CRITICAL, FLOW, WARNING, quoted
+from alerts.rules.rule import CRITICAL, FLOW, INFO, WARNING, quoted
+from alerts.rules.trust import EXPIRY_CRITICAL_S, EXPIRY_WARNING_S
 from alerts.rules.watching import JOB
 from fleet import series, series_lag
 from fleet.series_checksum import CHECKSUM_RECORDS
@@ -35,7 +36,7 @@ class Case:
     moments: Sequence[tuple[str, Sequence[str]]]  # a duration, and samples of ALERTS
 
 
-class _Story:
+class Story:
     """The series of one healthy flow, of which a case changes some."""
 
     def __init__(self, objective: Objective, others: Sequence[tuple[str, str, str]], minutes: int) -> None:
@@ -57,14 +58,23 @@ class _Story:
         for outcome in ("lost", "overdue"):
             self.play(series.CANARY_PROBES_TOTAL, f"0x{self._count}", outcome=outcome)
 
-    def play(self, one: Series, values: str, **labels: str) -> _Story:
+    def play(self, one: Series, values: str, **labels: str) -> Story:
         """Give a series of the flow these values."""
         self._values[_selector(one, {**self._labels, **labels})] = values
         return self
 
+    def play_alone(self, one: Series, values: str, **labels: str) -> Story:
+        """Give a series that is not of a flow these values."""
+        self._values[_selector(one, labels)] = values
+        return self
+
     def fires(self, name: str, severity: str, **labels: str) -> str:
         """Return the sample that ALERTS has while the alert fires for the flow."""
-        held = {"alertname": name, "alertstate": "firing", "severity": severity, **self._labels, **labels}
+        return self.fires_alone(name, severity, **self._labels, **labels)
+
+    def fires_alone(self, name: str, severity: str, **labels: str) -> str:
+        """Return the sample of an alert that is not of a flow."""
+        held = {"alertname": name, "alertstate": "firing", "severity": severity, **labels}
         return _braced("ALERTS", held)
 
     def case(self, name: str, *moments: tuple[str, Sequence[str]]) -> Case:
@@ -88,16 +98,29 @@ def cases_of(objectives: Sequence[Objective]) -> Iterator[Case]:
         return
     flow = probed[0]
     others = sorted({(one.flow, one.source, one.target) for one in objectives if one.flow != flow.flow})
-    for make in (_healthy, _silence, _one_lost, _lost_while_stalled, _nothing_due, _audit, _race, _gone):
+    for make in (
+        _healthy,
+        _silence,
+        _one_lost,
+        _lost_while_stalled,
+        _nothing_due,
+        _audit,
+        _race,
+        _gone,
+        _certificate,
+        _clocks,
+        _zero,
+        _collector,
+    ):
         yield make(flow, others)
 
 
 def _healthy(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    return _Story(flow, others, 30).case("a healthy flow", ("1m", ()), ("29m", ()))
+    return Story(flow, others, 30).case("a healthy flow", ("1m", ()), ("29m", ()))
 
 
 def _silence(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story = _Story(flow, others, 30)
+    story = Story(flow, others, 30)
     # Five minutes of arrivals, then none.
     story.play(
         series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, f"0+{STEP_S}x{5 * _MINUTE} {5 * 60}x{25 * _MINUTE}"
@@ -107,14 +130,14 @@ def _silence(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
 
 
 def _one_lost(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story = _Story(flow, others, 30)
+    story = Story(flow, others, 30)
     story.play(series.CANARY_PROBES_TOTAL, f"0x{5 * _MINUTE} 1x{25 * _MINUTE}", outcome="lost")
     lost = story.fires("MirrorwatchRecordsLost", CRITICAL)
     return story.case("one canary record is lost", ("5m", ()), ("6m", (lost,)), ("25m", ()))
 
 
 def _lost_while_stalled(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story = _Story(flow, others, 30)
+    story = Story(flow, others, 30)
     story.play(series.FLOW_CONDITION, f"0x{5 * _MINUTE} 1x{25 * _MINUTE}", condition="losing")
     story.play(series.FLOW_CONDITION, f"0x{10 * _MINUTE} 1x{20 * _MINUTE}", condition="stalled")
     lost = story.fires("MirrorwatchRecordsLost", CRITICAL)
@@ -125,7 +148,7 @@ def _lost_while_stalled(flow: Objective, others: Sequence[tuple[str, str, str]])
 
 
 def _nothing_due(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story = _Story(flow, others, 30)
+    story = Story(flow, others, 30)
     for one in _COUNTERS:
         story.play(one, f"0+{2 * STEP_S}x{5 * _MINUTE} {600}x{25 * _MINUTE}")
     silent = story.fires("MirrorwatchCanarySilent", CRITICAL)
@@ -133,7 +156,7 @@ def _nothing_due(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Cas
 
 
 def _audit(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story = _Story(flow, others, 30)
+    story = Story(flow, others, 30)
     story.play(CHECKSUM_RECORDS, f"0x{5 * _MINUTE} 3x{25 * _MINUTE}", topic="orders", verdict="lost")
     story.play(CHECKSUM_RECORDS, f"0x{30 * _MINUTE}", topic="orders", verdict="extra")
     found = story.fires("MirrorwatchAuditFoundLoss", CRITICAL)
@@ -141,7 +164,7 @@ def _audit(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
 
 
 def _race(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story = _Story(flow, others, 30)
+    story = Story(flow, others, 30)
     steps = 30 * _MINUTE
     story.play(series_lag.REPLICATION_TOPIC_LAG_SECONDS, f"0+{STEP_S}x{steps}", topic="orders")
     headroom = f"1500-{STEP_S}x{steps}"
@@ -155,12 +178,65 @@ def _race(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
 
 
 def _gone(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
-    story = _Story(flow, others, 30)
+    story = Story(flow, others, 30)
     story.play(series.FLOW_INFO, f"1x{5 * _MINUTE} stale")
     return story.case(
         "a flow is no longer watched",
         ("6m", ()),
         ("16m", (story.fires("MirrorwatchFlowMissing", CRITICAL),)),
+    )
+
+
+def _certificate(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    story = Story(flow, others, 30)
+    expiry, until_s = series.CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS, EXPIRY_CRITICAL_S + 15 * 60
+    story.play_alone(expiry, f"{until_s:.0f}x{30 * _MINUTE}", kafka_cluster=flow.target)
+    story.play_alone(expiry, f"{10 * EXPIRY_WARNING_S:.0f}x{30 * _MINUTE}", kafka_cluster=flow.source)
+    ticket, page = (
+        story.fires_alone("MirrorwatchCertificateExpires", severity, kafka_cluster=flow.target)
+        for severity in (WARNING, CRITICAL)
+    )
+    return story.case("a certificate expires", ("30s", ()), ("5m", (ticket,)), ("17m", (page, ticket)))
+
+
+def _clocks(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    story = Story(flow, others, 30)
+    skew = series.KAFKA_CLUSTER_CLOCK_SKEW_SECONDS
+    story.play_alone(skew, f"1.5x{30 * _MINUTE}", kafka_cluster=flow.source)
+    story.play_alone(skew, f"0x{5 * _MINUTE} -3x{25 * _MINUTE}", kafka_cluster=flow.target)
+    story.play(series.MM2_HEARTBEAT_AGE_SECONDS, f"1x{5 * _MINUTE} -4x{25 * _MINUTE}")
+    broker = story.fires_alone("MirrorwatchClusterClockSkewed", WARNING, kafka_cluster=flow.target)
+    worker = story.fires("MirrorwatchMirrorClockSkewed", WARNING)
+    return story.case("clocks are wrong", ("14m", ()), ("17m", (broker, worker)))
+
+
+def _zero(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    story = Story(flow, others, 40)
+    steps = 40 * _MINUTE
+    story.play(series_lag.REPLICATION_TOPIC_LAG_RECORDS, f"0x{steps}", topic="orders")
+    story.play(series_lag.REPLICATION_SOURCE_END_OFFSET, f"0+100x{steps}", topic="orders")
+    stopped = f"0+100x{5 * _MINUTE} {500 * _MINUTE}x{35 * _MINUTE}"
+    story.play(series_lag.REPLICATION_TARGET_END_OFFSET, stopped, topic="orders")
+    zero = story.fires("MirrorwatchZeroNotCredible", WARNING)
+    return story.case("no lag, and nothing on the target", ("20m", ()), ("27m", (zero,)))
+
+
+def _collector(flow: Objective, others: Sequence[tuple[str, str, str]]) -> Case:
+    story = Story(flow, others, 30)
+    for alias, up in ((flow.source, 1), (flow.target, 0)):
+        last = series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS
+        values = f"0+{STEP_S}x{5 * _MINUTE} 300x{25 * _MINUTE}"
+        story.play_alone(last, values, kafka_cluster=alias, collector="topics")
+        # That of a cluster that is down is expected to stop.
+        values = f"1x{5 * _MINUTE} {up}x{25 * _MINUTE}"
+        story.play_alone(series.KAFKA_CLUSTER_UP, values, kafka_cluster=alias)
+    stalled = story.fires_alone(
+        "MirrorwatchCollectorStalled", WARNING, kafka_cluster=flow.source, collector="topics"
+    )
+    down = story.fires_alone("MirrorwatchClusterDown", CRITICAL, kafka_cluster=flow.target)
+    mutes = story.fires("MirrorwatchTargetDown", INFO)
+    return story.case(
+        "a collector stalls", ("5m", ()), ("8m", (down, mutes)), ("13m", (down, mutes, stalled))
     )
 
 

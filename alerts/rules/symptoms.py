@@ -17,6 +17,7 @@ SILENCE_S = (
     8.0  # beyond threshold and interval: a restarted mirror is silent for 9 s, a killed broker for 13 s
 )
 STALL_FOR_S = 60.0
+KEEP_S = 60.0  # a mirror that stops and goes on again and again is one alert
 LOSS_WINDOW = "5m"
 RACE_CRITICAL, RACE_WARNING = 0.8, 0.5  # share of the retention time that the lag has used up
 
@@ -29,6 +30,11 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
     probes, flags = series.CANARY_PROBES_TOTAL.full_name, series.CANARY_PROBE_FLAGS_TOTAL.full_name
     condition = series.FLOW_CONDITION.full_name
     audited = series_checksum.CHECKSUM_RECORDS.full_name
+    lost = f'sum by ({FLOW}) (increase({probes}{{outcome="lost"}}[{LOSS_WINDOW}]))'
+    confirmed = f'sum by ({FLOW}) (increase({flags}{{flag="confirmed"}}[{LOSS_WINDOW}]))'
+    # A probe that arrived altered counts as lost; what is lost beside it shows as the condition.
+    altered = f'max_over_time({condition}{{condition="altered"}}[{LOSS_WINDOW}]) == 1'
+    unless_altered = f" unless on ({FLOW}) {altered}"
     rules = (
         Alert(
             name="MirrorwatchNoRecordsArrive",
@@ -39,6 +45,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
                 f" + {number(SILENCE_S)})"
             ),
             severity=CRITICAL,
+            keep_s=KEEP_S,
             summary="No canary records arrive on {{ $labels.flow }}",
             description="The last canary record arrived {{ $value | humanizeDuration }} before the"
             " last scrape.",
@@ -52,6 +59,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
             ),
             severity=CRITICAL,
             for_s=STALL_FOR_S,
+            keep_s=KEEP_S,
             summary="Replication is stalled on {{ $labels.flow }}",
             description="At least one partition has not moved for longer than it may. The flow's page names"
             " the partitions and the cause.",
@@ -61,8 +69,8 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
             expression=either(
                 (
                     f'max by ({FLOW}) ({condition}{{condition="losing"}}) == 1',
-                    f'sum by ({FLOW}) (increase({probes}{{outcome="lost"}}[{LOSS_WINDOW}])) > 0',
-                    f'sum by ({FLOW}) (increase({flags}{{flag="confirmed"}}[{LOSS_WINDOW}])) > 0',
+                    f"{lost} > 0{unless_altered}",
+                    f"{confirmed} > 0{unless_altered}",
                 )
             ),
             severity=CRITICAL,

@@ -6,16 +6,17 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from alerts.objectives import Objective, ObjectiveKind, defaults_of
 from alerts.objectives.resolving import FlowFacts
-from alerts.rules import Alert, budget_groups, symptom_group, ticket_group, watching_group
-from alerts.rules.cases import Case, _Story, cases_document, cases_of
+from alerts.rules import Alert, all_groups
+from alerts.rules.cases import Case, Story, cases_document, cases_of
 from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import CRITICAL, WARNING, flow_matcher, promql_duration, quoted
-from fleet import series
+from fleet import series, series_checksum
 from fleet.series import CATALOGUE
 
 LINKS = Links(service="https://mw.example.org")
@@ -25,16 +26,11 @@ OBJECTIVES = tuple(one for flow in FLOWS for one in defaults_of(*flow, has_canar
 
 def facts_of(objectives):
     flows = sorted({(one.flow, one.source, one.target) for one in objectives})
-    return [FlowFacts(*flow, has_canary=True) for flow in flows]
+    return [FlowFacts(*flow, has_canary=True, exactly_once=flow[2] == "B") for flow in flows]
 
 
 def groups_of(objectives=OBJECTIVES):
-    return (
-        *budget_groups(objectives),
-        symptom_group(objectives),
-        ticket_group(objectives),
-        watching_group(facts_of(objectives)),
-    )
+    return all_groups(objectives, facts_of(objectives))
 
 
 def alerts_of(objectives=OBJECTIVES):
@@ -55,9 +51,14 @@ def check(folder, objectives, cases=()):
     checked = promtool("check", "rules", "--lint-fatal", "rules.yml", folder=folder)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     if cases:
-        (folder / "rules_test.yml").write_text(json.dumps(cases_document(list(cases), "rules.yml")))
-        tested = promtool("test", "rules", "rules_test.yml", folder=folder)
-        assert tested.returncode == 0, tested.stdout + tested.stderr
+        check_document(folder, objectives, cases_document(list(cases), "rules.yml"))
+
+
+def check_document(folder, objectives, document):
+    (folder / "rules.yml").write_text(json.dumps(rules_document(groups_of(objectives), LINKS)))
+    (folder / "rules_test.yml").write_text(json.dumps(document))
+    tested = promtool("test", "rules", "rules_test.yml", folder=folder)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
 MIXED = (
@@ -115,7 +116,8 @@ def test_every_alert_has_what_somebody_who_is_woken_needs():
 
 def test_every_series_in_an_expression_is_in_the_catalogue():
     names = {one.full_name for one in CATALOGUE}
-    histograms = {one.full_name + "_bucket" for one in CATALOGUE if one.kind.value == "histogram"}
+    kinds = ("_bucket", "_sum", "_count")
+    histograms = {one.full_name + kind for one in CATALOGUE for kind in kinds if one.kind == "histogram"}
     for group in groups_of():
         for rule in group.rules:
             found = set(re.findall(r"\bmirrorwatch_[a-z0-9_]+", rule.expression))
@@ -131,7 +133,7 @@ def test_an_alert_of_a_flow_keeps_its_labels():
 
 
 def leak(minutes, bad_per_minute, *, start=5):
-    story = _Story(OBJECTIVES[1], [FLOWS[1]], minutes)
+    story = Story(OBJECTIVES[1], [FLOWS[1]], minutes)
     before, after = start * 4, (minutes - start) * 4
     step = 30 - bad_per_minute / 4
     values = f"0+30x{before} {30 * before + step:g}+{step:g}x{after}"
@@ -179,7 +181,7 @@ def tickets(story):
     ids=["absent", "none", "gone", "restart"],
 )
 def test_numbers_that_say_nothing_burn_no_budget(tmp_path, values):
-    story = _Story(OBJECTIVES[1], [FLOWS[1]], 60)
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 60)
     for one in (
         series.CANARY_SETTLED_TOTAL,
         series.CANARY_GOOD_TOTAL,
@@ -191,11 +193,110 @@ def test_numbers_that_say_nothing_burn_no_budget(tmp_path, values):
 
 
 def test_a_restart_of_the_mirror_pages_nobody(tmp_path):
-    story = _Story(OBJECTIVES[1], [FLOWS[1]], 20)
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 20)
     # Nothing arrives for 9 s, as seen by one scrape at the worst moment.
     story.play(series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, "0+15x20 " + "306 " + "330+15x58")
     story.play(series.FLOW_CONDITION, "0x20 1 0x59", condition="stalled")
     check(tmp_path, OBJECTIVES, [story.case("restart", ("5m15s", ()), ("5m45s", ()), ("19m", ()))])
+
+
+def test_a_series_that_is_born_at_1_says_nothing_and_the_condition_says_it(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 20)
+    for outcome in ("lost", "overdue"):
+        story.play(series.CANARY_PROBES_TOTAL, "_x20 1x60", outcome=outcome)
+    told = Story(OBJECTIVES[1], [FLOWS[1]], 20)
+    told.play(series.CANARY_PROBES_TOTAL, "_x20 1x60", outcome="lost")
+    told.play(series.FLOW_CONDITION, "_x20 1x60", condition="losing")
+    lost = told.fires("MirrorwatchRecordsLost", CRITICAL)
+    cases = [
+        story.case("a counter born at 1", ("5m", ()), ("6m", ()), ("19m", ())),
+        told.case(
+            "a counter born at 1, and its condition", ("4m30s", ()), ("5m30s", (lost,)), ("19m", (lost,))
+        ),
+    ]
+    check(tmp_path, OBJECTIVES, cases)
+
+
+def test_a_value_that_is_no_number_neither_pages_nor_spoils_a_window(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 30)
+    # The limit is 300 s: NaN for a minute, then too old for the rest.
+    story.play(series.FLOW_RECOVERY_POINT_AGE_SECONDS, "1x20 NaN NaN NaN NaN 1x35 400x60")
+    old = story.fires("MirrorwatchRecoveryPointOld", CRITICAL)
+    burns = (burn(story, "recovery_point", "1h", CRITICAL),)
+    case = story.case("no number", ("5m30s", ()), ("14m", ()), ("16m30s", (old,)), ("29m", (old, *burns)))
+    check(tmp_path, OBJECTIVES, [case])
+
+
+def test_a_mirror_that_stops_and_goes_on_again_and_again_is_one_alert(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 20)
+    # From 5 min on nothing arrives for 30 s of each minute.
+    arrivals, at = [], 0
+    for step in range(80):
+        at = step * 15 if step < 20 or step % 4 in (0, 1) else at
+        arrivals.append(str(at))
+    story.play(series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, " ".join(arrivals))
+    story.play(series.FLOW_CONDITION, "0x19 " + "0 0 1 1 " * 15, condition="stalled")
+    silent = story.fires("MirrorwatchNoRecordsArrive", CRITICAL)
+    moments = [(f"{minute}m{second}s", (silent,)) for minute in (7, 12, 18) for second in (0, 15, 30, 45)]
+    check(tmp_path, OBJECTIVES, [story.case("flapping", ("5m", ()), *moments)])
+
+
+def test_a_slow_leak_pages_by_the_long_window_alone(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 240)
+    # One probe in a hundred is overdue: 1 % of availability, where 1.34 % page within an hour.
+    story.play(series.CANARY_DELIVERED_TOTAL, "0+29.7x960")
+    story.play(series.CANARY_GOOD_TOTAL, "0+29.7x960")
+    document = cases_document(
+        [
+            story.case(
+                "a slow leak",
+                ("1h", ()),
+                ("3h", ()),
+                ("3h55m", (burn(story, "availability", "6h", CRITICAL),)),
+            )
+        ],
+        "rules.yml",
+    )
+    document["evaluation_interval"] = "1m"
+    check_document(tmp_path, OBJECTIVES, document)
+
+
+def test_probes_that_arrive_altered_are_not_called_lost_as_well(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 20)
+    story.play(series.CANARY_PROBES_TOTAL, "0x20 4x60", outcome="lost")
+    story.play(series.FLOW_CONDITION, "0x20 1x8 0x52", condition="altered")
+    story.play(series.FLOW_CONDITION, "0x60 1x20", condition="losing")
+    altered, lost = (story.fires(f"Mirrorwatch{one}", CRITICAL) for one in ("DataAltered", "RecordsLost"))
+    case = story.case(
+        "altered", ("5m", ()), ("5m30s", (altered,)), ("12m", (altered,)), ("16m", (altered, lost))
+    )
+    check(tmp_path, OBJECTIVES, [case])
+
+
+def test_records_that_arrive_twice_page_only_where_that_may_not_be(tmp_path):
+    strict, lax = (Story(one, [other], 20) for one, other in zip(OBJECTIVES[1::4], FLOWS[::-1], strict=True))
+    for story in (strict, lax):
+        story.play(series.CANARY_PROBE_FLAGS_TOTAL, "0x20 3x60", flag="duplicated")
+        story.play(series_checksum.CHECKSUM_RECORDS, "0x20 5x60", topic="orders", verdict="duplicated")
+    twice = strict.fires("MirrorwatchRecordsDuplicated", CRITICAL)
+    cases = [
+        strict.case("exactly once", ("5m", ()), ("6m", (twice,))),
+        lax.case("at least once", ("5m", ()), ("6m", ()), ("19m", ())),
+    ]
+    check(tmp_path, OBJECTIVES, cases)
+
+
+def test_latencies_of_nothing_and_a_refused_configuration_are_tickets(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 40)
+    latency = replace(series.CANARY_LATENCY_SECONDS, name="canary_latency_seconds_sum")
+    counted = replace(latency, name="canary_latency_seconds_count")
+    story.play(latency, "0+3x20 60x140", stage="end_to_end")
+    story.play(counted, "0+30x160", stage="end_to_end")
+    story.play_alone(series.CONFIG_LAST_RELOAD_SUCCESSFUL, "1x20 0x140", instance="a:1")
+    refused = story.fires_alone("MirrorwatchReloadRefused", WARNING, instance="a:1")
+    zero = story.fires("MirrorwatchZeroNotCredible", WARNING)
+    moments = (("9m", ()), ("11m", (refused,)), ("27m", (refused, zero)))
+    check(tmp_path, OBJECTIVES, [story.case("zeros", *moments)])
 
 
 def test_durations_and_names_are_written_as_promql_reads_them():
