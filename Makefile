@@ -40,7 +40,7 @@ check: $(READY) spark monitoring lint  ## Check style, types and the import rule
 	@echo "mypy"; $(BIN)/mypy --no-error-summary
 	@echo "house rules"; $(BIN)/python -m pytest -q --no-header --durations=0 tests/house
 
-drills: $(READY) java spark  ## Make every fault happen and compare the verdicts (takes long)
+drills: $(READY) java spark monitoring  ## Make every fault happen and compare the verdicts (takes long)
 	@$(BIN)/python -m deploy.drills $(ARGS)
 
 lock: $(READY)  ## Compile the requirements anew from pyproject.toml

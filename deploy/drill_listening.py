@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from deploy.drill_alerts import WAIT_S
 from deploy.drill_truth import Statement
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Listening:
     began_ms: int = field(default_factory=lambda: int(time.time() * 1000))
     earlier: frozenset[tuple[str, str]] = frozenset()  # what was suspected before, by cause and topic
     topic: str = ""  # of which numbers of lost records are noted, "" for none
+    least_s: float = 0.0  # for so long it is listened to after it was mended, at least
+    alerted: Callable[[], bool] = lambda: True  # whether an alert that is expected has fired
 
     def __post_init__(self) -> None:
         if self.drill.by_offsets:
@@ -87,7 +90,9 @@ class Listening:
         """
         until = time.monotonic() + wait_s
         latest = until + ACT_S
-        while time.monotonic() < until or (act.poll() is None and time.monotonic() < latest):
+        while time.monotonic() < until + self._alert_wait_s() or (
+            act.poll() is None and time.monotonic() < latest
+        ):
             pair.attend()
             self._look()
             if act.poll() is not None and ends():
@@ -95,16 +100,21 @@ class Listening:
             time.sleep(LOOK_S)
         expect_done(act)
 
+    def _alert_wait_s(self) -> float:
+        """Return for how much longer what was said is listened to, for the sake of its alert."""
+        return 0.0 if self.hit_at is None or self.alerted() else WAIT_S
+
     def said_enough(self) -> bool:
-        """Tell whether what was expected was said a moment ago."""
-        return self.hit_at is not None and time.monotonic() - self.hit_at > LISTEN_ON_S
+        """Tell whether what was expected was said a moment ago, and its alert fired."""
+        said = self.hit_at is not None and time.monotonic() - self.hit_at > LISTEN_ON_S
+        return said and self.alerted()
 
     def is_back(self) -> bool:
         """Tell whether the flow is where it comes back to, and what was expected has been said."""
-        done = self.drill.verdict is None or self.hit_at is not None
+        done = self.drill.verdict is None or (self.hit_at is not None and self.alerted())
         done = done and (not self.drill.happened or bool(self.result.happened))
         since_s = time.monotonic() - self.began - (self.result.mended_s or 0.0)
-        return done and since_s >= self.drill.after_s and self.now[0] == self.drill.then
+        return done and since_s >= max(self.drill.after_s, self.least_s) and self.now[0] == self.drill.then
 
     def _look(self) -> None:
         if self.drill.by_offsets and time.monotonic() - self.suspicions_at >= SUSPICIONS_S:

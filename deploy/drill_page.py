@@ -10,6 +10,7 @@ from deploy.drill_list_audits import AUDITS
 from deploy.drill_truth import total
 from deploy.local.faults import BY_NAME
 from deploy.local.jars import kafka_version
+from deploy.local.monitoring import DIVISOR
 from fleet.quantity import between_text
 from fleet.vocabulary import Verdict
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 _USUAL = {"expected", "settled", "good", "concluded", "delivered", "in_flight"}
 _HEAD = (
-    "| drill | fault | expected | said | cause | seconds | came back (s) | books beside good | right |\n"
-    "|---|---|---|---|---|---|---|---|---|"
+    "| drill | fault | expected | said | cause | seconds | alerts (s) | came back (s) | books beside good"
+    " | right |\n|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -77,6 +78,7 @@ def _row(drill: Drill, result: Result) -> str:
         BY_NAME[drill.name].sentence,
         _expected(drill),
         *told,
+        _alerts(result),
         healed,
         books,
         f"**no**: {wrong}" if wrong else "yes",
@@ -88,6 +90,15 @@ def _books(result: Result) -> str:
     return ", ".join(
         f"{name} {count}" for name, count in result.books.items() if count and name not in _USUAL
     )
+
+
+def _alerts(result: Result) -> str:
+    """Return what fired, in order, with seconds; in bold what paged."""
+    if not result.fired:
+        return "" if result.fired is None else "none"
+    pages = {name for _, name in result.paged}
+    fired = ((f"**{name}**" if name in pages else name, at) for at, name, _ in result.fired)
+    return ", ".join(f"{name} {at:.0f}" for name, at in fired)
 
 
 def _counts(result: Result) -> str:
@@ -134,6 +145,13 @@ since what is lost shows only when the mirror runs again), and if nothing else w
 alarm or that the prober is at fault, until the order to mend no cause but the expected one, `unexplained` and
 those that stand as 'on the way', and where no alarm is expected no probe called lost, be it as `lost` or as
 `confirmed`.
+
+A Prometheus with the rendered rules scrapes the service of each drill meanwhile, and an Alertmanager with the
+rendered routes gets its alerts. 'Alerts' are those that fired, without their prefix `Mirrorwatch`; the
+receiver of pages got those in bold, the others open tickets or were muted. Where a fault is expected to show,
+all times of the rules are divided by {DIVISOR:g}, so that an alert fires within the drill; limits and
+thresholds are not. A row is right only if the expected alert fired and nothing else paged. Where no alarm is
+expected the rules are those of users, and nothing may fire that pages, muted or not.
 
 What the verdict was on the way: a restart or an outage is `stalled` only while the silence lasts. To the
 canary a failed or paused connector looks like a mirror that stands: which of them it is, the mirror's own

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from deploy import drill_alerts
 from deploy.drill import ALARMS
 from deploy.drill_truth import Statement, Truth, disagreement
 from fleet.vocabulary import Cause, Verdict
@@ -34,6 +35,8 @@ class Result:
     truth: dict[int, Truth] = field(default_factory=dict)  # by partition, from a full read of both sides
 
     happened: list[tuple[float, str, str]] = field(default_factory=list)  # (seconds, event, sentence)
+    fired: list[tuple[float, str, str]] | None = None  # (seconds, alert, severity); None: nobody watched
+    paged: list[tuple[float, str]] = field(default_factory=list)  # (seconds, alert)
 
     def hit(self, drill: Drill) -> tuple[float, str, str | None] | None:
         """Return the first saying that is as expected, none of those that came too late to count."""
@@ -49,7 +52,8 @@ class Result:
     def wrong(self, drill: Drill) -> str:
         """Return what is wrong with what was said, empty where nothing is."""
         counted = disagreement(self.stated, self.truth) if self.truth else ""
-        return self._wrongly_said(drill) or counted
+        alerted = "" if self.fired is None else drill_alerts.wrong(drill, self.fired, self.paged)
+        return self._wrongly_said(drill) or counted or alerted
 
     def _wrongly_said(self, drill: Drill) -> str:
         if drill.verdict is not None and self.hit(drill) is None:
@@ -93,8 +97,9 @@ def as_line(result: Result) -> str:
 def from_line(line: str) -> Result:
     """Return the result of a line that `as_line` made."""
     fields = json.loads(line)
-    for name in ("said", "suspected", "happened"):
-        fields[name] = [tuple(one) for one in fields.get(name, [])]
+    for name in ("said", "suspected", "happened", "fired", "paged"):
+        if fields.get(name) is not None:
+            fields[name] = [tuple(one) for one in fields[name]]
     fields["stated"] = [Statement(*one) for one in fields.get("stated", [])]
     fields["truth"] = {int(number): Truth(*one) for number, one in fields.get("truth", {}).items()}
     return Result(**fields)

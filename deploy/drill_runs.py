@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
+from deploy.drill_alerts import LISTEN_ON_S, AlertWatch
 from deploy.drill_bringing_back import bring_back
 from deploy.drill_listening import DrillError, Listening, begin_act
 from deploy.drill_result import Result
@@ -27,7 +29,7 @@ from deploy.local.several import Several
 from deploy.local.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from deploy.drill import Drill
@@ -83,6 +85,7 @@ class Bench(Several):
             "traffic", "deploy.local.traffic", str(self.pair.folder), folder=folder
         )
         self._services: dict[str, Watched] = {}
+        self._watches = 0  # so many folders of those that watched alerts
         self._current = dict(self.pair.mirror.settings) if self.pair.mirror is not None else {}
 
     def bring_up(self) -> None:
@@ -217,10 +220,35 @@ class Bench(Several):
         if drill.name == "neighbour":
             folder = self.folder / "neighbour"
             pair.companions["neighbour"] = Watched(folder, pair, topic=watched.topic, canary={})
+        with self._alerts(drill, watched) as alerts:
+            self._watch(drill, watched, result, alerts)
+        return result
+
+    @contextmanager
+    def _alerts(self, drill: Drill, watched: Watched) -> Iterator[AlertWatch | None]:
+        """Have Prometheus and Alertmanager on the drill's service meanwhile; None where not installed."""
+        self._watches += 1
+        alerts = AlertWatch(self.folder / f"alerts-{self._watches}", watched.config, drill)
+        try:
+            if alerts.can_watch:
+                alerts.start()
+            yield alerts if alerts.can_watch else None
+        except (RuntimeError, TimeoutError) as error:
+            raise DrillError(f"alerts of {drill.label}: {error}") from error
+        finally:
+            alerts.kill()
+
+    def _watch(self, drill: Drill, watched: Watched, result: Result, alerts: AlertWatch | None) -> None:
+        """Make the fault happen and end it, and note what is said and which alerts fire."""
+        pair = self.pair
         topic = self._topic(drill)
         reading = self._reading(topic) if drill.counts else None
         before = watched.flow()["books"]
         listening = Listening(watched, result, drill, time.monotonic(), topic=topic if reading else "")
+        if alerts is not None:
+            alerts.begin()
+            listening.alerted = alerts.has_fired
+            listening.least_s = LISTEN_ON_S if drill.verdict is None else 0.0
         act = begin_act(pair.folder, drill.name, topic, "begin")
         listening.until(drill.watch_s, pair, act, ends=listening.said_enough)
         mended = time.monotonic()
@@ -229,13 +257,14 @@ class Bench(Several):
         listening.until(drill.back_s, pair, act, ends=listening.is_back)
         if listening.is_back():
             result.healed_s = time.monotonic() - mended
+        if alerts is not None:
+            result.fired, result.paged = alerts.fired(), alerts.paged()
         if reading is not None:
             self._compare(drill, reading, listening)
         after = watched.flow().get("books", before)
         result.books = {name: after[name] - before.get(name, 0) for name in after}
         if pair.mirror is not None:
             pair.mirror.switch.off()
-        return result
 
     def _reading(self, topic: str) -> Reading:
         clients = {alias: broker.client_properties() for alias, broker in self.pair.brokers.items()}

@@ -114,7 +114,10 @@ def main() -> None:
 
 
 def _said(result: Result) -> str:
-    return ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
+    said = ", ".join(f"{at:.1f} s {verdict}/{cause or '-'}" for at, verdict, cause in result.said)
+    fired = ", ".join(f"{at:.1f} s {name}" for at, name, _ in result.fired or ())
+    pages = ", ".join(name for _, name in result.paged)
+    return f"{said}; fired {fired}; paged {pages}" if result.fired is not None else said
 
 
 def _run(folder: Path, labels: Container[str], ledger: Ledger, *, both: bool) -> None:

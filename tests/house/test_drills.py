@@ -135,7 +135,7 @@ def test_a_suspicion_is_kept_and_stands_in_its_row():
     result = Result("offsets-drop-some", [WELL], healed_s=1.0, suspected=[(12.0, "filtered", "payments")])
     assert from_line(as_line(result)) == result
     text = page({"offsets-drop-some": result})
-    assert "| no alarm; suspected filtered | silence | suspected: filtered | 12.0 | 1.0 |" in text
+    assert "| no alarm; suspected filtered | silence | suspected: filtered | 12.0 |  | 1.0 |" in text
 
 
 def test_a_flow_that_does_not_come_back_is_wrong():
@@ -160,7 +160,7 @@ def test_results_are_kept_and_written_down():
     )
     assert from_line(as_line(result)) == result
     text = page({"freeze-mirror": result})
-    assert "| stalled | mirror_down | 5.6 | 0.5 | late 7 | yes |" in text
+    assert "| stalled | mirror_down | 5.6 |  | 0.5 | late 7 | yes |" in text
     assert "not run for this page: `restart-mirror`" in text
     assert "| stalled mirror_down or task_stuck |" in page({"quota": result})
     assert "| late; on the way mirror_down |" in page({"slow-link": result})
