@@ -73,6 +73,10 @@ def wrong(
     wanted = expected(drill.verdict, drill.cause)
     if wanted and not any(name in wanted for _, name, _ in fired):
         return f"{' or '.join(sorted(wanted))} did not fire"
+    pages = {name for _, name in paged}
+    muted = sorted(name for _, name, severity in fired if name in wanted and severity == CRITICAL)
+    if muted and not wanted & pages:
+        return f"{muted[0]} was muted"
     others = [name for _, name in paged if name not in may_page(drill)]
     if drill.verdict is None:
         others += [name for _, name, severity in fired if severity == CRITICAL]
@@ -120,8 +124,9 @@ class AlertWatch:
             raise RuntimeError(f"before the fault these fire: {sorted(self._firsts)}")
 
     def has_fired(self) -> bool:
-        """Tell whether an alert that is expected has fired, or none is."""
-        return not self._wanted or any(name in self._wanted for name, _ in list(self._firsts))
+        """Tell whether an alert that is expected has fired, and paged where it is to page; or none is."""
+        found = [severity for name, severity in list(self._firsts) if name in self._wanted]
+        return not self._wanted or bool(found and (CRITICAL not in found or self._wanted & set(self._pages)))
 
     def fired(self) -> list[tuple[float, str, str]]:
         """Return when each alert fired first, with its name and severity."""

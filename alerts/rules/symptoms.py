@@ -43,6 +43,8 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
                 f"max by ({FLOW}) (timestamp({arrival}) - {arrival})"
                 f" > on ({FLOW}) (max by ({FLOW}) ({threshold_s}) + max by ({FLOW}) ({interval_s})"
                 f" + {number(SILENCE_S)})"
+                # What was not written to the source cannot arrive: that flow is not known, which is a ticket.
+                f' unless on ({FLOW}) sum by ({FLOW}) (increase({probes}{{outcome=~"produce_.*"}}[1m])) > 0'
             ),
             severity=CRITICAL,
             keep_s=KEEP_S,

@@ -273,6 +273,19 @@ def test_probes_that_arrive_altered_are_not_called_lost_as_well(tmp_path):
     check(tmp_path, OBJECTIVES, [case])
 
 
+def test_a_source_that_refuses_the_canary_is_no_mirror_that_stands(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 30)
+    story.play(series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, "0+15x20 300x100")
+    story.play(series.CANARY_PROBES_TOTAL, "0x20 30+30x100", outcome="produce_failed")
+    for one in (series.CANARY_SETTLED_TOTAL, series.CANARY_CONCLUDED_TOTAL):
+        story.play(one, "0+30x20 600x100")
+    for one in (series.CANARY_GOOD_TOTAL, series.CANARY_DELIVERED_TOTAL):
+        story.play(one, "0+30x20 600x100")
+    story.play(series.FLOW_CONDITION, "0x20 1x100", condition="unknown")
+    unknown = story.fires("MirrorwatchFlowUnknown", WARNING)
+    check(tmp_path, OBJECTIVES, [story.case("refused", ("5m45s", ()), ("19m", ()), ("21m30s", (unknown,)))])
+
+
 def test_records_that_arrive_twice_page_only_where_that_may_not_be(tmp_path):
     strict, lax = (Story(one, [other], 20) for one, other in zip(OBJECTIVES[1::4], FLOWS[::-1], strict=True))
     for story in (strict, lax):

@@ -47,6 +47,7 @@ def test_what_comes_on_the_way_and_after_it_may_page_too():
     [
         (STALL, [SILENT], [(17.0, "NoRecordsArrive")], ""),
         (STALL, [STALLED, SILENT, BURN], [(12.0, "ReplicationStalled"), (17.0, "NoRecordsArrive")], ""),
+        (STALL, [SILENT], [], "NoRecordsArrive was muted"),
         (STALL, [BURN], [], "NoRecordsArrive or ReplicationStalled did not fire"),
         (STALL, [SILENT, BURN], [(17.0, "NoRecordsArrive"), (31.0, "ErrorBudgetBurn")], "ErrorBudgetBurn paged"),
         (BENIGN, [], [], ""),
