@@ -224,6 +224,14 @@ FLOW_CONDITION = Series(
     help="1 for each condition that holds right now, 0 for the others; several may hold at once.",
     labels=(*FLOW_LABELS, Label("condition", "What holds, worst first.", CONDITIONS)),
 )
+INCIDENT_OPEN = Series(
+    name="incident_open",
+    kind=Kind.GAUGE,
+    unit=Unit.TRUTH,
+    group=Group.FLOW,
+    help="1 while the flow has an open incident.",
+    labels=FLOW_LABELS,
+)
 FLOW_CAUSE = Series(
     name="flow_cause",
     kind=Kind.GAUGE,

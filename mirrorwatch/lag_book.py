@@ -97,6 +97,14 @@ class LagBook:
         known = self._flows.get(flow)
         return () if known is None or known.document is None else events_in(known.document)
 
+    def lag_records(self, flow: str, *, now_ns: int) -> int | None:
+        """Return how many records wait by the mirror's offsets; None where that is not known just now."""
+        known = self._flows.get(flow)
+        if known is None or known.document is None or _age_s(known.told_ns, now_ns) > STALE_S:
+            return None
+        lag: int | None = known.document["lag_records"]
+        return lag
+
     def canary_offsets(self, flow: str) -> tuple[str, dict[int, int], float] | None:
         """Return topic id and next offsets of the canary's topic as just answered, and `settles_s`."""
         known = self._flows.get(flow)

@@ -208,6 +208,10 @@ class Lagging:
             if one is not None and (says_something(one) or one.findings)
         }
 
+    def lag_records(self, flow: str) -> int | None:
+        """Return how many records of a flow wait by its mirror's offsets; None where that is not known."""
+        return self._book.lag_records(flow, now_ns=self._clock.monotonic_ns())
+
     def events(self) -> dict[str, tuple[EventView, ...]]:
         """Return what happened to each flow within a day, newest first."""
         return {name: self._book.events(name) for name in self._watched}

@@ -133,6 +133,7 @@ def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
     info = _family(GaugeMetricFamily, series.FLOW_INFO)
     verdicts = _family(GaugeMetricFamily, series.FLOW_VERDICT)
     conditions = _family(GaugeMetricFamily, series.FLOW_CONDITION)
+    incidents = _family(GaugeMetricFamily, series.INCIDENT_OPEN)
     causes = _family(GaugeMetricFamily, series.FLOW_CAUSE)
     recovery = _family(GaugeMetricFamily, series.FLOW_RECOVERY_POINT_AGE_SECONDS)
     heartbeat = _family(GaugeMetricFamily, series.MM2_HEARTBEAT_AGE_SECONDS)
@@ -142,13 +143,14 @@ def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:
             verdicts.add_metric([*flow.labels, verdict.value], float(flow.verdict is verdict))
         for condition in CONDITIONS:
             conditions.add_metric([*flow.labels, condition.value], float(condition in flow.conditions))
+        incidents.add_metric(flow.labels, float(flow.incident_open))
         for cause in Cause:
             causes.add_metric([*flow.labels, cause.value], float(cause is flow.cause))
         if flow.recovery_point_age_s is not None:
             recovery.add_metric(flow.labels, flow.recovery_point_age_s)
         if flow.heartbeat_age_s is not None:
             heartbeat.add_metric(flow.labels, flow.heartbeat_age_s)
-    yield from (info, verdicts, conditions, causes, recovery, heartbeat)
+    yield from (info, verdicts, conditions, incidents, causes, recovery, heartbeat)
 
 
 def _book_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:

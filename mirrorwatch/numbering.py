@@ -16,7 +16,7 @@ from mirrorwatch.viewing import cluster_state
 from runtime.build import python_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from canary.flows import WatchedFlow
     from canary.prober import Prober
@@ -49,12 +49,14 @@ def service_numbers(
     unanswered: Callable[[str], Unanswered | None] = lambda _alias: None,
     standing: Callable[[str], Standing | None] = lambda _alias: None,
     checksums: ChecksumSeries | None = None,
+    incidents: Container[str] = (),
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
     `by_offsets` is how far behind the worst partition of a flow is by its offsets, where that is known;
     `lag_collected` when the lag monitor last read what of a cluster, and how often not, and `unanswered`
-    which it gets no answer of, `standing` how one is that nobody else reads.
+    which it gets no answer of, `standing` how one is that nobody else reads. `incidents` are the flows that
+    have an open one.
     """
     now = Instant(clock.monotonic_ns(), clock.wall_s())
     points = by_offsets or {}
@@ -81,7 +83,15 @@ def service_numbers(
             ),
         ),
         tuple(
-            _flow(config, prober, held, verdicts[name], now, by_offsets=points.get(name, NO_POINT))
+            _flow(
+                config,
+                prober,
+                held,
+                verdicts[name],
+                now,
+                by_offsets=points.get(name, NO_POINT),
+                incident_open=name in incidents,
+            )
             for name, held in prober.flows.items()
             if name in verdicts
         ),
@@ -111,6 +121,7 @@ def _flow(
     now: Instant,
     *,
     by_offsets: RecoveryPoint,
+    incident_open: bool,
 ) -> FlowNumbers:
     flow, watch = held.flow, held.watch
     glance = watch.glance(now.ns)
@@ -121,6 +132,7 @@ def _flow(
         verdict=verdict.verdict,
         cause=verdict.cause if verdict.also is None else verdict.also.cause,
         conditions=verdict.conditions,
+        incident_open=incident_open,
         books=watch.books.as_dict(),
         histograms={stage.value: one.copy() for stage, one in watch.histograms.items()},
         threshold_s=flow.threshold_s,

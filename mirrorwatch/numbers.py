@@ -39,6 +39,7 @@ class FlowNumbers:
     verdict: Verdict
     cause: Cause | None  # of what is wrong right now, else of the verdict
     conditions: frozenset[Verdict]  # that hold right now
+    incident_open: bool
     books: Mapping[str, int]
     histograms: Mapping[str, Histogram]  # by stage
     threshold_s: float

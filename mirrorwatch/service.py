@@ -21,6 +21,8 @@ from fleet.series import STORE_OPERATIONS
 from mirrorwatch.checksum_following import ChecksumFollowing
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_watching import ConnectWatch
+from mirrorwatch.incident_keeping import IncidentKeeping
+from mirrorwatch.incident_samples import samples_of
 from mirrorwatch.judging import Judging
 from mirrorwatch.keeping import SiteKeeper
 from mirrorwatch.lag_keeping import LagKeeping
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
+    from alerts.incidents import Sample
     from canary.config import CanaryConfig
     from canary.latches import Latch
     from mirrorwatch.changes import Changes
@@ -134,6 +137,15 @@ class Service:
             unanswered=self._lagging.unanswered,
             tell=lambda line: getattr(self._log, line.level)(line.sentence, **line.facts),
         )
+        self._incidents = IncidentKeeping(
+            self._store,
+            samples=self._samples,
+            observer=self._bookkeeper.incarnation,
+            incidents_s=config.store.keep.findings,
+            minutes_s=config.store.keep.minutes,
+            clock=self._clock,
+            reporter=self,
+        )
         self._server = HttpServer(self._clock)
         self._prober: Prober | None = None
         self._reloading: Reloading | None = None
@@ -192,6 +204,7 @@ class Service:
                 group.create_task(self._keep_syncs()),
                 group.create_task(self._connect.keep()),
                 group.create_task(self._checksums.keep()),
+                group.create_task(self._incidents.keep()),
             ]
             for site in prober.sites.values():
                 self._keeper.begin(site, prober, group)
@@ -211,6 +224,7 @@ class Service:
                 task.cancel()
         await self._bookkeeper.end(prober.flows)
         await self._latching.look(prober)
+        await self._incidents.end()
         for name, held in prober.flows.items():
             self._log.info("the books at the end", flow=name, **held.watch.books.as_dict())
 
@@ -301,6 +315,11 @@ class Service:
             if site.reached:
                 self._keeper.note_reached(alias)
 
+    def _samples(self) -> dict[tuple[str, str, str], Sample]:
+        """Return how each flow is now, for its incidents."""
+        assert self._prober is not None
+        return samples_of(self._prober, self._judging.verdicts, self._lagging, clock=self._clock)
+
     def _note_offsets(
         self, flow: str, topic_id: str, next_offsets: Mapping[int, int], settles_s: float
     ) -> None:
@@ -316,6 +335,7 @@ class Service:
         self._started_at += by_s
         self._last_reload = replace(self._last_reload, ok_at=self._last_reload.ok_at + by_s)
         self._judging.move_instants(by_s)
+        self._incidents.move_instants(by_s)
 
     # --- the reporter of the canary's loops
 
@@ -405,4 +425,5 @@ class Service:
             states=self._keeper.states,
             store_errors=self._store_errors,
             checksums=self._checksums.series,
+            incidents={one.flow for one in self._incidents.open},
         )

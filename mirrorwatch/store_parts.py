@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alerts import incident_tables
 from canary import bookkeeper, latches
 from checksum import book_tables
 from lagmon import snapshot_store, sync_id_tables, sync_tables
@@ -13,4 +14,5 @@ MIGRATIONS = (
     *sync_id_tables.MIGRATIONS,
     *snapshot_store.MIGRATIONS,
     *book_tables.MIGRATIONS,
+    *incident_tables.MIGRATIONS,
 )

@@ -62,6 +62,7 @@ HOMES = {
         "runtime/store*.py",
         "runtime/store/*.py",
         "*/tables.py",
+        "alerts/incident_tables.py",
         "canary/history.py",
         "canary/latches.py",
         "canary/leases.py",
@@ -78,7 +79,7 @@ HOMES = {
 
 # Pure modules and folders of pure modules; those of fleet all are.
 PURE = {
-    "alerts": {"objectives", "reports", "routing", "rules"},
+    "alerts": {"incidents", "objectives", "reports", "routing", "rules"},
     "canary": {
         "adoption",
         "books",

@@ -37,6 +37,7 @@ def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
         verdict=Verdict.UNKNOWN,
         cause=None,
         conditions=frozenset(),
+        incident_open=False,
         books={str(name): 0 for name in counted},
         histograms={stage.value: Histogram(5.0) for stage in Stage},
         threshold_s=5.0,

@@ -1,0 +1,31 @@
+"""Incidents and history: consecutive bad time of a flow is one incident, kept in the store.
+
+incident   one incident, and how it begins, continues and ends (pure)
+recorder   what one process has seen of one flow, until the store has it (pure)
+bars       the last 24 hours and 30 days of a flow as a bar (pure)
+
+The tables are in `alerts/incident_tables.py`.
+"""
+
+from __future__ import annotations
+
+from alerts.incidents.bars import Bar, Run, bar_of
+from alerts.incidents.incident import BAD, GAP_S, Counts, Incident, Note, Stretch, Symptom
+from alerts.incidents.recorder import Batch, Recorder, Sample, Span
+
+__all__ = [
+    "BAD",
+    "GAP_S",
+    "Bar",
+    "Batch",
+    "Counts",
+    "Incident",
+    "Note",
+    "Recorder",
+    "Run",
+    "Sample",
+    "Span",
+    "Stretch",
+    "Symptom",
+    "bar_of",
+]

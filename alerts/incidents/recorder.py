@@ -1,0 +1,222 @@
+"""What one process has seen of one flow: its bad time, and how it was minute by minute. Pure.
+
+Nothing is lost while the store does not answer: what was not written is handed out again, whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from alerts.incidents.incident import (
+    BAD,
+    BLIND_S,
+    GAP_S,
+    MOST_EVIDENCE,
+    NO_COUNTS,
+    NOTHING_LOST,
+    UNWATCHED_S,
+    Counts,
+    Stretch,
+    Symptom,
+    largest,
+    merged,
+)
+from fleet.quantity import Bounds
+from fleet.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.vocabulary import Also, FlowVerdict
+
+MOST_STRETCHES, MOST_SPANS = 100, 5000  # that wait for a store which does not answer
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How a flow is at one instant; `counts` and `lost` are totals of this process so far."""
+
+    at: float
+    verdict: FlowVerdict
+    counts: Counts = NO_COUNTS
+    lost: Bounds = NOTHING_LOST
+    at_risk_records: int | None = None
+    recovery_point_age_s: float | None = None
+
+    @property
+    def state(self) -> Verdict:
+        """Return the worst condition, or healthy."""
+        return min(self.verdict.conditions, key=lambda one: one.severity, default=Verdict.HEALTHY)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive minutes of the epoch, the last included, whose worst state was the same."""
+
+    first_minute: int
+    last_minute: int
+    state: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is to be written of one flow; all of it whole."""
+
+    stretches: tuple[Stretch, ...]
+    spans: tuple[Span, ...]
+    healthy_since_at: float | None
+
+
+class Recorder:
+    """Takes samples of one flow, and hands out what the store has to know; `observer` names the process."""
+
+    def __init__(self, observer: str) -> None:
+        self.healthy_since_at: float | None = None  # without a break; None: it is not healthy right now
+        self.urgent = False  # whether something began or ended since the last `take`
+        self._observer = observer
+        self._before: Sample | None = None
+        self._stretches: list[Stretch] = []  # the newest may still grow
+        self._spans: list[Span] = []
+        self._minute: Span | None = None  # the one that is not over
+        self._kept: Span | None = None  # the newest that the store has
+
+    def note(self, sample: Sample) -> None:
+        """Take in a sample; one that is older than the last one is left out."""
+        before = self._before
+        if before is not None and sample.at < before.at:
+            return
+        if before is not None and sample.at - before.at > BLIND_S:
+            self.healthy_since_at = None
+        self._note_minute(sample)
+        if sample.verdict.conditions & BAD:
+            self._note_bad(sample, before)
+        else:
+            self._note_not_bad(sample, before)
+        self._before = sample
+
+    def moved(self, by_s: float) -> None:
+        """Go on with a wall clock that was set by this many seconds."""
+        if self.healthy_since_at is not None:
+            self.healthy_since_at += by_s
+        if self._before is not None:
+            self._before = replace(self._before, at=self._before.at + by_s)
+
+    def take(self, *, ending: bool = False) -> Batch:
+        """Return what the store may not have; at the end the minute that is not over too."""
+        self.urgent = False
+        if ending and self._minute is not None:
+            self._keep(self._minute)
+            self._minute = None
+        spans = tuple(one for one in self._spans if one != self._kept)
+        return Batch(tuple(self._stretches), spans, self.healthy_since_at)
+
+    def written(self, batch: Batch) -> None:
+        """Forget what the store has; bad time that may go on, and the newest minutes, are kept."""
+        self._stretches = [
+            one
+            for number, one in enumerate(self._stretches, 1)
+            if one not in batch.stretches or (number == len(self._stretches) and self._may_go_on(one))
+        ]
+        if batch.spans:
+            self._kept = batch.spans[-1]
+            newest = self._spans[-1]
+            self._spans = [one for one in self._spans if one is newest or one not in batch.spans]
+
+    def _may_go_on(self, stretch: Stretch) -> bool:
+        if self._before is None or self.healthy_since_at is None:
+            return True
+        return self._before.at - max(self.healthy_since_at, stretch.bad_until_at) < GAP_S
+
+    def _note_bad(self, sample: Sample, before: Sample | None) -> None:
+        newest = self._stretches[-1] if self._stretches else None
+        if newest is None or not self._may_go_on(newest) or self._was_away(sample, before):
+            newest = Stretch(
+                key=f"{self._observer}:{int(sample.at)}",
+                started_at=sample.at,
+                bad_until_at=sample.at,
+                healthy_since_at=self.healthy_since_at,
+                symptoms=(),
+            )
+            self._stretches = [*self._stretches, newest][-MOST_STRETCHES:]
+            self.urgent = True
+        symptoms = merged(newest.symptoms, _symptoms(sample, newest.symptoms))
+        self.urgent = self.urgent or len(symptoms) > len(newest.symptoms)
+        self._stretches[-1] = replace(
+            _counted(newest, sample, before), bad_until_at=sample.at, symptoms=symptoms
+        )
+        self.healthy_since_at = None
+
+    def _note_not_bad(self, sample: Sample, before: Sample | None) -> None:
+        if before is not None and before.verdict.conditions & BAD:
+            self.urgent = True
+            # Records that were late arrive with the sample that ends the bad time.
+            self._stretches[-1] = _counted(self._stretches[-1], sample, before)
+        if sample.state is not Verdict.HEALTHY:
+            self.healthy_since_at = None
+        elif self.healthy_since_at is None:
+            self.healthy_since_at = sample.at
+
+    def _was_away(self, sample: Sample, before: Sample | None) -> bool:
+        return before is not None and sample.at - before.at > UNWATCHED_S
+
+    def _note_minute(self, sample: Sample) -> None:
+        minute, now = int(sample.at // 60), self._minute
+        if now is not None and now.first_minute == minute:
+            if sample.state.severity < now.state.severity:
+                self._minute = replace(now, state=sample.state)
+            return
+        if now is not None:
+            self._keep(now)
+        self._minute = Span(minute, minute, sample.state)
+
+    def _keep(self, minute: Span) -> None:
+        last = self._spans[-1] if self._spans else None
+        if last is not None and last.state is minute.state and minute.first_minute == last.last_minute + 1:
+            self._spans[-1] = replace(last, last_minute=minute.last_minute)
+        else:
+            self._spans = [*self._spans, minute][-MOST_SPANS:]
+
+
+def _counted(stretch: Stretch, sample: Sample, before: Sample | None) -> Stretch:
+    """Add what became of records since the sample before.
+
+    Of the first sample of a process that is all of its canary records; offsets remember more than that.
+    """
+    counts = sample.counts if before is None else sample.counts.minus(before.counts)
+    least, most = stretch.lost
+    former = sample.lost if before is None else before.lost
+    more = max(0, sample.lost.least - former.least)
+    if sample.lost.most is None or former.most is None or most is None:
+        most = None if sample.lost.most is None else most
+    else:
+        most += max(more, sample.lost.most - former.most)
+    return replace(
+        stretch,
+        counts=stretch.counts.plus(counts),
+        lost=Bounds(least + more, most),
+        at_risk_records=largest(stretch.at_risk_records, sample.at_risk_records),
+        recovery_point_age_s=largest(stretch.recovery_point_age_s, sample.recovery_point_age_s),
+    )
+
+
+def _symptoms(sample: Sample, known: tuple[Symptom, ...]) -> Iterator[Symptom]:
+    """Yield what holds right now; a condition without words of its own keeps those that it had."""
+    left = set(sample.verdict.conditions & BAD)
+    for told in _told(sample.verdict):
+        if told.verdict in left:
+            left.discard(told.verdict)
+            rows = tuple(told.evidence[:MOST_EVIDENCE])
+            yield Symptom(told.verdict, told.cause, told.sentence, sample.at, sample.at, rows)
+    for condition in left:
+        of_it = [one for one in known if one.condition is condition]
+        if of_it:
+            yield replace(max(of_it, key=lambda one: one.last_at), last_at=sample.at)
+        else:
+            yield Symptom(condition, None, "", sample.at, sample.at)
+
+
+def _told(verdict: FlowVerdict) -> Iterator[FlowVerdict | Also]:
+    yield verdict
+    if verdict.also is not None:
+        yield verdict.also
