@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -46,14 +47,14 @@ class Alert:
 class Monitoring:
     """What is installed of the two, as processes in `folder`, for the service of a configuration.
 
-    `divisor` divides all times of the rules and routes; `webhook` is an address that every receiver posts to.
-    `places` are the name and the page of alerts of each.
+    `rendered` is the folder of what is rendered. `divisor` divides all times of the rules and routes, and
+    every receiver posts to the address `webhook`. `places` are the name and the page of alerts of each.
     """
 
     def __init__(self, folder: Path, *, config: Path, divisor: float = DIVISOR, webhook: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._config, self._divisor, self._webhook = folder, config, divisor, webhook
-        self._rendered = folder / "rendered"
+        self.rendered = folder / "rendered"
         self.processes: list[Process] = []
         self.places: list[tuple[str, str]] = []
         self.absent: list[str] = []
@@ -101,19 +102,29 @@ class Monitoring:
 
     def is_ready(self) -> bool:
         """Tell whether all that is installed answers, and Prometheus has scraped the service."""
-        if self.alertmanager and _answer(self.alertmanager, "/api/v2/status") is None:
+        if self.alertmanager and answer_of(self.alertmanager, "/api/v2/status") is None:
             return False
         return not self.prometheus or any(value == 1 for _, value in self.query("up"))
 
     def query(self, expression: str) -> list[tuple[dict[str, str], float]]:
         """Return the samples of an expression, none while Prometheus does not answer."""
-        answer = _answer(self.prometheus, f"/api/v1/query?query={quote(expression)}")
+        answer = answer_of(self.prometheus, f"/api/v1/query?query={quote(expression)}")
         found = answer["data"]["result"] if answer is not None else []
+        return [(one["metric"], float(one["value"][1])) for one in found]
+
+    def evaluate(self, expression: str) -> list[tuple[dict[str, str], float]]:
+        """Return the samples of an expression. Raises ValueError with what Prometheus says of a wrong one."""
+        address = f"http://{self.prometheus}/api/v1/query?query={quote(expression)}"
+        try:
+            with urllib.request.urlopen(address, timeout=_ANSWER_S) as answer:
+                found = json.load(answer)["data"]["result"]
+        except urllib.error.HTTPError as error:
+            raise ValueError(f"{expression}: {error.read().decode()}") from error
         return [(one["metric"], float(one["value"][1])) for one in found]
 
     def firing(self) -> list[Alert]:
         """Return the alerts that fire in Prometheus, but for the Watchdog."""
-        answer = _answer(self.prometheus, "/api/v1/alerts")
+        answer = answer_of(self.prometheus, "/api/v1/alerts")
         found = answer["data"]["alerts"] if answer is not None else []
         alerts = (
             Alert(labels=one["labels"], annotations=one["annotations"], state=one["state"]) for one in found
@@ -129,12 +140,12 @@ class Monitoring:
                 state=one["status"]["state"],
                 inhibited_by=tuple(one["status"]["inhibitedBy"]),
             )
-            for one in _answer(self.alertmanager, "/api/v2/alerts") or []
+            for one in answer_of(self.alertmanager, "/api/v2/alerts") or []
         ]
 
     def fingerprints(self) -> dict[str, str]:
         """Return the name of each alert in Alertmanager by its fingerprint."""
-        held = _answer(self.alertmanager, "/api/v2/alerts") or []
+        held = answer_of(self.alertmanager, "/api/v2/alerts") or []
         return {one["fingerprint"]: one["labels"]["alertname"] for one in held}
 
     def _place(self, name: str, page: str) -> str:
@@ -143,7 +154,7 @@ class Monitoring:
         return address
 
     def _render(self) -> None:
-        command = [sys.executable, "-m", "mirrorwatch", "render", str(self._config), str(self._rendered)]
+        command = [sys.executable, "-m", "mirrorwatch", "render", str(self._config), str(self.rendered)]
         ended = subprocess.run(
             [*command, "--divide-times", f"{self._divisor:g}"],
             cwd=ROOT,
@@ -156,24 +167,24 @@ class Monitoring:
             raise StackError(f"The rules cannot be rendered: {(ended.stdout + ended.stderr)[-2000:]}")
 
     def _configure(self) -> None:
-        scrape = yaml.safe_load((self._rendered / "prometheus" / "scrape.yml").read_text())
+        scrape = yaml.safe_load((self.rendered / "prometheus" / "scrape.yml").read_text())
         alertmanagers = [{"static_configs": [{"targets": [self.alertmanager]}]}] if self.alertmanager else []
         document = {
-            "rule_files": [str(self._rendered / "prometheus" / "mirrorwatch.rules.yml")],
+            "rule_files": [str(self.rendered / "prometheus" / "mirrorwatch.rules.yml")],
             "alerting": {"alertmanagers": alertmanagers},
             **scrape,
         }
         # JSON is YAML.
         (self._folder / "prometheus.yml").write_text(json.dumps(document), encoding="utf-8")
-        routes = yaml.safe_load((self._rendered / "alertmanager" / "alertmanager.yml").read_text())
+        routes = yaml.safe_load((self.rendered / "alertmanager" / "alertmanager.yml").read_text())
         if self._webhook:
             for receiver in routes["receivers"]:
                 receiver["webhook_configs"] = [{"url": f"{self._webhook}/{receiver['name']}"}]
         (self._folder / "alertmanager.yml").write_text(json.dumps(routes), encoding="utf-8")
 
 
-def _answer(address: str, path: str) -> Any:
-    """Return what is answered as JSON, None while nothing is."""
+def answer_of(address: str, path: str) -> Any:
+    """Return what Prometheus or Alertmanager at this address answers, None while it does not."""
     try:
         with urllib.request.urlopen(f"http://{address}{path}", timeout=_ANSWER_S) as answer:
             return json.load(answer)
