@@ -53,8 +53,8 @@ _PANEL_KEYS = frozenset(
 )  # fmt: skip
 
 
-def dashboard(board: Board, *, job: str) -> dict[str, Any]:
-    """Return the dashboard's JSON; `job` is that of the service in Prometheus."""
+def dashboard(board: Board, *, job: str, service: str = "") -> dict[str, Any]:
+    """Return the dashboard's JSON; `job` is that of the service in Prometheus, `service` its address."""
     panels = list(_laid_out(board))
     plain = core.Dashboard(
         title=board.title,
@@ -73,7 +73,7 @@ def dashboard(board: Board, *, job: str) -> dict[str, Any]:
     current: dict[str, Any] = _current(found)
     current["templating"] = {"list": [_choose_source(), _choose_job(job), *map(_choice, board.variables)]}
     current["annotations"] = {"list": [_annotation(board)]}
-    current["links"] = [_all_boards()]
+    current["links"] = [_all_boards(), *([_page(service + board.page)] if service else [])]
     current["editable"] = False
     return current
 
@@ -182,7 +182,10 @@ def _table(panel: Panel) -> dict[str, Any]:
     config = _field(panel, align="auto", filterable=True)
     return {
         "fieldConfig": {**config, "overrides": by_value},
-        "options": {"showHeader": True, "sortBy": [{"displayName": panel.columns[0], "desc": True}]},
+        "options": {
+            "showHeader": True,
+            "sortBy": [{"displayName": name, "desc": True} for name in panel.columns],
+        },
         "transformations": [
             {"id": "merge", "options": {}},
             {"id": "organize", "options": {"excludeByName": hidden, "renameByName": names}},
@@ -292,6 +295,21 @@ def _all_boards() -> dict[str, Any]:
         "icon": "external link",
         "tooltip": "",
         "url": "",
+    }
+
+
+def _page(address: str) -> dict[str, Any]:
+    return {
+        "title": "Mirrorwatch's page",
+        "type": "link",
+        "url": address,
+        "targetBlank": True,
+        "icon": "external link",
+        "tooltip": "What Mirrorwatch itself shows, with evidence",
+        "asDropdown": False,
+        "includeVars": False,
+        "keepTime": False,
+        "tags": [],
     }
 
 

@@ -60,11 +60,12 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """One dashboard: panels in rows, each row under its title."""
+    """One dashboard: panels in rows, each row under its title; `page` is the path of Mirrorwatch's page."""
 
     uid: str
     title: str
     description: str
     rows: tuple[tuple[str, tuple[Panel, ...]], ...]
     variables: tuple[Variable, ...] = ()
+    page: str = "/"
     alerts: str = ""  # matchers of the alerts that are drawn as annotations

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from alerts.rules import Group
+    from dashboards.panel import Board
     from mirrorwatch.configuration import Configuration
 
 _BY = "Written by `mirrorwatch render`; change the configuration and render again."
@@ -66,9 +67,13 @@ def files_of(config: Configuration, *, kubernetes: bool, divisor: float = 1.0) -
         files["kubernetes/prometheusrule.yaml"] = _resource(rules)
     texts = {path: yaml_text(document, comment=_BY) for path, document in files.items()}
     return texts | {
-        f"grafana/dashboards/{board.uid}.json": json.dumps(dashboard(board, job=JOB), indent=1) + "\n"
+        f"grafana/dashboards/{board.uid}.json": _dashboard(board, links_of(config).service)
         for board in BOARDS
     }
+
+
+def _dashboard(board: Board, service: str) -> str:
+    return json.dumps(dashboard(board, job=JOB, service=service), indent=1) + "\n"
 
 
 def groups_of(config: Configuration) -> tuple[Group, ...]:

@@ -38,5 +38,6 @@ GROUPS = Board(
     variables=(
         Variable(name="cluster", label="Cluster", series=of(series.KAFKA_CLUSTER_UP), of="kafka_cluster"),
     ),
+    page="/groups",
     rows=(("Lag", _LAG),),
 )

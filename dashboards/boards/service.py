@@ -11,6 +11,8 @@ _BY_COLLECTOR = "by (kafka_cluster, collector)"
 _LOOP = buckets(series.EVENT_LOOP_DELAY_SECONDS, by="instance, le")
 _LAST = of(series.COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS)
 _FAILED = rate(series.CONTROL_PROBES_TOTAL, 'outcome!="good"')
+_SKEW = of(series.KAFKA_CLUSTER_CLOCK_SKEW_SECONDS)
+_EXPIRES = of(series.CLIENT_CERTIFICATE_EXPIRY_TIMESTAMP_SECONDS)
 _PROCESS = (
     Panel(
         title="Instances that answer",
@@ -47,6 +49,21 @@ _PROCESS = (
         " mirror.",
         unit="cps",
         queries=(Query(f"sum by (kafka_cluster, outcome) ({_FAILED})", "{{kafka_cluster}} {{outcome}}"),),
+    ),
+    Panel(
+        title="Clock skew",
+        description="How far each cluster's clock is from that of Mirrorwatch's host, at least. A round trip"
+        " can show no less than zero.",
+        unit="s",
+        minimum=None,
+        queries=(Query(f"max by (kafka_cluster) ({_SKEW})", "{{kafka_cluster}}"),),
+    ),
+    Panel(
+        title="Client certificates",
+        description="Time until the client certificate for each cluster expires; empty where there is none.",
+        unit="s",
+        queries=(Query(f"min by (kafka_cluster) ({_EXPIRES}) - time()", "{{kafka_cluster}}"),),
+        may_be_empty=True,
     ),
     Panel(
         title="Commits read",

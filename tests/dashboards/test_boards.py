@@ -14,9 +14,10 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from dashboards import BOARDS, dashboard
 from dashboards.builder import SOURCE, STATE_COLOURS
 from fleet.series import CATALOGUE
-from fleet.vocabulary import Verdict
+from fleet.vocabulary import CONDITIONS, Verdict
 
-DOCUMENTS = [dashboard(board, job="mirrorwatch") for board in BOARDS]
+SERVICE = "https://mw.example.org"
+DOCUMENTS = [dashboard(board, job="mirrorwatch", service=SERVICE) for board in BOARDS]
 PANELS = [
     pytest.param(panel, id=f"{document['uid']}: {panel['title']}")
     for document in DOCUMENTS
@@ -90,6 +91,19 @@ def test_every_series_and_label_in_a_query_is_in_the_catalogue(panel):
 def test_a_link_leads_to_a_board_that_there_is(document):
     uids = {one["uid"] for one in DOCUMENTS}
     assert set(re.findall(r"/d/([\w-]+)", json.dumps(document))) <= uids
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one["uid"])
+def test_a_board_leads_to_the_other_boards_and_to_mirrorwatchs_own_page(document):
+    boards, page = document["links"]
+    assert (boards["type"], boards["tags"]) == ("dashboards", ["mirrorwatch"])
+    assert page["url"].startswith(f"{SERVICE}/")
+    assert dashboard(BOARDS[0], job="x")["links"] == [boards]
+
+
+def test_flows_are_sorted_by_the_worst_condition_first():
+    (table,) = [each.values[0] for each in PANELS if each.values[0]["title"].startswith("Conditions by flow")]
+    assert [one["displayName"] for one in table["options"]["sortBy"]] == [str(one) for one in CONDITIONS]
 
 
 def test_promtool_reads_every_expression(tmp_path):
