@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alerts.objectives import BURN_WINDOWS, FlowFacts, Objective, ObjectiveKind, defaults_of
@@ -14,10 +16,11 @@ from alerts.rules.rule import promql_duration
 from fleet.quantity import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from alerts.objectives import BurnWindow
 
+TIMES = Path(__file__).parents[1] / "docs" / "alert-times.json"
 _ABOUT = {
     ObjectiveKind.AVAILABILITY: "canary records that arrive before the horizon, of all that were concluded",
     ObjectiveKind.FRESHNESS: "canary records that arrive within the threshold, of all that were settled",
@@ -58,6 +61,13 @@ A flow has these objectives unless the section [`objectives`](configuration.md) 
 canary has `replication_lag` alone.
 """
 
+_MEASURED = """
+'Fired after' counts from the order to begin the fault of that [drill](drills.md) until Prometheus showed the
+alert as firing: the slowest of the drills that were measured, with a scrape each 15 s and a canary threshold
+of 5 s. `make drills ARGS="--alert-times docs/alert-times.json NAME ..."` measures them. Alertmanager waits
+another 15 s before it notifies.
+"""
+
 _SEVERITIES = """\
 `critical` pages, `warning` is a ticket, `info` only mutes others. Each alert links to its
 [runbook](../alerts/runbooks).
@@ -87,7 +97,8 @@ def page() -> str:
             "\nA burn needs at least three bad canary records, or 150 s of bad time, in its long window.\n",
             "## Alerts\n",
             _SEVERITIES,
-            *_table(("alert", "severity", "for", "what is wrong"), _alerts(objectives)),
+            *_table(("alert", "severity", "for", "fired after", "what is wrong"), _alerts(objectives)),
+            _MEASURED,
             "\n## What mutes what\n",
             "Alerts about lost or altered records and about the recovery point are never muted.\n",
             *_table(("while this fires", "these are muted", "with the same", "because"), inhibition_table()),
@@ -120,12 +131,20 @@ def _alerts(objectives: Sequence[Objective]) -> Iterator[tuple[str, ...]]:
         limit_s=ObjectiveKind.AUDIT_AGE.default_limit_s,
     )
     every = (*objectives, overdue)
+    times = json.loads(TIMES.read_text(encoding="utf-8"))
     for group in all_groups(every, [FlowFacts("A->B", "A", "B", has_canary=True, exactly_once=True)]):
         for rule in group.rules:
             if isinstance(rule, Alert):
                 name = " ".join((f"`{rule.name}`", *(f"{key}={value}" for key, value in rule.labels.items())))
                 summary = re.sub(r"\{\{ \$labels\.(\w+) \}\}", r"*\1*", rule.summary)
-                yield name, rule.severity, promql_duration(rule.for_s), summary
+                yield name, rule.severity, promql_duration(rule.for_s), _fired_after(rule, times), summary
+
+
+def _fired_after(rule: Alert, times: Mapping[str, Mapping[str, float | str]]) -> str:
+    measured = times.get(rule.name)
+    if measured is None or rule.severity != measured["severity"]:
+        return ""
+    return f"{measured['seconds']:.0f} s (`{measured['drill']}`)"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -17,13 +17,15 @@ from deploy.local.waiting import wait_until
 from fleet.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from deploy.drill import Drill
+    from deploy.drill_result import Result
 
 PAGES: Final = "mirrorwatch-pages"
 CRITICAL: Final = "critical"
+HOLD_S: Final = 150.0  # of a fault on the usual clock: alerts that wait for a minute fire
 WAIT_S: Final = 80.0  # an alert that waits for a quarter of an hour waits for 60 s of a drill
 LISTEN_ON_S: Final = 25.0  # on the usual clock: a scrape and an evaluation after the flow came back
 _PREFIX: Final = "Mirrorwatch"
@@ -63,6 +65,15 @@ def may_page(drill: Drill) -> frozenset[str]:
     return frozenset(name for state in states for name in expected(*state))
 
 
+def first_seconds(results: Iterable[Result]) -> dict[str, dict[str, float | str]]:
+    """Return by alert after how many seconds it fired, in the drill where that took longest."""
+    found: dict[str, dict[str, float | str]] = {}
+    times = ((at, name, severity, one.label) for one in results for at, name, severity in one.fired or ())
+    for at, name, severity, label in sorted(times):
+        found[f"{_PREFIX}{name}"] = {"seconds": at, "severity": severity, "drill": label}
+    return dict(sorted(found.items()))
+
+
 def wrong(
     drill: Drill, fired: Collection[tuple[float, str, str]], paged: Collection[tuple[float, str]]
 ) -> str:
@@ -84,10 +95,14 @@ def wrong(
 
 
 class AlertWatch:
-    """Prometheus and Alertmanager on a drill's service; notes what fires and what pages, each once."""
+    """Prometheus and Alertmanager on a drill's service; notes what fires and what pages, each once.
 
-    def __init__(self, folder: Path, config: Path, drill: Drill) -> None:
+    With `hold_s` the rules have the times of users, and the fault lasts for at least so long.
+    """
+
+    def __init__(self, folder: Path, config: Path, drill: Drill, *, hold_s: float = 0.0) -> None:
         self._wanted = expected(drill.verdict, drill.cause)
+        self._hold_s = hold_s
         self._began = time.monotonic()
         self._firsts: dict[tuple[str, str], float] = {}  # by name and severity
         self._pages: dict[str, float] = {}
@@ -98,7 +113,7 @@ class AlertWatch:
             threading.Thread(target=self._poll, daemon=True),
         ]
         port = self._receiver.server_address[1]
-        divisor = 1.0 if drill.verdict is None else DIVISOR
+        divisor = 1.0 if drill.verdict is None or hold_s else DIVISOR
         self._monitoring = Monitoring(
             folder, config=config, divisor=divisor, webhook=f"http://127.0.0.1:{port}"
         )
@@ -125,6 +140,8 @@ class AlertWatch:
 
     def has_fired(self) -> bool:
         """Tell whether an alert that is expected has fired, and paged where it is to page; or none is."""
+        if time.monotonic() - self._began < self._hold_s:
+            return False
         found = [severity for name, severity in list(self._firsts) if name in self._wanted]
         return not self._wanted or bool(found and (CRITICAL not in found or self._wanted & set(self._pages)))
 

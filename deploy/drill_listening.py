@@ -77,6 +77,7 @@ class Listening:
     earlier: frozenset[tuple[str, str]] = frozenset()  # what was suspected before, by cause and topic
     topic: str = ""  # of which numbers of lost records are noted, "" for none
     least_s: float = 0.0  # for so long it is listened to after it was mended, at least
+    alert_wait_s: float = WAIT_S
     alerted: Callable[[], bool] = lambda: True  # whether an alert that is expected has fired
 
     def __post_init__(self) -> None:
@@ -102,7 +103,7 @@ class Listening:
 
     def _alert_wait_s(self) -> float:
         """Return for how much longer what was said is listened to, for the sake of its alert."""
-        return 0.0 if self.hit_at is None or self.alerted() else WAIT_S
+        return 0.0 if self.hit_at is None or self.alerted() else self.alert_wait_s
 
     def said_enough(self) -> bool:
         """Tell whether what was expected was said a moment ago, and its alert fired."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from deploy.drill_alerts import LISTEN_ON_S, AlertWatch
+from deploy.drill_alerts import LISTEN_ON_S, WAIT_S, AlertWatch
 from deploy.drill_bringing_back import bring_back
 from deploy.drill_listening import DrillError, Listening, begin_act
 from deploy.drill_result import Result
@@ -64,12 +64,14 @@ def second_mirror(pair: Pair) -> MirrorMaker:
 class Bench(Several):
     """The stack with traffic, and the services of the drills that run on it.
 
-    With `both`, those that have a canary judge by offsets as well.
+    With `both`, those that have a canary judge by offsets as well. With `hold_s` the alerts' rules have the
+    times of users, and faults last for at least so long.
     """
 
-    def __init__(self, folder: Path, *, both: bool = False) -> None:
+    def __init__(self, folder: Path, *, both: bool = False, hold_s: float = 0.0) -> None:
         self.folder = folder
         self._both = both
+        self._hold_s = hold_s
         self.pair = Pair(folder / "pair", properties=_QUICK_BROKERS)
         self._proxy_port = free_port()
         behind = listen_behind(self.pair.a, self._proxy_port)
@@ -228,7 +230,9 @@ class Bench(Several):
     def _alerts(self, drill: Drill, watched: Watched) -> Iterator[AlertWatch | None]:
         """Have Prometheus and Alertmanager on the drill's service meanwhile; None where not installed."""
         self._watches += 1
-        alerts = AlertWatch(self.folder / f"alerts-{self._watches}", watched.config, drill)
+        alerts = AlertWatch(
+            self.folder / f"alerts-{self._watches}", watched.config, drill, hold_s=self._hold_s
+        )
         try:
             if alerts.can_watch:
                 alerts.start()
@@ -248,6 +252,7 @@ class Bench(Several):
         if alerts is not None:
             alerts.begin()
             listening.alerted = alerts.has_fired
+            listening.alert_wait_s = max(WAIT_S, self._hold_s)
             listening.least_s = LISTEN_ON_S if drill.verdict is None else 0.0
         act = begin_act(pair.folder, drill.name, topic, "begin")
         listening.until(drill.watch_s, pair, act, ends=listening.said_enough)

@@ -11,12 +11,14 @@ cause was not the expected one.
 `--results` keeps a line for each drill and replaces the lines of those that ran before, so that they can be
 run in portions and written down together; of a drill that could not be run no line stays. With `--both` the
 services with a canary judge by offsets too, as they do by default: what is said sooner or more exactly then
-is not what the table holds, and what one drill lost is told while the next ones run.
+is not what the table holds, and what one drill lost is told while the next ones run. `--alert-times` measures
+for docs/alerts.md: faults last for two and a half minutes, and alerts wait as long as for users.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from functools import partial
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deploy import drill_audit_page, drill_checksum
+from deploy.drill_alerts import HOLD_S, first_seconds
 from deploy.drill_audit import AuditBench
 from deploy.drill_list import BY_LABEL, DRILLS
 from deploy.drill_list_audits import AUDITS
@@ -95,6 +98,12 @@ def main() -> None:
         "--results", type=Path, metavar="FILE", help="keep a line for each drill in this file"
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page of all results")
+    parser.add_argument(
+        "--alert-times",
+        type=Path,
+        metavar="FILE",
+        help="have the rules that users have, and write after how many seconds each alert fired",
+    )
     parser.add_argument("--both", action="store_true", help="judge by canary and offsets together")
     chosen = parser.parse_args()
     if chosen.both and chosen.write is not None:
@@ -105,9 +114,13 @@ def main() -> None:
         parser.error(f"no drill is called {strange[0]}; there are: {', '.join(known)}")
     ledger = Ledger(chosen.results)
     with tempfile.TemporaryDirectory(prefix="mirrorwatch-drills-", ignore_cleanup_errors=True) as name:
-        _run(Path(name), chosen.names or known, ledger, both=chosen.both)
+        hold_s = HOLD_S if chosen.alert_times is not None else 0.0
+        _run(Path(name), chosen.names or known, ledger, both=chosen.both, hold_s=hold_s)
     results = ledger.results
     print(table(results), table(results, by_offsets=True), drill_audit_page.table(results), sep="\n\n")
+    if chosen.alert_times is not None:
+        times = first_seconds(results.values())
+        chosen.alert_times.write_text(json.dumps(times, indent=1) + "\n", encoding="utf-8")
     if chosen.write is not None:
         chosen.write.write_text(page(results), encoding="utf-8")
     sys.exit(1 if ledger.failed else 0)
@@ -120,11 +133,11 @@ def _said(result: Result) -> str:
     return f"{said}; fired {fired}; paged {pages}" if result.fired is not None else said
 
 
-def _run(folder: Path, labels: Container[str], ledger: Ledger, *, both: bool) -> None:
+def _run(folder: Path, labels: Container[str], ledger: Ledger, *, both: bool, hold_s: float) -> None:
     drills = [one for one in DRILLS if one.label in labels]
     audits = [one for one in AUDITS if one.label in labels]
     if drills:
-        with Bench(folder, both=both) as bench:
+        with Bench(folder, both=both, hold_s=hold_s) as bench:
             for group in groups(drills):
                 bench.run(group, ledger.drill, ledger.fail)
     if audits:
