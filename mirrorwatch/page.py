@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from alerts.reports import POLICY
+from alerts.reports import wording as report_words
 from fleet.quantity import duration_text
 from fleet.series import OUTCOMES
 from fleet.vocabulary import Verdict
 from mirrorwatch import words
+from mirrorwatch.budget_chart import budget_chart
 from mirrorwatch.charts import latency_chart, newest_measured
 from mirrorwatch.checksum_shown import run_address, run_text, took_text
 from mirrorwatch.group_page import LOOKS, MEANINGS, ShownName, behind_text, lag_text, offset_text
@@ -29,6 +32,7 @@ from mirrorwatch.picture import picture_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from alerts.reports import Report
     from mirrorwatch.view import FlowView, ServiceView
 
 _CONTENT_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -131,6 +135,21 @@ class Page:
         """Draw what stands in place of a page that cannot be had, about groups or about a flow's offsets."""
         names = {"sentence": sentence, "look": Verdict.UNKNOWN, "of_groups": of_groups}
         return self.draw("group_away.html", names, now_at=now_at)
+
+    def report(self, report: Report) -> str:
+        """Draw a report on objectives as a document that needs nothing beside it."""
+        charts = [(one, budget_chart(report, one)) for one in report.objectives]
+        missed = any(one.met is False for one in report.objectives)
+        covered = all(one.covered for one in report.objectives)
+        return self._templates["slo_report.html"].render(
+            report=report,
+            charts=[each for each in charts if each[1] is not None],
+            stretches=report.worst_stretches(),
+            policy=POLICY,
+            words=report_words,
+            look=Verdict.LOSING if missed else Verdict.HEALTHY if covered else Verdict.UNKNOWN,
+            sheet=Markup(self.sheet("page.css", "slo-report.css")),  # noqa: S704 - our own text
+        )
 
     def _names(self, view: ServiceView) -> dict[str, Any]:
         """Return what the templates speak of."""

@@ -10,7 +10,7 @@ import click
 from mirrorwatch.cli_commands import ExplainingCommand
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, read_config
 
-FORMATS = ("md", "json")
+FORMATS = ("html", "md", "json")
 _LEAST_S, _MOST_S = 60.0, 400 * 86400.0
 
 
@@ -62,7 +62,7 @@ class _Formats(click.ParamType[tuple[str, ...]]):
     "formats",
     type=_Formats(),
     metavar="FORMATS",
-    help="Some of md,json. By default md, and all of them with --out.",
+    help="Some of html,md,json. By default md, and all of them with --out.",
 )
 @click.option(
     "--out",

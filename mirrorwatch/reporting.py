@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from alerts.reports import ObjectiveReport, Report, Tally, document, figures_of, markdown, probe_tally
-from canary.history import read_days
+from alerts.minutes.tables import FLOOR_S, exclusions, read_days
+from alerts.reports import (
+    Exclusion,
+    ObjectiveReport,
+    Report,
+    document,
+    figures_of,
+    markdown,
+    probe_tally,
+    value_tally,
+)
+from canary import history
 from fleet.errors import ConfigurationError, Problem
-from fleet.probe_history import MINUTE_S
+from fleet.probe_history import MINUTE_S, without
+from mirrorwatch.page import Page
 from mirrorwatch.store_parts import MIGRATIONS
 from runtime.store import Store
 
@@ -18,11 +30,10 @@ if TYPE_CHECKING:
 
     from alerts.objectives import Objective
     from alerts.reports import Figures
-    from fleet.probe_history import ProbeDay
+    from fleet.probe_history import ValueRun
     from mirrorwatch.configuration import Configuration
 
 LIMIT_S = 120.0  # of reading one flow
-FORMATS = ("md", "json")
 
 Span = tuple[int, int]  # minutes: the first, and the one after the last
 
@@ -40,14 +51,18 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
     store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS, limit_s=LIMIT_S)
     made = await store.open_to_read()
     try:
+        excluded = await store.read(exclusions) if made else []
         found = []
         for flow in dict.fromkeys(one.flow for one in config.objectives):
             wanted = [one for one in config.objectives if one.flow == flow]
-            found += await _flow(store if made else None, wanted, [(until - length, until)])
+            left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
+            found += await _flow(store if made else None, wanted, (until - length, until), left_out)
     finally:
         await store.close()
     notes = () if made else (f"{store.where}: nobody has made this store yet; start the service first.",)
-    return Report(until - length, until, tuple(found), notes=notes)
+    first = until - length
+    shown = tuple(Exclusion(**asdict(one)) for one in excluded if one.first < until and one.until > first)
+    return Report(first, until, tuple(found), shown, notes)
 
 
 def last_final_minute(config: Configuration, now_at: float) -> int:
@@ -64,6 +79,7 @@ def period_of(objectives: Sequence[Objective]) -> float:
 def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
     """Return the text of the report by its format."""
     makers = {
+        "html": lambda: Page().report(report),
         "md": lambda: markdown(report),
         "json": lambda: json.dumps(document(report), indent=1) + "\n",
     }
@@ -71,25 +87,37 @@ def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
 
 
 async def _flow(
-    store: Store | None, objectives: Sequence[Objective], spans: Sequence[Span]
+    store: Store | None, objectives: Sequence[Objective], period: Span, left_out: Sequence[Span]
 ) -> list[ObjectiveReport]:
     """Return the reports of one flow's objectives, with those of the period before where it has any."""
+    spans = without(period, left_out)
     if store is None:
         return [ObjectiveReport(one, figures_of(one, (), spans)) for one in objectives]
-    first, until = spans[0][0], spans[-1][1]
+    first, until = period
     oldest, figures = await _figures(store, objectives, spans)
     before: Sequence[Figures | None] = [None] * len(objectives)
     if oldest is not None and oldest < first:
-        _, before = await _figures(store, objectives, [(2 * first - until, first)])
+        _, before = await _figures(store, objectives, without((2 * first - until, first), left_out))
     return [ObjectiveReport(*each) for each in zip(objectives, figures, before, strict=True)]
 
 
 async def _figures(
     store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
 ) -> tuple[int | None, list[Figures]]:
-    oldest, days = await store.read(partial(read_days, flow=objectives[0].flow, spans=spans))
-    return oldest, [figures_of(one, _tallies(one, days), spans) for one in objectives]
-
-
-def _tallies(objective: Objective, days: Iterable[ProbeDay]) -> list[Tally]:
-    return [probe_tally(objective, day) for day in days] if objective.kind.counts_probes else []
+    """Return the first minute of a flow, and the figures of its objectives within spans."""
+    flow = objectives[0].flow
+    limits_s = [one.limit_s for one in objectives if one.limit_s is not None]
+    oldest, probes = await store.read(partial(history.read_days, flow=flow, spans=spans))
+    oldest_value: int | None = None
+    values: list[tuple[int, list[ValueRun]]] = []
+    if limits_s:
+        exact = min(limits_s) < FLOOR_S
+        oldest_value, values = await store.read(partial(read_days, flow=flow, spans=spans, exact=exact))
+    figures = []
+    for one in objectives:
+        if one.kind.counts_probes:
+            tallies = [probe_tally(one, day) for day in probes]
+        else:
+            tallies = [value_tally(one, day, runs) for day, runs in values]
+        figures.append(figures_of(one, tallies, spans))
+    return min((one for one in (oldest, oldest_value) if one is not None), default=None), figures

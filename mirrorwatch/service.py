@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from canary.bookkeeper import Bookkeeper
 from canary.leases import incarnations
 from canary.prober import Prober
+from canary.watch import Instant
 from checksum import report_page
 from checksum.book import ChecksumBook
 from fleet.series import STORE_OPERATIONS
@@ -28,6 +29,7 @@ from mirrorwatch.keeping import SiteKeeper
 from mirrorwatch.lag_keeping import LagKeeping
 from mirrorwatch.lagging import Lagging
 from mirrorwatch.latching import Latching
+from mirrorwatch.minute_keeping import MinuteKeeping, measured_of
 from mirrorwatch.namesakes import of_one_name
 from mirrorwatch.numbering import service_numbers
 from mirrorwatch.page import Page
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from alerts.incidents import Sample
+    from alerts.minutes import Sample as MinuteSample
     from canary.config import CanaryConfig
     from canary.latches import Latch
     from mirrorwatch.changes import Changes
@@ -109,6 +112,15 @@ class Service:
             clock=self._clock,
             reporter=self,
             written=self._note_written,
+        )
+        self._minutes = MinuteKeeping(
+            self._store,
+            replica=config.store.replica,
+            incarnation=self._bookkeeper.incarnation,
+            keep_s=config.store.keep.minutes,
+            clock=self._clock,
+            reporter=self,
+            samples=self._measured,
         )
         self._latching = Latching(self._store, clock=self._clock, reporter=self)
         form, level = logged
@@ -201,6 +213,7 @@ class Service:
                 group.create_task(prober.doubts.watch()),
                 group.create_task(self._bookkeeper.keep(prober.flows)),
                 group.create_task(self._latching.keep(prober)),
+                group.create_task(self._minutes.keep()),
                 group.create_task(self._keep_syncs()),
                 group.create_task(self._connect.keep()),
                 group.create_task(self._checksums.keep()),
@@ -223,6 +236,7 @@ class Service:
             for task in (*endless, reloading):
                 task.cancel()
         await self._bookkeeper.end(prober.flows)
+        await self._minutes.end()
         await self._latching.look(prober)
         await self._incidents.end()
         for name, held in prober.flows.items():
@@ -231,6 +245,16 @@ class Service:
     async def _keep_syncs(self) -> None:
         keep_s = self._config.store.keep.syncs
         await follow_syncs(self._store, self._lagging, keep_s=keep_s, clock=self._clock, reporter=self)
+
+    def _measured(self) -> dict[str, MinuteSample]:
+        """Return what reports keep of each flow now."""
+        assert self._prober is not None
+        return measured_of(
+            self._prober,
+            self._lagging.recovery_points(),
+            self._checksums.standings,
+            now=Instant(self._clock.monotonic_ns(), self._clock.wall_s()),
+        )
 
     async def _warn_of_namesakes(self) -> None:
         warning = of_one_name(

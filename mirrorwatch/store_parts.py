@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from alerts import incident_tables
+from alerts.minutes import tables as minute_tables
 from canary import bookkeeper, latches
 from checksum import book_tables
 from lagmon import snapshot_store, sync_id_tables, sync_tables
@@ -15,4 +16,5 @@ MIGRATIONS = (
     *snapshot_store.MIGRATIONS,
     *book_tables.MIGRATIONS,
     *incident_tables.MIGRATIONS,
+    *minute_tables.MIGRATIONS,
 )

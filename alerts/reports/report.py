@@ -94,8 +94,8 @@ class Report:
             where = f"{least.objective.flow} {objective_text(least.objective)}"
             share = share_text(least.figures.coverage_ratio)
             return (
-                f"Partly covered: {len(empty) + len(partly)} of {count_text(count, 'objective')}, least"
-                f" {where} with {share} of the period. {self.result}"
+                f"Partly covered: {len(empty) + len(partly)} of {count_text(count, 'objective')} lack data,"
+                f" most of all {where} ({share} covered). {self.result}"
             )
         return self.result
 

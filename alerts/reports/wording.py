@@ -32,7 +32,7 @@ def budget_text(ratio: float | None) -> str:
     """Write a share of a budget, rounded to a tenth of a percent."""
     if ratio is None:
         return NOTHING
-    return f"{100 * ratio:,.1f} %"
+    return "< 0.1 %" if 0 < ratio < 0.0005 else f"{100 * ratio:,.1f} %"
 
 
 def burn_text(burn: float | None) -> str:
@@ -83,7 +83,8 @@ def trend_text(figures: Figures, before: Figures | None) -> str:
     if before is None or before.sli_ratio is None or figures.sli_ratio is None:
         return "no data before"
     change = 100 * (figures.sli_ratio - before.sli_ratio)
-    partly = "" if before.coverage_ratio >= COVERED_RATIO else ", which is partly covered"
+    covered = share_text(before.coverage_ratio)
+    partly = "" if before.coverage_ratio >= COVERED_RATIO else f" (before: {covered} covered)"
     if abs(change) < 0.00005:
         return f"as before{partly}"
     return f"{change:+.4f}".rstrip("0").rstrip(".") + f" points{partly}"

@@ -152,7 +152,7 @@ def test_a_run_of_minutes_counts_as_its_minutes(first, count, audited):
             [even(n) for n in range(30)],
             60,
             (
-                "Partly covered: 1 of 1 objective, least A->B availability with 50 % of the period."
+                "Partly covered: 1 of 1 objective lack data, most of all A->B availability (50 % covered)."
                 " Met: the only objective."
             ),
         ),

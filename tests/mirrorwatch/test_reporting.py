@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import time
 
 import pytest
@@ -19,6 +20,7 @@ from mirrorwatch.reporting import make_report
 from mirrorwatch.store_parts import MIGRATIONS
 from runtime.store import Store
 from tests.databases import DATABASES, address_of
+from tests.mirrorwatch.markup import Markup
 
 CLUSTERS = """\
 clusters:
@@ -100,7 +102,7 @@ def test_a_missed_objective_is_status_1_and_a_part_of_the_period_status_3(config
     fill(config, dict.fromkeys(range(30), good()))
     partly = report(config, "--period", "1h")
     assert partly.return_value == 3
-    assert "**Partly covered: 1 of 1 objective" in partly.output
+    assert "**Partly covered: 1 of 1 objective lack data" in partly.output
     fill(config, {5: good() | {"good": 0, "lost": 60}}, incarnation="a2")
     missed = report(config, "--period", "1h", "--format", "json")
     assert missed.return_value == 1
@@ -143,3 +145,71 @@ def test_a_store_that_cannot_be_read_is_unavailable(tmp_path):
     (tmp_path / "mirrorwatch.db").write_text("no database, but long enough to be looked at as one" * 9)
     with pytest.raises(UnavailableError):
         made(written(tmp_path, CLUSTERS))
+
+
+def exclude(*arguments):
+    return CliRunner().invoke(cli, ["exclude", *map(str, arguments)], standalone_mode=False)
+
+
+def at(ago):
+    return time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(time.time() - 60 * ago))
+
+
+def test_excluded_time_counts_neither_as_bad_nor_as_missing(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    fill(
+        config,
+        dict.fromkeys(range(70), good()) | {ago: {"settled": 60, "overdue": 60} for ago in range(20, 30)},
+    )
+    assert made(config).objectives[0].met is False
+    how = ["--flow", "A:B", "--from", at(31), "--to", at(18), "--author", "Ann", "--reason", "moved | racks"]
+    assert exclude(config, *how).output.startswith("Excluded as number 1: A->B, ")
+    found = report(config, "--period", "1h")
+    assert (found.return_value, "| Ann | moved \\| racks |" in found.output) == (0, True)
+    assert "1  A->B" in exclude(config, "--list").output
+    assert exclude(config, "--remove", 1).return_value == 0
+    assert made(config).objectives[0].met is False
+    assert exclude(config, "--list").output == "No time is excluded.\n"
+    assert "no exclusion has number 1; see them with --list" in exclude(config, "--remove", 1).output
+
+
+def test_every_problem_of_an_exclusion_is_named_at_once(tmp_path):
+    config = written(tmp_path, CLUSTERS)
+    how = ["--flow", "A:C", "--from", "2026-11-27T10:00Z", "--to", "2026-11-27T09:00", "--author", " "]
+    refused = exclude(config, *how)
+    assert refused.return_value == 2
+    assert refused.output.splitlines() == [
+        "--reason: missing",
+        "--flow: unknown flow 'A:C'; known are A:B",
+        "--to: must be later than --from",
+        "--author: must have from 1 to 200 characters",
+        "Nothing was changed: 4 problems.",
+    ]
+    soon = exclude(config, "--flow", "A:B", "--from", "soon", "--to", at(0), "--author", "a", "--reason", "b")
+    assert "--from: invalid time 'soon'; write for example 2026-11-27T10:00Z" in soon.output
+    assert not (tmp_path / "mirrorwatch.db").exists()
+    assert "Write one of: --list" in str(exclude(config).exception)
+
+
+def test_the_document_for_a_browser_is_whole_and_escapes_what_others_wrote(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    fill(config, dict.fromkeys(range(70), good()) | {9: {"settled": 60, "lost": 60}})
+    how = [
+        "--flow",
+        "A:B",
+        "--from",
+        at(31),
+        "--to",
+        at(18),
+        "--author",
+        "<b>",
+        "--reason",
+        "</table><script>",
+    ]
+    exclude(config, *how)
+    text = report(config, "--period", "1h", "--format", "html").output
+    drawn = Markup(text)
+    assert "</table><script>" in drawn.text
+    assert "<script" not in text
+    assert not re.search(r"(src|href)=", text)
+    assert len(re.findall(r'<figure class="budget">', text)) == 1

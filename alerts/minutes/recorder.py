@@ -1,0 +1,78 @@
+"""Samples of each flow in, the worst of each minute out. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.probe_history import MINUTE_S, ValueRun
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SAMPLE_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is known of a flow now: ages in seconds, None where one is not known.
+
+    `audited_at` (epoch s) is when the topic whose last complete checksum is the oldest was compared.
+    """
+
+    lag_s: float | None = None
+    recovery_point_s: float | None = None
+    audited_at: float | None = None
+
+
+class MinuteRecorder:
+    """Keeps the worst of the current minute for each flow, sampled every `SAMPLE_S` seconds."""
+
+    def __init__(self) -> None:
+        self._minute = -1
+        self._rows: dict[str, ValueRun] = {}
+
+    def take(self, at: float, samples: Mapping[str, Sample]) -> dict[str, ValueRun]:
+        """Take samples of one instant (epoch s); return the rows of the minute before if it is over.
+
+        Samples of a minute that is over already, because a clock was set back, are dropped.
+        """
+        minute = int(at // MINUTE_S)
+        if minute < self._minute:
+            return {}
+        over = self._over() if minute > self._minute else {}
+        self._minute = minute
+        for flow, sample in samples.items():
+            self._rows[flow] = _joined(self._rows.get(flow), sample, minute)
+        return over
+
+    def end(self) -> dict[str, ValueRun]:
+        """Return the rows of the current minute, as far as it came."""
+        return self._over()
+
+    def _over(self) -> dict[str, ValueRun]:
+        rows, self._rows = self._rows, {}
+        return rows
+
+
+def _joined(row: ValueRun | None, sample: Sample, minute: int) -> ValueRun:
+    if row is None:
+        return ValueRun(minute, 1, SAMPLE_S, sample.lag_s, sample.recovery_point_s, sample.audited_at)
+    return ValueRun(
+        minute,
+        1,
+        min(MINUTE_S, row.observed_s + SAMPLE_S),
+        worst(row.lag_s, sample.lag_s),
+        worst(row.recovery_point_s, sample.recovery_point_s),
+        oldest(row.audited_at, sample.audited_at),
+    )
+
+
+def worst(one: float | None, other: float | None) -> float | None:
+    """Return the larger of two ages, one of them may be unknown."""
+    return max((age for age in (one, other) if age is not None), default=None)
+
+
+def oldest(one: float | None, other: float | None) -> float | None:
+    """Return the earlier of two instants, one of them may be unknown."""
+    return min((at for at in (one, other) if at is not None), default=None)

@@ -1,0 +1,235 @@
+"""What was measured in each minute and what is excluded, in the store.
+
+A row of `flow_minutes` is written once, by one process, when its minute is over. A day that is over is also
+kept as one row of `flow_days`: runs of minutes that are alike, where every age up to `FLOOR_S` counts as
+`FLOOR_S`. An objective with a smaller limit is read from the minutes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from alerts.minutes.recorder import oldest, worst
+from fleet.probe_history import DAY_MINUTES, MINUTE_S, ValueRun, by_day
+from runtime.store_migrations import Migration, create
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+FLOOR_S = 30.0
+
+_METADATA = sa.MetaData()
+
+MINUTES = sa.Table(
+    "flow_minutes",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("minute", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("replica", sa.String(200), primary_key=True),
+    sa.Column("incarnation", sa.String(16), primary_key=True),
+    sa.Column("observed_s", sa.Integer, nullable=False),
+    sa.Column("lag_s", sa.Float),
+    sa.Column("recovery_point_s", sa.Float),
+    sa.Column("audited_at", sa.Float),
+)
+DAYS = sa.Table(
+    "flow_days",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("body", sa.Text, nullable=False),  # JSON: rows of fleet.probe_history.ValueRun
+)
+EXCLUSIONS = sa.Table(
+    "exclusions",
+    _METADATA,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("flow", sa.String(300), nullable=False),
+    sa.Column("first", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+    sa.Column("author", sa.String(200), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("made_at", sa.Float, nullable=False),
+)
+MIGRATIONS = (
+    Migration("alerts-minutes", 1, "measured minutes and exclusions", create(MINUTES, DAYS, EXCLUSIONS)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Time of a flow that counts in no objective, from a minute to the one before `until`."""
+
+    number: int
+    flow: str
+    first: int
+    until: int
+    author: str
+    reason: str
+
+
+def keep_minutes(
+    connection: sa.Connection,
+    rows: Iterable[tuple[str, ValueRun]],
+    *,
+    replica: str,
+    incarnation: str,
+) -> None:
+    """Write rows of minutes that are over, each with its flow; twice does no harm."""
+    for flow, row in rows:
+        key = {"flow": flow, "minute": row.first, "replica": replica, "incarnation": incarnation}
+        here = [MINUTES.c[name] == value for name, value in key.items()]
+        connection.execute(sa.delete(MINUTES).where(*here))
+        values = {
+            "observed_s": row.observed_s,
+            "lag_s": row.lag_s,
+            "recovery_point_s": row.recovery_point_s,
+            "audited_at": row.audited_at,
+        }
+        connection.execute(sa.insert(MINUTES).values(**key, **values))
+        day = row.first // DAY_MINUTES
+        connection.execute(sa.delete(DAYS).where(DAYS.c.flow == flow, DAYS.c.day == day))
+
+
+def read_days(
+    connection: sa.Connection, *, flow: str, spans: Sequence[tuple[int, int]], exact: bool
+) -> tuple[int | None, list[tuple[int, list[ValueRun]]]]:
+    """Return the first minute of a flow at all, and each day within spans with its runs of minutes.
+
+    `exact` reads minutes only, so that ages below `FLOOR_S` are what they were.
+    """
+    found = []
+    for day, parts in groupby(by_day(spans), key=itemgetter(0)):
+        held = [(first, until) for _, first, until in parts]
+        runs = None if exact or held != [_span(day)] else _kept(connection, flow, day)
+        if runs is None:
+            runs = [run for first, until in held for run in _minutes(connection, flow, first, until)]
+        found.append((day, runs))
+    return first_minute(connection, flow), found
+
+
+def roll_up(connection: sa.Connection, flow: str, day: int) -> None:
+    """Keep a day that is over as one row."""
+    runs = list(_runs(_minutes(connection, flow, *_span(day))))
+    connection.execute(sa.delete(DAYS).where(DAYS.c.flow == flow, DAYS.c.day == day))
+    connection.execute(
+        sa.insert(DAYS).values(flow=flow, day=day, body=json.dumps(runs, separators=(",", ":")))
+    )
+
+
+def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int) -> int:
+    """Keep some more days before `before` as one row each, newest first; return how many it were."""
+    done = 0
+    for flow in flows:
+        first = first_minute(connection, flow)
+        if first is None:
+            continue
+        kept = set(connection.execute(sa.select(DAYS.c.day).where(DAYS.c.flow == flow)).scalars())
+        for day in range(before - 1, first // DAY_MINUTES - 1, -1):
+            if day not in kept and done < at_most:
+                roll_up(connection, flow, day)
+                done += 1
+    return done
+
+
+def first_minute(connection: sa.Connection, flow: str) -> int | None:
+    """Return the first minute of a flow, None where there is none."""
+    found = connection.execute(sa.select(sa.func.min(MINUTES.c.minute)).where(MINUTES.c.flow == flow))
+    minute: int | None = found.scalar_one()
+    return minute
+
+
+def delete_old(connection: sa.Connection, *, minutes_before: int) -> None:
+    """Delete minutes that are older than they are to be kept."""
+    connection.execute(sa.delete(MINUTES).where(MINUTES.c.minute < minutes_before))
+    connection.execute(sa.delete(DAYS).where(DAYS.c.day * DAY_MINUTES < minutes_before))
+
+
+# --- exclusions
+
+
+def exclude(connection: sa.Connection, one: Excluded, *, made_at: float) -> int:
+    """Keep an exclusion under the next number, and return that."""
+    last = connection.execute(sa.select(sa.func.max(EXCLUSIONS.c.number))).scalar_one()
+    number = (last or 0) + 1
+    connection.execute(
+        sa.insert(EXCLUSIONS).values(
+            number=number,
+            flow=one.flow,
+            first=one.first,
+            until=one.until,
+            author=one.author,
+            reason=one.reason,
+            made_at=made_at,
+        )
+    )
+    return number
+
+
+def exclusions(connection: sa.Connection) -> list[Excluded]:
+    """Return all exclusions, in the order of their numbers."""
+    columns = [EXCLUSIONS.c[name] for name in ("number", "flow", "first", "until", "author", "reason")]
+    rows = connection.execute(sa.select(*columns).order_by(EXCLUSIONS.c.number))
+    return [Excluded(**row) for row in rows.mappings()]
+
+
+def include(connection: sa.Connection, number: int) -> bool:
+    """Remove an exclusion; False where there is none of this number."""
+    return connection.execute(sa.delete(EXCLUSIONS).where(EXCLUSIONS.c.number == number)).rowcount == 1
+
+
+def _span(day: int) -> tuple[int, int]:
+    return day * DAY_MINUTES, (day + 1) * DAY_MINUTES
+
+
+def _kept(connection: sa.Connection, flow: str, day: int) -> list[ValueRun] | None:
+    body = connection.execute(
+        sa.select(DAYS.c.body).where(DAYS.c.flow == flow, DAYS.c.day == day)
+    ).scalar_one_or_none()
+    return None if body is None else [ValueRun(*one) for one in json.loads(body)]
+
+
+def _minutes(connection: sa.Connection, flow: str, first: int, until: int) -> Iterator[ValueRun]:
+    """Yield each minute once: of the replica that observed most of it."""
+    wanted = (
+        sa.select(MINUTES)
+        .where(MINUTES.c.flow == flow, MINUTES.c.minute >= first, MINUTES.c.minute < until)
+        .order_by(MINUTES.c.minute, MINUTES.c.replica, MINUTES.c.incarnation)
+    )
+    for minute, rows in groupby(connection.execute(wanted), key=attrgetter("minute")):
+        by_replica: dict[str, ValueRun] = {}
+        for row in rows:
+            before = by_replica.get(row.replica, ValueRun(minute, 1, 0, None, None, None))
+            by_replica[row.replica] = ValueRun(
+                minute,
+                1,
+                min(MINUTE_S, before.observed_s + row.observed_s),
+                worst(before.lag_s, row.lag_s),
+                worst(before.recovery_point_s, row.recovery_point_s),
+                oldest(before.audited_at, row.audited_at),
+            )
+        yield max(by_replica.values(), key=attrgetter("observed_s"))
+
+
+def _runs(minutes: Iterable[ValueRun]) -> Iterator[ValueRun]:
+    """Join minutes that follow one another and are alike, but for ages up to the floor."""
+    run: ValueRun | None = None
+    for each in minutes:
+        one = each._replace(lag_s=_floored(each.lag_s), recovery_point_s=_floored(each.recovery_point_s))
+        if run is not None and one == run._replace(first=run.first + run.minutes, minutes=1):
+            run = run._replace(minutes=run.minutes + 1)
+            continue
+        if run is not None:
+            yield run
+        run = one
+    if run is not None:
+        yield run
+
+
+def _floored(age_s: float | None) -> float | None:
+    return None if age_s is None else max(FLOOR_S, age_s)

@@ -1,0 +1,123 @@
+"""How much of an error budget was left over a period: a report's figures in, coordinates out. Pure.
+
+The plot is 600 units wide and is stretched to the width there is. The line starts at 100 % and falls by what
+each bad minute spent. Under it a strip shows how much of each day was observed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from alerts.reports.wording import budget_text, coverage_text, day_text, objective_text
+from fleet.probe_history import DAY_MINUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from alerts.reports import ObjectiveReport, Report
+
+WIDTH = 600
+HEIGHT = 120
+_MARGIN = 8
+_COLUMNS = 300
+_APART = 14  # between two labels of the axis
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One day of the strip, or the part of it within the period."""
+
+    x: float
+    width: float
+    coverage_ratio: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One label of the axis at height `y`."""
+
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetChart:
+    """A chart ready to draw: `zero_y` is where the budget is spent."""
+
+    height: int
+    line: str
+    zero_y: float
+    ticks: tuple[Tick, ...]
+    cells: tuple[Cell, ...]
+    first_day: str
+    last_day: str
+    summary: str  # the chart in words, for those who do not see it
+
+
+def budget_chart(report: Report, one: ObjectiveReport) -> BudgetChart | None:
+    """Lay out the budget of an objective over the period; None without data or without a budget."""
+    figures = one.figures
+    if figures.budget_left_ratio is None:
+        return None
+    left = _left(report, one)
+    lowest = min(0.0, *left)
+    room = HEIGHT - 2 * _MARGIN
+
+    def place(ratio: float) -> float:
+        return round(HEIGHT - _MARGIN - room * (ratio - lowest) / (1.0 - lowest), 1)
+
+    step = WIDTH / _COLUMNS
+    points = [f"{step * number:.1f} {place(ratio):.1f}" for number, ratio in enumerate(left)]
+    return BudgetChart(
+        height=HEIGHT,
+        line="M" + "L".join(points),
+        zero_y=place(0.0),
+        ticks=tuple(_ticks(lowest, place)),
+        cells=tuple(_cells(report, one)),
+        first_day=day_text(report.first // DAY_MINUTES),
+        last_day=day_text((report.until - 1) // DAY_MINUTES),
+        summary=(
+            f"Error budget of {one.objective.flow} {objective_text(one.objective)}:"
+            f" {budget_text(figures.budget_left_ratio)} left at the end; coverage {coverage_text(figures)}."
+        ),
+    )
+
+
+def _left(report: Report, one: ObjectiveReport) -> list[float]:
+    """Return the share that is left after each column, from 1 before the first."""
+    figures = one.figures
+    budget = one.objective.budget_ratio * figures.valid
+    spent = [0] * (_COLUMNS + 1)
+    for bad in figures.bad_minutes:
+        column = 1 + (bad.minute - report.first) * _COLUMNS // (report.until - report.first)
+        spent[min(column, _COLUMNS)] += bad.bad
+    total, left = 0, []
+    for each in spent:
+        total += each
+        left.append(1.0 - total / budget)
+    return left
+
+
+def _ticks(lowest: float, place: Callable[[float], float]) -> Iterator[Tick]:
+    shown: list[float] = []
+    for ratio in (0.0, 1.0, lowest):
+        y = place(ratio)
+        if all(abs(y - other) >= _APART for other in shown):
+            shown.append(y)
+            yield Tick(y, "spent" if ratio == 0 else f"{100 * ratio:,.0f} %")
+
+
+def _cells(report: Report, one: ObjectiveReport) -> Iterator[Cell]:
+    scale = WIDTH / (report.until - report.first)
+    for day in one.figures.days:
+        first = max(report.first, day.day * DAY_MINUTES)
+        until = min(report.until, (day.day + 1) * DAY_MINUTES)
+        bad = f", {day.bad:,} of {day.valid:,} bad" if day.valid else ""
+        yield Cell(
+            round((first - report.first) * scale, 2),
+            round((until - first) * scale, 2),
+            day.coverage_ratio,
+            f"{day_text(day.day)}: {100 * day.coverage_ratio:.0f} % observed{bad}",
+        )
