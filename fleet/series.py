@@ -54,6 +54,9 @@ PARTITION_OUTCOMES = ("good", "late", "overdue", "lost")
 CONTROL_OUTCOMES = ("good", "overdue", "produce_failed", "produce_unknown")
 """How a control probe can end: it goes to a cluster and comes back from the same one."""
 
+OBJECTIVES = ("availability", "freshness", "replication_lag", "recovery_point", "audit_age", "loss")
+"""What an objective of a flow may be about."""
+
 STORE_OPERATIONS = ("open", "read", "write")
 """What the service can want of its store."""
 
@@ -239,6 +242,24 @@ FLOW_CAUSE = Series(
     group=Group.FLOW,
     help="1 for the cause of what is wrong right now, else of the verdict; 0 for the others.",
     labels=(*FLOW_LABELS, Label("cause", "What is behind the verdict.", tuple(Cause))),
+)
+_OBJECTIVE_LABELS = (*FLOW_LABELS, Label("objective", "What the objective is about.", OBJECTIVES))
+OBJECTIVE_TARGET_RATIO = Series(
+    name="objective_target_ratio",
+    kind=Kind.GAUGE,
+    unit=Unit.RATIO,
+    group=Group.FLOW,
+    help="Target of an objective.",
+    labels=_OBJECTIVE_LABELS,
+)
+OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO = Series(
+    name="objective_error_budget_remaining_ratio",
+    kind=Kind.GAUGE,
+    unit=Unit.SHARE_LEFT,
+    group=Group.FLOW,
+    help="Share of the error budget that is left of the objective's period; below 0 once it is missed. Absent"
+    " without data, and for loss, which has no budget.",
+    labels=_OBJECTIVE_LABELS,
 )
 FLOW_RECOVERY_POINT_AGE_SECONDS = Series(
     name="flow_recovery_point_age_seconds",

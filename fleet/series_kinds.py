@@ -32,6 +32,7 @@ class Unit(StrEnum):
     ERRORS = "errors"
     TRUTH = "0 or 1"
     RATIO = "share, 0 to 1"
+    SHARE_LEFT = "share, at most 1"
     STATUS = "status, 0 to 7"
     INFO = "always 1"
 

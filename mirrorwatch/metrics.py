@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from canary.latency import Histogram
     from fleet.series_kinds import Series
-    from mirrorwatch.numbers import FlowNumbers, ServiceNumbers
+    from mirrorwatch.numbers import BudgetNumbers, FlowNumbers, ServiceNumbers
 
 _PROCESS = ProcessCollector(registry=None)  # reads /proc whenever it is asked, and keeps nothing
 
@@ -127,6 +127,17 @@ def _cluster_families(numbers: ServiceNumbers) -> Iterator[Metric]:
 def _flow_families(numbers: ServiceNumbers) -> Iterator[Metric]:
     for make in (_verdict_families, _book_families, _measure_families):
         yield from make(numbers.flows)
+    yield from _budget_families(numbers.budgets)
+
+
+def _budget_families(budgets: tuple[BudgetNumbers, ...]) -> Iterator[Metric]:
+    target = _family(GaugeMetricFamily, series.OBJECTIVE_TARGET_RATIO)
+    left = _family(GaugeMetricFamily, series.OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO)
+    for one in budgets:
+        target.add_metric(one.labels, one.target_ratio)
+        if one.left_ratio is not None:
+            left.add_metric(one.labels, one.left_ratio)
+    yield from (target, left)
 
 
 def _verdict_families(flows: tuple[FlowNumbers, ...]) -> Iterator[Metric]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mirrorwatch.checksum_series import ChecksumSeries
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.lag_collected import Standing, Unanswered
+    from mirrorwatch.numbers import BudgetNumbers
     from mirrorwatch.recovery_point import RecoveryPoint
     from mirrorwatch.reloading import LastReload
     from runtime.clock import Clock
@@ -50,6 +51,7 @@ def service_numbers(
     standing: Callable[[str], Standing | None] = lambda _alias: None,
     checksums: ChecksumSeries | None = None,
     incidents: Container[str] = (),
+    budgets: tuple[BudgetNumbers, ...] = (),
 ) -> ServiceNumbers:
     """Return everything at this instant; a flow that was not judged yet is left out.
 
@@ -96,6 +98,7 @@ def service_numbers(
             if name in verdicts
         ),
         checksums,
+        budgets,
     )
 
 

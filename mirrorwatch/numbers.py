@@ -53,6 +53,15 @@ class FlowNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetNumbers:
+    """One objective's; `labels` are its flow's and its kind, `left_ratio` is None where not known."""
+
+    labels: tuple[str, str, str, str]
+    target_ratio: float
+    left_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceNumbers:
     """All of them."""
 
@@ -66,3 +75,4 @@ class ServiceNumbers:
     clusters: tuple[ClusterNumbers, ...]
     flows: tuple[FlowNumbers, ...]
     checksums: ChecksumSeries | None = None  # where a run has ended
+    budgets: tuple[BudgetNumbers, ...] = ()

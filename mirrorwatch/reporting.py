@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING
 
-from alerts.minutes.tables import FLOOR_S, exclusions, read_days
+from alerts.minutes.tables import exclusions
 from alerts.reports import (
     Exclusion,
     ObjectiveReport,
@@ -15,14 +14,12 @@ from alerts.reports import (
     document,
     figures_of,
     markdown,
-    probe_tally,
-    value_tally,
 )
-from canary import history
 from fleet.errors import ConfigurationError, Problem
 from fleet.probe_history import MINUTE_S, without
 from mirrorwatch.page import Page
 from mirrorwatch.store_parts import MIGRATIONS
+from mirrorwatch.tallying import last_final_minute, tallies_of
 from runtime.store import Store
 
 if TYPE_CHECKING:
@@ -30,12 +27,10 @@ if TYPE_CHECKING:
 
     from alerts.objectives import Objective
     from alerts.reports import Figures
-    from fleet.probe_history import ValueRun
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.tallying import Span
 
 LIMIT_S = 120.0  # of reading one flow
-
-Span = tuple[int, int]  # minutes: the first, and the one after the last
 
 
 async def make_report(config: Configuration, *, period_s: float | None, now_at: float) -> Report:
@@ -63,12 +58,6 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
     first = until - length
     shown = tuple(Exclusion(**asdict(one)) for one in excluded if one.first < until and one.until > first)
     return Report(first, until, tuple(found), shown, notes)
-
-
-def last_final_minute(config: Configuration, now_at: float) -> int:
-    """Return the minute up to which every probe has its outcome; it is not part of it."""
-    thresholds = [one.threshold_s for one in config.canary_flows]
-    return int((now_at - max(config.canary.horizon, *thresholds, 0.0)) // MINUTE_S) - 1
 
 
 def period_of(objectives: Sequence[Objective]) -> float:
@@ -105,19 +94,5 @@ async def _figures(
     store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
 ) -> tuple[int | None, list[Figures]]:
     """Return the first minute of a flow, and the figures of its objectives within spans."""
-    flow = objectives[0].flow
-    limits_s = [one.limit_s for one in objectives if one.limit_s is not None]
-    oldest, probes = await store.read(partial(history.read_days, flow=flow, spans=spans))
-    oldest_value: int | None = None
-    values: list[tuple[int, list[ValueRun]]] = []
-    if limits_s:
-        exact = min(limits_s) < FLOOR_S
-        oldest_value, values = await store.read(partial(read_days, flow=flow, spans=spans, exact=exact))
-    figures = []
-    for one in objectives:
-        if one.kind.counts_probes:
-            tallies = [probe_tally(one, day) for day in probes]
-        else:
-            tallies = [value_tally(one, day, runs) for day, runs in values]
-        figures.append(figures_of(one, tallies, spans))
-    return min((one for one in (oldest, oldest_value) if one is not None), default=None), figures
+    oldest, tallies = await tallies_of(store, objectives, spans)
+    return oldest, [figures_of(one, each, spans) for one, each in zip(objectives, tallies, strict=True)]

@@ -19,6 +19,7 @@ from canary.watch import Instant
 from checksum import report_page
 from checksum.book import ChecksumBook
 from fleet.series import STORE_OPERATIONS
+from mirrorwatch.budget_keeping import BudgetKeeping
 from mirrorwatch.checksum_following import ChecksumFollowing
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_watching import ConnectWatch
@@ -44,6 +45,7 @@ from mirrorwatch.routes_while_on import routes_while_on
 from mirrorwatch.stale_complaints import of_cluster, of_what_is_left
 from mirrorwatch.store_parts import MIGRATIONS
 from mirrorwatch.sync_following import follow_syncs
+from mirrorwatch.tallying import last_final_minute
 from mirrorwatch.viewing import service_view
 from runtime import logs
 from runtime.build import revision, version
@@ -121,6 +123,13 @@ class Service:
             clock=self._clock,
             reporter=self,
             samples=self._measured,
+        )
+        self._budgets = BudgetKeeping(
+            self._store,
+            objectives=config.objectives,
+            until=lambda now_at: last_final_minute(self._config, now_at),
+            clock=self._clock,
+            reporter=self,
         )
         self._latching = Latching(self._store, clock=self._clock, reporter=self)
         form, level = logged
@@ -214,6 +223,7 @@ class Service:
                 group.create_task(self._bookkeeper.keep(prober.flows)),
                 group.create_task(self._latching.keep(prober)),
                 group.create_task(self._minutes.keep()),
+                group.create_task(self._budgets.keep()),
                 group.create_task(self._keep_syncs()),
                 group.create_task(self._connect.keep()),
                 group.create_task(self._checksums.keep()),
@@ -283,6 +293,7 @@ class Service:
             self._lagging.use(config)
             self._connect.use(config)
             self._checksums.use(config.topology.flows)
+            self._budgets.use(config.objectives)
             self._judging.forget(changes.ended)
             for where in of_what_is_left(self._complaints.active(), prober):
                 self.settled(where)
@@ -450,4 +461,5 @@ class Service:
             store_errors=self._store_errors,
             checksums=self._checksums.series,
             incidents={one.flow for one in self._incidents.open},
+            budgets=self._budgets.numbers,
         )

@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from alerts.objectives import ObjectiveKind
 from canary.books import Flag, Outcome
 from canary.events import Stage
 from canary.report import CollectorCounts
@@ -27,6 +28,7 @@ def test_each_part_calls_how_things_end_what_the_catalogue_calls_it():
     assert tuple(Outcome) == series.OUTCOMES
     assert tuple(Flag) == series.FLAGS
     assert tuple(Stage) == series.STAGES
+    assert tuple(ObjectiveKind) == series.OBJECTIVES
     assert tuple(RoundTripOutcome) == series.CONTROL_OUTCOMES
     assert tuple(CollectorCounts().errors) == series.CANARY_COLLECTORS
     assert tuple(CollectedCounts().document("A")["errors"]) == series.LAG_COLLECTORS

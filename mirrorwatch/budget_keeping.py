@@ -1,0 +1,114 @@
+"""How much of each error budget is left, kept up to date for `/metrics`.
+
+The whole period is read at the start, once an hour and where a day ends; each minute in between adds what is
+final since. The period begins with a day (UTC), so that whole days are read as one row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from alerts.minutes.tables import exclusions
+from fleet.errors import UnavailableError
+from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
+from mirrorwatch.numbers import BudgetNumbers
+from mirrorwatch.tallying import tallies_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from alerts.objectives import Objective
+    from canary.report import Reporter
+    from mirrorwatch.tallying import Span
+    from runtime.clock import WaitingClock
+    from runtime.store import Store
+
+WHERE = "error budgets"
+ROUND_S = 60.0
+WHOLE_MINUTES = 60
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What an objective counts from the start of its period up to a minute."""
+
+    good: int
+    valid: int
+    until: int
+    read_at: int  # the minute in which the whole period was read
+
+
+class BudgetKeeping:
+    """Keeps `numbers`: one entry for each objective, by flow and kind in the order of the configuration."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        objectives: Sequence[Objective],
+        until: Callable[[float], int],
+        clock: WaitingClock,
+        reporter: Reporter,
+    ) -> None:
+        """Keep budgets of these objectives; `until` returns the last final minute at an instant (epoch s)."""
+        self.numbers: tuple[BudgetNumbers, ...] = ()
+        self._store = store
+        self._until = until
+        self._clock = clock
+        self._reporter = reporter
+        self._sums: dict[Objective, _Sums] = {}
+        self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
+        self.use(objectives)
+
+    def use(self, objectives: Sequence[Objective]) -> None:
+        """Keep budgets of these objectives from now on."""
+        self._objectives = tuple(objectives)
+        self._sums = {one: held for one, held in self._sums.items() if one in self._objectives}
+        self._show()
+
+    async def keep(self) -> None:
+        """Read what is new, every minute, until cancelled."""
+        while True:
+            await self.go_round()
+            await self._clock.wait(self._never, timeout_s=ROUND_S)
+
+    async def go_round(self) -> None:
+        """Read what is new of each objective."""
+        until = self._until(self._clock.wall_s())
+        try:
+            left_out = await self._store.read(exclusions)
+            for one in self._objectives:
+                spans = [(each.first, each.until) for each in left_out if each.flow == one.flow]
+                await self._follow(one, until, spans)
+        except UnavailableError as error:
+            self._reporter.problem(WHERE, str(error))
+        else:
+            self._reporter.settled(WHERE)
+        self._show()
+
+    async def _follow(self, objective: Objective, until: int, left_out: Sequence[Span]) -> None:
+        held = self._sums.get(objective)
+        new_day = held is not None and held.until // DAY_MINUTES != until // DAY_MINUTES
+        if held is None or new_day or not held.until <= until < held.read_at + WHOLE_MINUTES:
+            first = (until - int(objective.period_s // MINUTE_S)) // DAY_MINUTES * DAY_MINUTES
+            held = _Sums(0, 0, first, until)
+        _, (tallies,) = await tallies_of(self._store, [objective], without((held.until, until), left_out))
+        self._sums[objective] = _Sums(
+            held.good + sum(one.good for one in tallies),
+            held.valid + sum(one.valid for one in tallies),
+            until,
+            held.read_at,
+        )
+
+    def _show(self) -> None:
+        self.numbers = tuple(_numbers(one, self._sums.get(one)) for one in self._objectives)
+
+
+def _numbers(objective: Objective, sums: _Sums | None) -> BudgetNumbers:
+    left = None
+    if sums is not None and sums.valid and objective.budget_ratio > 0:
+        left = 1.0 - (sums.valid - sums.good) / sums.valid / objective.budget_ratio
+    labels = (objective.flow, objective.source, objective.target, objective.kind.value)
+    return BudgetNumbers(labels, objective.target_ratio, left)
