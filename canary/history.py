@@ -65,6 +65,11 @@ def read_days(
     return first_minute(connection, flow), list(probe_days(connection, flow, spans))
 
 
+def read_minutes(connection: sa.Connection, *, flow: str, span: tuple[int, int]) -> list[ProbeMinute]:
+    """Return the minutes of a flow within a span, each once."""
+    return list(_minutes(connection, flow, *span, _replicas(connection)))
+
+
 def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int) -> int:
     """Keep some more days before `before` as one row each; return how many it were."""
     found = days_to_roll_up(connection, flows, before=before, at_most=at_most)

@@ -21,6 +21,7 @@ from mirrorwatch.checksum_commands import checksum
 from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 from mirrorwatch.exclude_command import exclude
+from mirrorwatch.objectives_command import objectives
 from mirrorwatch.render_command import render
 from mirrorwatch.report_command import report
 
@@ -312,6 +313,7 @@ def show_version() -> None:
 
 cli.add_command(checksum)
 cli.add_command(exclude)
+cli.add_command(objectives)
 cli.add_command(render)
 cli.add_command(report)
 

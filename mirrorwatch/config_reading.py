@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from alerts.objectives import FlowFacts, objectives_of
+from alerts.objectives import FlowFacts, objectives_of, rate_advice
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.filters import TopicFilter
 from fleet.flow import Flow
@@ -391,6 +391,9 @@ class _Reading:
         found, problems = objectives_of(self._root.objectives, facts)
         for number, key, sentence in problems:
             self.problems.append(self._problem(("objectives", str(number), key), sentence))
+        rates = {one.name: one.probes_per_s for one in facts}
+        advice = (rate_advice(one, rates[one.flow]) for one in found)
+        self._warnings += [self._problem(("objectives",), sentence) for sentence in advice if sentence]
         return found
 
     def _flow_facts(self, topology: Topology, flows: Sequence[CanaryFlow]) -> tuple[FlowFacts, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mirrorwatch.cli_commands import ExplainingCommand
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, read_config
+
+if TYPE_CHECKING:
+    from alerts.reports import Report
 
 FORMATS = ("html", "md", "json")
 _LEAST_S, _MOST_S = 60.0, 400 * 86400.0
@@ -70,6 +73,11 @@ class _Formats(click.ParamType[tuple[str, ...]]):
     metavar="DIR",
     help="Write files into DIR, named by the day; without it, one format is printed.",
 )
+@click.option(
+    "--prometheus",
+    metavar="URL",
+    help="Compare with this Prometheus. By default with links.prometheus, if CONFIG has it.",
+)
 @logging_options(QUIET)
 @click.pass_context
 def report(
@@ -80,6 +88,7 @@ def report(
     period_s: float | None,
     formats: tuple[str, ...] | None,
     out: Path | None,
+    prometheus: str | None,
     **_log: str,
 ) -> int:
     """Report what each flow delivered over a period, against its objectives.
@@ -97,10 +106,17 @@ def report(
     import asyncio  # noqa: PLC0415 - see the module's docstring
     import time  # noqa: PLC0415 - see the module's docstring
 
+    from mirrorwatch.reconciling import reconciled  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.reporting import make_report, texts_of  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
-    made = asyncio.run(make_report(found, period_s=period_s, now_at=time.time()))
+    address = prometheus or found.links.prometheus
+
+    async def make() -> Report:
+        made = await make_report(found, period_s=period_s, now_at=time.time())
+        return made if address is None else await reconciled(made, address.rstrip("/"))
+
+    made = asyncio.run(make())
     texts = texts_of(made, chosen)
     if out is None:
         click.echo(texts[chosen[0]], nl=False)

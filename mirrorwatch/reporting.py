@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from mirrorwatch.tallying import last_final_minute, tallies_of
 from runtime.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from alerts.objectives import Objective
     from alerts.reports import Figures
@@ -43,21 +44,35 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
         raise ConfigurationError([Problem(str(config.path), "objectives", sentence)])
     until = last_final_minute(config, now_at)
     length = int((period_s or period_of(config.objectives)) // MINUTE_S)
-    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS, limit_s=LIMIT_S)
-    made = await store.open_to_read()
-    try:
-        excluded = await store.read(exclusions) if made else []
-        found = []
-        for flow in dict.fromkeys(one.flow for one in config.objectives):
-            wanted = [one for one in config.objectives if one.flow == flow]
+    found = []
+    async with reading(config) as store:
+        excluded = await store.read(exclusions) if store is not None else []
+        for flow, wanted in flows_of(config).items():
             left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
-            found += await _flow(store if made else None, wanted, (until - length, until), left_out)
-    finally:
-        await store.close()
-    notes = () if made else (f"{store.where}: nobody has made this store yet; start the service first.",)
+            found += await _flow(store, wanted, (until - length, until), left_out)
+        notes = () if store is not None else ("The store is not made yet; start the service first.",)
     first = until - length
     shown = tuple(Exclusion(**asdict(one)) for one in excluded if one.first < until and one.until > first)
     return Report(first, until, tuple(found), shown, notes)
+
+
+@asynccontextmanager
+async def reading(config: Configuration) -> AsyncIterator[Store | None]:
+    """Open the store of a configuration to read; None where nobody has made one."""
+    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS, limit_s=LIMIT_S)
+    made = await store.open_to_read()
+    try:
+        yield store if made else None
+    finally:
+        await store.close()
+
+
+def flows_of(config: Configuration) -> dict[str, list[Objective]]:
+    """Return the objectives of each flow that has any."""
+    found: dict[str, list[Objective]] = {}
+    for one in config.objectives:
+        found.setdefault(one.flow, []).append(one)
+    return found
 
 
 def period_of(objectives: Sequence[Objective]) -> float:
@@ -96,3 +111,10 @@ async def _figures(
     """Return the first minute of a flow, and the figures of its objectives within spans."""
     oldest, tallies = await tallies_of(store, objectives, spans)
     return oldest, [figures_of(one, each, spans) for one, each in zip(objectives, tallies, strict=True)]
+
+
+async def figures_by_flow(
+    store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
+) -> list[Figures]:
+    """Return the figures of one flow's objectives within spans."""
+    return (await _figures(store, objectives, spans))[1]

@@ -6,6 +6,9 @@ report      the report of all objectives, with what is to be said first
 wording     shares, times and sentences
 markdown    the report as Markdown
 document    the report as JSON
+suggesting  targets that history supports
+reconciling the same SLI asked of Prometheus, and how it differs
+replay      what the alerts would have done with the same minutes
 """
 
 from __future__ import annotations

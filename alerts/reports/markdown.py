@@ -34,7 +34,7 @@ _HEAD = (
     "burn",
     "coverage",
     "trend",
-    "budget spent",
+    "runs out",
 )
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]<|~"} | {"\n": " "})
 

@@ -1,0 +1,84 @@
+"""The same SLI asked of Prometheus, and how it differs. Pure: queries out, values in, sentences out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from alerts.objectives.objective import Objective, ObjectiveKind
+from alerts.reports.wording import objective_text, share_text
+from alerts.rules.rule import number, quoted, selector
+from fleet import series, series_lag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from alerts.reports.report import ObjectiveReport
+
+_EVENTS = {
+    ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
+    ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
+}
+_AGES = {
+    ObjectiveKind.RECOVERY_POINT: series.FLOW_RECOVERY_POINT_AGE_SECONDS,
+    ObjectiveKind.REPLICATION_LAG: series_lag.REPLICATION_TOPIC_LAG_SECONDS,
+}
+_LITTLE = 0.95  # with less of what the store counts a comparison says little
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What Prometheus answered about an objective: its SLI, and how much it counts of what the store counts.
+
+    `why_not` says why it was not compared.
+    """
+
+    sli_ratio: float | None = None
+    counted_ratio: float | None = None
+    why_not: str = ""
+
+
+def queries_of(objective: Objective, period_s: float) -> Mapping[str, str]:
+    """Return expressions for `good` and `valid`, as of the end of the period; empty where none fits."""
+    matcher = f"flow={quoted(objective.flow)}"
+    if objective.slice_ratio is not None:
+        return {}
+    if objective.kind in _EVENTS:
+        names = zip(("good", "valid"), _EVENTS[objective.kind], strict=True)
+        return {
+            name: f"sum(increase({selector(one.full_name, matcher)}[{period_s:.0f}s]))" for name, one in names
+        }
+    if objective.kind in _AGES:
+        age = f"max({selector(_AGES[objective.kind].full_name, matcher)})"
+        limit = number(objective.limit_s or 0.0)
+        span = f"[{period_s:.0f}s:1m]"
+        return {
+            "good": f"60 * sum_over_time(({age} <= bool {limit}){span})",
+            "valid": f"60 * count_over_time({age}{span})",
+        }
+    return {}
+
+
+def reconciled_of(one: ObjectiveReport, values: Mapping[str, float | None]) -> Reconciled:
+    """Return how the answers compare; a value is None where Prometheus has no data."""
+    if not values:
+        return Reconciled(why_not="it has no such series")
+    good, valid = values.get("good"), values.get("valid")
+    if not valid:
+        return Reconciled(why_not="it has no data of this period")
+    counted = valid / one.figures.valid if one.figures.valid else None
+    return Reconciled((good or 0.0) / valid, counted)
+
+
+def difference_text(one: ObjectiveReport, found: Reconciled) -> str:
+    """Say how the report and Prometheus differ on an objective."""
+    name = f"{one.objective.flow} {objective_text(one.objective)}"
+    if found.why_not:
+        return f"{name}: not compared with Prometheus: {found.why_not}."
+    if found.sli_ratio is None or one.figures.sli_ratio is None:
+        return f"{name}: {share_text(found.sli_ratio)} in Prometheus, no data here."
+    points = 100 * (found.sli_ratio - one.figures.sli_ratio)
+    said = f"{name}: {share_text(found.sli_ratio)} in Prometheus, a difference of {points:+.4f} points"
+    if found.counted_ratio is not None and found.counted_ratio < _LITTLE:
+        said += f"; Prometheus holds only {share_text(found.counted_ratio)} of what the store counts"
+    return said + "."

@@ -1,0 +1,217 @@
+"""What the alerts would have done with the minutes that are in the store. Pure.
+
+Burn-rate alerts follow the rules of `rules.budgets`: the same windows, thresholds, minimum of bad events and
+hold times, evaluated once a minute. A minute counts its probes when they were due, so that an alert may start
+or end some minutes apart from where Prometheus had it. Symptoms are replayed as far as minutes show them:
+what was over within a minute is not seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from alerts.objectives.burn import BURN_WINDOWS
+from alerts.reports.tally import good_minutes_of, probe_counts
+from alerts.rules.budgets import LEAST_BAD_PROBES, LEAST_BAD_S, LONG_S, STEP_S, threshold
+from alerts.rules.rule import CRITICAL, promql_duration
+from alerts.rules.symptoms import STALL_FOR_S
+from fleet.probe_history import MINUTE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from alerts.objectives.burn import BurnWindow
+    from alerts.objectives.objective import Objective
+    from alerts.reports.arithmetic import Stretch
+    from fleet.probe_history import ProbeMinute, ValueRun
+
+_STEP = int(STEP_S // MINUTE_S)
+_KEEP_MINUTES = 10  # of tickets and of losses: their keep_firing_for
+_LOSS_MINUTES = 5  # the window in which the rule counts losses
+MISSED_AFTER_MINUTES = 10  # an alert that fires later than this after an incident missed it
+LEAST_OF_INCIDENT = 3  # fewer bad probes are no incident
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One alert: the times (first and last minute) in which it would have fired."""
+
+    flow: str
+    name: str
+    severity: str
+    detail: str
+    firings: tuple[tuple[int, int], ...]
+
+    @property
+    def total_minutes(self) -> int:
+        """Return for how long it would have fired."""
+        return sum(last - first + 1 for first, last in self.firings)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Bad and valid by minute from `first`; None in minutes that were not observed."""
+
+    first: int
+    bad: Sequence[int | None]
+    valid: Sequence[int | None]
+
+
+def replay_burn(objective: Objective, counts: Counts) -> list[Replayed]:
+    """Return what the burn-rate alerts of an objective would have done."""
+    smooth = _STEP if objective.kind.counts_probes and objective.slice_ratio is None else 1
+    bad, valid = _rates(counts.bad, smooth), _rates(counts.valid, smooth)
+    return [
+        Replayed(
+            objective.flow,
+            "MirrorwatchErrorBudgetBurn",
+            window.severity,
+            f"{objective.kind.value} {promql_duration(window.long_s)}",
+            _firings(_burning(objective, window, above, counts.first, bad, valid), counts.first, window),
+        )
+        for window in BURN_WINDOWS
+        if (above := threshold(objective, window)) is not None
+    ]
+
+
+def replay_symptoms(
+    flow: str, minutes: Mapping[int, ProbeMinute], values: Mapping[int, ValueRun], *, limit_s: float | None
+) -> list[Replayed]:
+    """Return what the alerts on symptoms would have done; `limit_s` is of the recovery point."""
+    stalled_for = int(STALL_FOR_S // MINUTE_S)
+    silent = [one.minute for one in minutes.values() if one.concluded and not one.good]
+    stalled = [one.minute for one in minutes.values() if one.overdue]
+    lost = [one.minute for one in minutes.values() if one.lost or one.confirmed]
+    fired = {
+        "MirrorwatchNoRecordsArrive": _joined(silent, 0, 0),
+        "MirrorwatchReplicationStalled": _joined(stalled, stalled_for, 0),
+        "MirrorwatchRecordsLost": _joined(lost, 0, _LOSS_MINUTES + _KEEP_MINUTES),
+    }
+    if limit_s is not None:
+        old = [
+            one.first
+            for one in values.values()
+            if one.recovery_point_s is not None and one.recovery_point_s > limit_s
+        ]
+        fired["MirrorwatchRecoveryPointOld"] = _joined(old, stalled_for, 0)
+    return [Replayed(flow, name, CRITICAL, "", firings) for name, firings in fired.items()]
+
+
+def counts_of(
+    objective: Objective,
+    minutes: Mapping[int, ProbeMinute],
+    values: Mapping[int, ValueRun],
+    span: tuple[int, int],
+) -> Counts:
+    """Return bad and valid of an objective by minute, within a span of minutes."""
+    bad: list[int | None] = []
+    valid: list[int | None] = []
+    for minute in range(*span):
+        good_here, valid_here = 0, 0
+        if objective.kind.counts_probes:
+            if minute in minutes:
+                good_here, valid_here = probe_counts(objective, minutes[minute])
+            observed = minute in minutes
+        else:
+            good_minutes = good_minutes_of(objective, values[minute]) if minute in values else None
+            observed = good_minutes is not None
+            good_here, valid_here = good_minutes or 0, int(observed)
+        bad.append(valid_here - good_here if observed else None)
+        valid.append(valid_here if observed else None)
+    return Counts(span[0], bad, valid)
+
+
+def missed(stretches: Iterable[Stretch], alerts: Sequence[Replayed]) -> list[Stretch]:
+    """Return the bad stretches during which, and shortly after which, no alert would have fired."""
+    firings = [firing for one in alerts for firing in one.firings]
+    return [
+        one
+        for one in stretches
+        if one.bad >= LEAST_OF_INCIDENT
+        and not any(first <= one.last + MISSED_AFTER_MINUTES and last >= one.first for first, last in firings)
+    ]
+
+
+def _rates(counts: Sequence[int | None], smooth: int) -> list[float | None]:
+    """Return the mean of so many minutes up to each; None where none of them was observed."""
+    sums = [0, *accumulate(one or 0 for one in counts)]
+    seen = [0, *accumulate(one is not None for one in counts)]
+    found: list[float | None] = []
+    for until in range(1, len(sums)):
+        first = max(0, until - smooth)
+        found.append((sums[until] - sums[first]) / smooth if seen[until] > seen[first] else None)
+    return found
+
+
+def _means(rates: Sequence[float | None], length_s: float, first: int) -> list[float | None]:
+    """Return the mean over a window up to each minute, of those that have a value.
+
+    From a day on a window holds one value each five minutes, and changes as often.
+    """
+    long = length_s >= LONG_S
+    if length_s <= STEP_S:
+        return list(rates)
+    taken = [
+        rate if not long or (first + number + 1) % _STEP == 0 else None for number, rate in enumerate(rates)
+    ]
+    sums = [0.0, *accumulate(one or 0.0 for one in taken)]
+    seen = [0, *accumulate(one is not None for one in taken)]
+    width = int(length_s // MINUTE_S)
+    found: list[float | None] = []
+    for until in range(1, len(sums)):
+        start = max(0, until - width)
+        count = seen[until] - seen[start]
+        found.append((sums[until] - sums[start]) / count if count else None)
+    return found
+
+
+def _burning(  # noqa: PLR0917 - what a rule's expression holds, in its order
+    objective: Objective,
+    window: BurnWindow,
+    above: float,
+    first: int,
+    bad: Sequence[float | None],
+    valid: Sequence[float | None],
+) -> list[bool]:
+    counts = objective.kind.counts_probes and objective.slice_ratio is None
+    # Probes are counted by the minute, and time as a share of it.
+    least = LEAST_BAD_PROBES / (window.long_s / MINUTE_S) if counts else LEAST_BAD_S / window.long_s
+    long_bad, long_valid = (_means(rates, window.long_s, first) for rates in (bad, valid))
+    short_bad, short_valid = (_means(rates, window.short_s, first) for rates in (bad, valid))
+    return [
+        _ratio(*long) > above and _ratio(*short) > above and (long[0] or 0.0) >= least
+        for long, short in zip(
+            zip(long_bad, long_valid, strict=True), zip(short_bad, short_valid, strict=True), strict=True
+        )
+    ]
+
+
+def _ratio(bad: float | None, valid: float | None) -> float:
+    return bad / valid if bad is not None and valid else 0.0
+
+
+def _firings(burning: Sequence[bool], first: int, window: BurnWindow) -> tuple[tuple[int, int], ...]:
+    keep = 0 if window.severity == CRITICAL else _KEEP_MINUTES
+    return _joined((first + number for number, one in enumerate(burning) if one), 0, keep)
+
+
+def _joined(minutes: Iterable[int], for_minutes: int, keep_minutes: int) -> tuple[tuple[int, int], ...]:
+    """Return the times in which an alert fires: after `for_minutes` true ones, and a while longer."""
+    runs: list[tuple[int, int]] = []
+    for minute in sorted(minutes):
+        if runs and minute == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], minute)
+        else:
+            runs.append((minute, minute))
+    firings: list[tuple[int, int]] = []
+    for first, last in runs:
+        if last - first < for_minutes:
+            continue
+        begins, ends = first + for_minutes, last + keep_minutes
+        if firings and begins <= firings[-1][1] + 1:
+            firings[-1] = (firings[-1][0], max(ends, firings[-1][1]))
+        else:
+            firings.append((begins, ends))
+    return tuple(firings)
