@@ -19,6 +19,7 @@ from bench import (
     hostile,
     kills,
     lagmon,
+    report,
     rolling,
     tracker,
     year,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 NAMES = ("tracker", "canary", "exposition")
 # Run once, and only where it is named: it takes as long as it is told to.
-LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon", "checksum")
+LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon", "checksum", "report")
 
 
 def main() -> None:
@@ -50,7 +51,9 @@ def main() -> None:
         default=0.0,
         help="let the canary run's clusters compile fully, for so many seconds before they are measured",
     )
-    parser.add_argument("--days", type=int, default=365, help="how long the year of probes is")
+    parser.add_argument(
+        "--days", type=int, default=365, help="how long the year of probes, and the period of the report, is"
+    )
     parser.add_argument(
         "--year-kept", type=Path, help="keep here how far the year has come, and go on from there"
     )
@@ -99,6 +102,7 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "exposition": exposition.measure,
         "lagmon": lambda: lagmon.measure(parts=_parts(chosen, lagmon.PARTS), commits=chosen.commits),
         "checksum": lambda: checksum.measure(parts=_parts(chosen, checksum.PARTS), records=chosen.records),
+        "report": lambda: report.measure(days=chosen.days),
         "year": lambda: year.measure(days=chosen.days, kept=chosen.year_kept),
     }
 
