@@ -76,9 +76,12 @@ async def _fill(path: Path, days: int) -> None:
     flows = [f"A->T{number:02}" for number in range(FLOWS)]
     for flow in flows:
         await store.write(partial(_write, flow=flow, first=first, until=now))
-        for part in (history, tables):
-            while await store.write(partial(part.tidy, flows=[flow], before=now // DAY_MINUTES, at_most=100)):
-                pass
+    for part in (history, tables):
+        while await store.write(partial(part.tidy, flows=flows[:1], before=now // DAY_MINUTES, at_most=100)):
+            pass
+    # All flows have the same minutes, so their days are the same too.
+    for flow in flows[1:]:
+        await store.write(partial(_copy_days, flow=flow, of=flows[0]))
     await store.close()
 
 
@@ -108,6 +111,12 @@ def _write(connection: sa.Connection, *, flow: str, first: int, until: int) -> N
         f" {numbered} SELECT :flow, m, 'r1', 'a1', 60, 0.5, {age} FROM n",
         names,
     )
+
+
+def _copy_days(connection: sa.Connection, *, flow: str, of: str) -> None:
+    for table in ("canary_days", "flow_days"):
+        statement = f"INSERT INTO {table} SELECT :flow, day, body FROM {table} WHERE flow = :of"  # noqa: S608
+        _run_sql(connection, statement, {"flow": flow, "of": of})
 
 
 def _run_sql(connection: sa.Connection, statement: str, names: Mapping[str, object]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
@@ -36,7 +36,7 @@ class _Part(NamedTuple):
     minute: int
     probes_of: str
     replica: str
-    counts: tuple[int, ...]
+    counts: Sequence[int]
 
 
 def first_minute(connection: sa.Connection, flow: str) -> int | None:
@@ -141,21 +141,26 @@ def _minutes(
         .where(MINUTES.c.flow == flow, MINUTES.c.minute >= first, MINUTES.c.minute < until)
         .order_by(MINUTES.c.minute)
     )
-    parts = (_Part(row[0], row[1], row[2], tuple(row[3:])) for row in connection.execute(wanted))
-    for minute, group in groupby(parts, key=attrgetter("minute")):
-        yield _merged(minute, list(group), replicas)
+    held: list[_Part] = []
+    for minute, probes_of, replica, *counts in connection.execute(wanted):
+        if held and held[0].minute != minute:
+            yield _merged(held, replicas)
+            held = []
+        held.append(_Part(minute, probes_of, replica, counts))
+    if held:
+        yield _merged(held, replicas)
 
 
-def _merged(minute: int, parts: list[_Part], replicas: dict[str, str]) -> ProbeMinute:
+def _merged(parts: list[_Part], replicas: dict[str, str]) -> ProbeMinute:
     if len(parts) == 1:
-        return ProbeMinute(minute, *parts[0].counts)
-    sums: dict[str, tuple[int, ...]] = {}
+        return ProbeMinute(parts[0].minute, *parts[0].counts)
+    sums: dict[str, Sequence[int]] = {}
     for one in parts:
         sender = replicas.get(one.probes_of, one.replica)
         before = sums.get(sender, (0,) * len(one.counts))
         sums[sender] = tuple(map(sum, zip(before, one.counts, strict=True)))
     _, counts = max(sums.items(), key=lambda each: (each[1][0], sum(each[1]), each[0]))
-    return ProbeMinute(minute, *counts)
+    return ProbeMinute(parts[0].minute, *counts)
 
 
 def _replicas(connection: sa.Connection) -> dict[str, str]:

@@ -19,7 +19,7 @@ from alerts.reports.wording import bad_text, objective_text, period_text, stretc
 from canary.history import read_minutes
 from fleet.probe_history import MINUTE_S
 from fleet.quantity import duration_text
-from mirrorwatch.reporting import figures_by_flow, flows_of, period_of, reading
+from mirrorwatch.reporting import figures_by_flow, first_minute_of, flows_of, period_of, reading
 from mirrorwatch.tallying import last_final_minute
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _NOTE = (
 async def replay(config: Configuration, *, now_at: float) -> list[str]:
     """Return lines: what each alert would have done, and which bad times none would have announced."""
     until = last_final_minute(config, now_at)
-    span = (until - int(period_of(config.objectives) // MINUTE_S), until)
+    span = (first_minute_of(until, period_of(config.objectives)), until)
     alerts: list[Replayed] = []
     unseen: list[tuple[Objective, Stretch]] = []
     incidents = observed = 0

@@ -17,7 +17,7 @@ from alerts.reports import (
     markdown,
 )
 from fleet.errors import ConfigurationError, Problem
-from fleet.probe_history import MINUTE_S, without
+from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
 from mirrorwatch.page import Page
 from mirrorwatch.store_parts import MIGRATIONS
 from mirrorwatch.tallying import last_final_minute, tallies_of
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.tallying import Span
 
+WHOLE_DAYS_S = 7 * 86_400.0
 LIMIT_S = 120.0  # of reading one flow
 
 
@@ -43,15 +44,14 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
         sentence = "no objective fits any flow, so there is nothing to report; add a flow, or an objective"
         raise ConfigurationError([Problem(str(config.path), "objectives", sentence)])
     until = last_final_minute(config, now_at)
-    length = int((period_s or period_of(config.objectives)) // MINUTE_S)
+    first = first_minute_of(until, period_s or period_of(config.objectives))
     found = []
     async with reading(config) as store:
         excluded = await store.read(exclusions) if store is not None else []
         for flow, wanted in flows_of(config).items():
             left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
-            found += await _flow(store, wanted, (until - length, until), left_out)
+            found += await _flow(store, wanted, (first, until), left_out)
         notes = () if store is not None else ("The store is not made yet; start the service first.",)
-    first = until - length
     shown = tuple(Exclusion(**asdict(one)) for one in excluded if one.first < until and one.until > first)
     return Report(first, until, tuple(found), shown, notes)
 
@@ -73,6 +73,12 @@ def flows_of(config: Configuration) -> dict[str, list[Objective]]:
     for one in config.objectives:
         found.setdefault(one.flow, []).append(one)
     return found
+
+
+def first_minute_of(until: int, period_s: float) -> int:
+    """Return where a period starts that ends before `until`: of a week or more with a day (UTC)."""
+    first = until - int(period_s // MINUTE_S)
+    return first // DAY_MINUTES * DAY_MINUTES if period_s >= WHOLE_DAYS_S else first
 
 
 def period_of(objectives: Sequence[Objective]) -> float:

@@ -196,24 +196,35 @@ def _kept(connection: sa.Connection, flow: str, day: int) -> list[ValueRun] | No
 
 def _minutes(connection: sa.Connection, flow: str, first: int, until: int) -> Iterator[ValueRun]:
     """Yield each minute once: of the replica that observed most of it."""
+    columns = ("minute", "replica", "observed_s", "lag_s", "recovery_point_s", "audited_at")
     wanted = (
-        sa.select(MINUTES)
+        sa.select(*(MINUTES.c[name] for name in columns))
         .where(MINUTES.c.flow == flow, MINUTES.c.minute >= first, MINUTES.c.minute < until)
-        .order_by(MINUTES.c.minute, MINUTES.c.replica, MINUTES.c.incarnation)
+        .order_by(MINUTES.c.minute)
     )
-    for minute, rows in groupby(connection.execute(wanted), key=attrgetter("minute")):
-        by_replica: dict[str, ValueRun] = {}
-        for row in rows:
-            before = by_replica.get(row.replica, ValueRun(minute, 1, 0, None, None, None))
-            by_replica[row.replica] = ValueRun(
-                minute,
-                1,
-                min(MINUTE_S, before.observed_s + row.observed_s),
-                worst(before.lag_s, row.lag_s),
-                worst(before.recovery_point_s, row.recovery_point_s),
-                oldest(before.audited_at, row.audited_at),
-            )
-        yield max(by_replica.values(), key=attrgetter("observed_s"))
+    held: dict[str, ValueRun] = {}
+    at = first
+    for minute, replica, *values in connection.execute(wanted):
+        if held and minute != at:
+            yield max(held.values(), key=attrgetter("observed_s"))
+            held = {}
+        at = minute
+        row = ValueRun(minute, 1, *values)
+        held[replica] = _together(held[replica], row) if replica in held else row
+    if held:
+        yield max(held.values(), key=attrgetter("observed_s"))
+
+
+def _together(one: ValueRun, other: ValueRun) -> ValueRun:
+    """Return what two processes of one replica measured in a minute."""
+    return ValueRun(
+        one.first,
+        1,
+        min(MINUTE_S, one.observed_s + other.observed_s),
+        worst(one.lag_s, other.lag_s),
+        worst(one.recovery_point_s, other.recovery_point_s),
+        oldest(one.audited_at, other.audited_at),
+    )
 
 
 def _runs(minutes: Iterable[ValueRun]) -> Iterator[ValueRun]:
