@@ -242,7 +242,8 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path, question):
 
 # --- the manifests
 
-MANIFESTS = sorted((DEPLOY / "kubernetes").rglob("*.yaml"))
+REPORT = DEPLOY / "kubernetes" / "report" / "cronjob.yaml"
+MANIFESTS = sorted({*(DEPLOY / "kubernetes").rglob("*.yaml")} - {REPORT})
 
 
 def loaded(path):
@@ -253,7 +254,7 @@ def by_kind():
     return {one["kind"]: one for path in MANIFESTS for one in loaded(path)}
 
 
-@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*MANIFESTS, REPORT], ids=lambda path: path.name)
 def test_a_manifest_has_the_shape_of_its_kind(path):
     assert [fault for one in loaded(path) for fault in manifest_faults(one)] == []
 
@@ -366,3 +367,33 @@ def test_the_readme_says_what_is_untried_and_names_every_file():
     assert "untried" in text
     for path in [*MANIFESTS, UNIT_FILE, DEPLOY / "container" / "Containerfile"]:
         assert path.relative_to(DEPLOY).as_posix() in text
+
+
+# --- the weekly report
+
+
+def test_the_report_of_the_cluster_runs_beside_the_service_with_its_image_and_volume():
+    (job,) = loaded(REPORT)
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    service = by_kind()["Deployment"]["spec"]["template"]["spec"]
+    (container,), (beside,) = pod["containers"], service["containers"]
+    assert container["image"] == beside["image"]
+    assert container["args"] == ["report", CONFIGURATION, f"--out={STATE}/reports"]
+    assert container["securityContext"].items() >= beside["securityContext"].items()
+    assert pod["securityContext"] == service["securityContext"]
+    volumes = {one["name"]: one for one in pod["volumes"]}
+    assert volumes["store"] == next(one for one in service["volumes"] if one["name"] == "store")
+
+
+def test_the_report_of_systemd_is_the_service_of_its_timer_and_hardened_as_the_service_is():
+    folder = UNIT_FILE.parent
+    lines = (folder / "mirrorwatch-report.service").read_text().splitlines()
+    command = next(line for line in lines if line.startswith("ExecStart="))
+    assert command == (
+        f"ExecStart=/opt/mirrorwatch/bin/mirrorwatch report {CONFIGURATION} --out {STATE}/reports"
+    )
+    assert "OnCalendar=Mon *-*-* 06:00" in (folder / "mirrorwatch-report.timer").read_text().splitlines()
+    kept = {"NoNewPrivileges", "ProtectSystem", "CapabilityBoundingSet", "SystemCallFilter", "DynamicUser"}
+    kept |= {"MemoryDenyWriteExecute", "PrivateUsers", "RestrictAddressFamilies", "StateDirectory"}
+    service = unit()["Service"]
+    assert [line for key in kept for value in service[key] if (line := f"{key}={value}") not in lines] == []
