@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup
+from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, conclude_refusals_with
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, read_config
 
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
@@ -39,3 +39,45 @@ def suggest(context: click.Context, /, config: Path, **_log: str) -> int:
     text, complete = asyncio.run(suggested(found, now_at=time.time()))
     click.echo(text, nl=False)
     return 0 if complete else 3
+
+
+@objectives.command(name="to-openslo", cls=ExplainingCommand, short_help="Write objectives as OpenSLO v1.")
+@_CONFIG
+@logging_options(QUIET)
+@click.pass_context
+def to_openslo(context: click.Context, /, config: Path, **_log: str) -> int:
+    """Write the objectives of CONFIG as OpenSLO v1.
+
+    Objectives with a limit, and loss, are no ratio metrics: they are named on standard error.
+
+    Exit status: 0 every objective is written; 2 bad configuration; 3 some cannot be written.
+    """
+    found = read_config(context, config)
+    from mirrorwatch.openslo_files import written  # noqa: PLC0415 - see the module's docstring
+
+    log_if_asked(context)
+    text, left_out = written(found)
+    click.echo(text, nl=False)
+    for line in left_out:
+        click.echo(line, err=True)
+    return 3 if left_out else 0
+
+
+@objectives.command(name="from-openslo", cls=ExplainingCommand, short_help="Read OpenSLO v1.")
+@click.argument("file", type=click.Path(path_type=Path))
+@logging_options(QUIET)
+@click.pass_context
+def from_openslo(context: click.Context, /, file: Path, **_log: str) -> int:
+    """Read SLOs of OpenSLO v1 in FILE and print them as a section `objectives`.
+
+    Ratio metrics over Mirrorwatch's counters are known, with Occurrences or with Timeslices of a minute.
+    Everything else is refused by name.
+
+    Exit status: 0 all of it is read; 2 something is not supported.
+    """
+    from mirrorwatch.openslo_files import section_of  # noqa: PLC0415 - see the module's docstring
+
+    log_if_asked(context)
+    conclude_refusals_with(context, f"{file} cannot be used")
+    click.echo(section_of(file), nl=False)
+    return 0

@@ -3,6 +3,7 @@
 objective   one objective of one flow, its kinds and what counts as good
 burn        the windows and factors of burn-rate alerts, derived from the period
 resolving   which objectives each flow has, from what is configured
+openslo     objectives as OpenSLO v1, written and read
 advice      whether probes come often enough for an alert to mean something
 """
 

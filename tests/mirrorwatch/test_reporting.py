@@ -213,3 +213,51 @@ def test_the_document_for_a_browser_is_whole_and_escapes_what_others_wrote(tmp_p
     assert "<script" not in text
     assert not re.search(r"(src|href)=", text)
     assert len(re.findall(r'<figure class="budget">', text)) == 1
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [*map(str, arguments)], standalone_mode=False)
+
+
+def test_objectives_go_to_openslo_and_come_back(tmp_path):
+    config = written(tmp_path, CLUSTERS + 'objectives: [{flow: "*", kind: availability, good_minutes: 90}]\n')
+    told = run("objectives", "to-openslo", config)
+    assert told.return_value == 0
+    (tmp_path / "slo.yaml").write_text(told.output + "---\n" + told.output)
+    back = run("objectives", "from-openslo", tmp_path / "slo.yaml")
+    again = written(tmp_path, CLUSTERS + back.output)
+    (one,) = read_configuration(again, environ=os.environ).objectives
+    assert (one.kind, one.target_ratio, one.slice_ratio, one.period_s) == (
+        "availability",
+        0.999,
+        0.9,
+        28 * 86_400,
+    )
+    (tmp_path / "other.yaml").write_text("apiVersion: openslo/v1\nkind: Service\n")
+    refused = run("objectives", "from-openslo", tmp_path / "other.yaml")
+    assert refused.return_value == 2
+    assert "kind: Service is not supported; only SLO is" in refused.output
+    limited = run("objectives", "to-openslo", written(tmp_path, CLUSTERS))
+    assert limited.return_value == 3
+    assert "A->B recovery point within 5 min: cannot be written" in limited.output
+
+
+def test_suggestions_are_a_section_that_can_be_used(tmp_path):
+    config = written(tmp_path, CLUSTERS + AVAILABILITY)
+    short = run("objectives", "suggest", config)
+    assert short.return_value == 3
+    assert "# A->B availability: too little history: 0.0 of 7 days observed" in short.output
+    fill(config, {ago: good() for ago in range(3, 8 * 1440)})
+    found = run("objectives", "suggest", config)
+    assert found.return_value == 0
+    (one,) = read_configuration(written(tmp_path, CLUSTERS + found.output), environ=os.environ).objectives
+    assert one.target_ratio == 0.9999
+    replayed = run("render", "--replay", config)
+    assert "0 of 0 bad times" in replayed.output
+
+
+def test_check_warns_where_one_failed_probe_pages(tmp_path):
+    slow = "canary: {interval: 60s, max_partitions: 1}\nobjectives: [{flow: '*', kind: freshness, target: 99.99}]\n"
+    (warning,) = read_configuration(written(tmp_path, CLUSTERS + slow), environ=os.environ).warnings
+    assert "one failed probe in 1 h exceeds the rate that pages; send more than" in str(warning)
+    assert read_configuration(written(tmp_path, CLUSTERS), environ=os.environ).warnings == ()

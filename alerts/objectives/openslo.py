@@ -1,0 +1,188 @@
+"""Objectives as OpenSLO v1, written and read. Pure.
+
+Only ratio metrics over Mirrorwatch's own counters are known, with `budgetingMethod` Occurrences, or
+Timeslices of a minute. Everything else is refused by its name: to leave it out would change the objective.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from alerts.objectives.objective import Objective, ObjectiveKind
+from fleet import series
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_VERSION = "openslo/v1"
+_COUNTERS = {
+    ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
+    ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
+}
+_FLOW = re.compile(r"flow=\"([^\"]+)\"")
+_SLICE = "1m"
+_KEYS = {
+    "": {"apiVersion", "kind", "metadata", "spec"},
+    "spec": {"description", "service", "indicator", "timeWindow", "budgetingMethod", "objectives"},
+    "spec.indicator": {"metadata", "spec"},
+    "spec.indicator.spec": {"description", "ratioMetric"},
+    "spec.indicator.spec.ratioMetric": {"counter", "good", "total"},
+    "spec.timeWindow": {"duration", "isRolling"},
+    "spec.objectives": {"displayName", "target", "targetPercent", "timeSliceTarget", "timeSliceWindow"},
+}
+
+
+def can_be_written(objective: Objective) -> bool:
+    """Tell whether OpenSLO's ratio metrics can hold an objective: one that counts probes and has a budget."""
+    return objective.kind in _COUNTERS
+
+
+def document_of(objective: Objective) -> dict[str, Any]:
+    """Return an objective as an SLO; `can_be_written` has to hold."""
+    good, total = (
+        {
+            "metricSource": {
+                "type": "Prometheus",
+                "spec": {"query": f'sum({one.full_name}{{flow="{objective.flow}"}})'},
+            }
+        }
+        for one in _COUNTERS[objective.kind]
+    )
+    name = re.sub(r"[^a-z0-9]+", "-", f"{objective.flow} {objective.kind}".lower()).strip("-")
+    target: dict[str, Any] = {"target": objective.target_ratio}
+    if objective.slice_ratio is not None:
+        target |= {"timeSliceTarget": objective.slice_ratio, "timeSliceWindow": _SLICE}
+    return {
+        "apiVersion": _VERSION,
+        "kind": "SLO",
+        "metadata": {"name": name, "displayName": f"{objective.flow} {objective.kind}"},
+        "spec": {
+            "service": "mirrorwatch",
+            "indicator": {
+                "metadata": {"name": name},
+                "spec": {"ratioMetric": {"counter": True, "good": good, "total": total}},
+            },
+            "timeWindow": [{"duration": f"{objective.period_s / 86_400:g}d", "isRolling": True}],
+            "budgetingMethod": "Occurrences" if objective.slice_ratio is None else "Timeslices",
+            "objectives": [target],
+        },
+    }
+
+
+def entry_of(document: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return an entry of the section `objectives` for an SLO, and what is wrong as (key, sentence).
+
+    Scalars may be texts. The entry counts only where nothing is wrong.
+    """
+    problems: list[tuple[str, str]] = []
+    reader = _Reader(document, problems)
+    if reader.text("apiVersion") != _VERSION:
+        problems.append(("apiVersion", f"must be {_VERSION}"))
+    kind = reader.text("kind")
+    if kind != "SLO":
+        problems.append(("kind", f"{kind or 'nothing'} is not supported; only SLO is"))
+        return {}, problems
+    for path in _KEYS:
+        reader.refuse_unknown(path)
+    ratio = "spec.indicator.spec.ratioMetric"
+    if reader.text(f"{ratio}.counter").lower() != "true":
+        problems.append((f"{ratio}.counter", "must be true: Mirrorwatch's probes are counters"))
+    queries = [reader.text(f"{ratio}.{which}.metricSource.spec.query") for which in ("good", "total")]
+    found = _kind_and_flow(queries)
+    if found is None:
+        known = "; ".join(f"{good.full_name} / {total.full_name}" for good, total in _COUNTERS.values())
+        problems.append((ratio, f'must divide counters of one flow, with flow="A->B" in both: {known}'))
+    if reader.text("spec.timeWindow.isRolling").lower() != "true":
+        problems.append(("spec.timeWindow", "must be rolling; calendar windows are not supported"))
+    duration = reader.text("spec.timeWindow.duration")
+    if not re.fullmatch(r"\d+[mhd]", duration):
+        problems.append(("spec.timeWindow.duration", f"'{duration}' is not supported; write for example 28d"))
+    entry: dict[str, Any] = {"period": duration, "target": _percent(reader, "spec.objectives", problems)}
+    if found is not None:
+        entry |= {"kind": found[0].value, "flow": found[1]}
+    entry |= _slices(reader, problems)
+    return entry, problems
+
+
+def _slices(reader: _Reader, problems: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return what makes a minute good, of a method that counts minutes."""
+    method = reader.text("spec.budgetingMethod")
+    if method == "Occurrences":
+        return {}
+    if method != "Timeslices":
+        sentence = f"{method or 'nothing'} is not supported; use Occurrences or Timeslices"
+        problems.append(("spec.budgetingMethod", sentence))
+        return {}
+    if reader.text("spec.objectives.timeSliceWindow") != _SLICE:
+        problems.append(("spec.objectives.timeSliceWindow", f"must be {_SLICE}: the store holds minutes"))
+    return {"good_minutes": _share(reader, "spec.objectives.timeSliceTarget", 1.0, problems)}
+
+
+class _Reader:
+    """Reads values by dotted paths; a list of one element stands for that element."""
+
+    def __init__(self, document: Any, problems: list[tuple[str, str]]) -> None:
+        self._document = document
+        self._problems = problems
+
+    def value(self, path: str) -> Any:
+        found = self._document
+        for name in filter(None, path.split(".")):
+            found = _single(found).get(name) if isinstance(_single(found), dict) else None
+        return found
+
+    def text(self, path: str) -> str:
+        found = self.value(path)
+        return "" if found is None or isinstance(found, dict | list) else str(found)
+
+    def refuse_unknown(self, path: str) -> None:
+        """Note every key there that would change the objective, and lists of several elements."""
+        found = self.value(path)
+        if isinstance(found, list) and len(found) != 1:
+            self._problems.append((path, "must have exactly one element"))
+        held = _single(found)
+        if not isinstance(held, dict):
+            self._problems.append((path or "document", "missing"))
+            return
+        for name in held:
+            if name not in _KEYS[path]:
+                self._problems.append((f"{path}.{name}".lstrip("."), "is not supported; remove it"))
+
+
+def _single(found: Any) -> Any:
+    return found[0] if isinstance(found, list) and found else found
+
+
+def _kind_and_flow(queries: Sequence[str]) -> tuple[ObjectiveKind, str] | None:
+    flows = {tuple(_FLOW.findall(query)) for query in queries}
+    if len(flows) != 1 or len(flow := next(iter(flows))) != 1:
+        return None
+    for kind, counters in _COUNTERS.items():
+        if all(
+            re.findall(r"mirrorwatch_\w+", query) == [one.full_name]
+            for query, one in zip(queries, counters, strict=True)
+        ):
+            return kind, flow[0]
+    return None
+
+
+def _percent(reader: _Reader, path: str, problems: list[tuple[str, str]]) -> float | None:
+    given = [name for name in ("target", "targetPercent") if reader.text(f"{path}.{name}")]
+    if len(given) != 1:
+        problems.append((path, "must have either target or targetPercent"))
+        return None
+    return _share(reader, f"{path}.{given[0]}", 1.0 if given == ["target"] else 100.0, problems)
+
+
+def _share(reader: _Reader, path: str, whole: float, problems: list[tuple[str, str]]) -> float | None:
+    """Return a share in percent of a number below `whole`."""
+    text = reader.text(path)
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < whole:
+        problems.append((path, f"'{text[:40]}' must be a number from 0 to below {whole:g}"))
+        return None
+    return round(100 * number / whole, 10)
