@@ -103,7 +103,7 @@ def _counts(kind: ObjectiveKind, one: ProbeMinute) -> tuple[int, int]:
 
 def _what(one: ProbeMinute) -> str:
     if one.lost or one.confirmed:
-        return "lost"
+        return "records lost"
     if one.overdue:
-        return "overdue"
+        return "stalled"
     return "late" if one.late else "unknown"

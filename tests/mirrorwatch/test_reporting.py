@@ -107,7 +107,7 @@ def test_a_missed_objective_is_status_1_and_a_part_of_the_period_status_3(config
     missed = report(config, "--period", "1h", "--format", "json")
     assert missed.return_value == 1
     (one,) = json.loads(missed.output)["objectives"]
-    assert (one["met"], one["stretch_count"], one["stretches"][0]["cause"]) == (False, 1, "lost")
+    assert (one["met"], one["stretch_count"], one["stretches"][0]["cause"]) == (False, 1, "records lost")
 
 
 def test_files_are_named_by_the_day_and_never_over_what_others_wrote(tmp_path):
