@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from mirrorwatch.configuration import Configuration
     from runtime.store import Store
 
+WRITTEN_S = 15.0  # what is known is in the store by then
 Span = tuple[int, int]  # minutes: the first, and the one after the last
 
 
 def last_final_minute(config: Configuration, now_at: float) -> int:
     """Return the minute up to which every probe has its outcome; it is not part of it."""
     thresholds = [one.threshold_s for one in config.canary_flows]
-    return int((now_at - max(config.canary.horizon, *thresholds, 0.0)) // MINUTE_S) - 1
+    return int((now_at - max(config.canary.horizon, *thresholds, 0.0) - WRITTEN_S) // MINUTE_S)
 
 
 async def tallies_of(

@@ -66,7 +66,7 @@ def test_a_report_counts_what_the_store_holds_through_a_fault_a_kill_and_two_rep
             two.is_healthy()
             both = "SELECT 1 FROM flow_minutes GROUP BY minute HAVING count(DISTINCT replica) = 2"
             eventually(lambda: rows(store, both), LIMIT_S, what="a minute of both", every_s=1)
-            time.sleep(20)  # until every canary record of that minute has its outcome
+            time.sleep(30)  # until every canary record of that minute has its outcome
             status, objectives, found = report(one)
             remaining = one.metric(
                 "objective_error_budget_remaining_ratio",
