@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from alerts.objectives.burn import BURN_WINDOWS
 from alerts.reports.tally import good_minutes_of, probe_counts
-from alerts.rules.budgets import LEAST_BAD_PROBES, LEAST_BAD_S, LONG_S, STEP_S, threshold
+from alerts.rules.budgets import LEAST_BAD_PROBES, LEAST_BAD_STEPS, LONG_S, STEP_S, threshold
 from alerts.rules.rule import CRITICAL, promql_duration
-from alerts.rules.symptoms import STALL_FOR_S
+from alerts.rules.symptoms import KEEP_S, STALL_FOR_S
 from fleet.probe_history import MINUTE_S
 
 if TYPE_CHECKING:
@@ -80,13 +80,14 @@ def replay_symptoms(
     flow: str, minutes: Mapping[int, ProbeMinute], values: Mapping[int, ValueRun], *, limit_s: float | None
 ) -> list[Replayed]:
     """Return what the alerts on symptoms would have done; `limit_s` is of the recovery point."""
+    keep = int(KEEP_S // MINUTE_S)
     stalled_for = int(STALL_FOR_S // MINUTE_S)
     silent = [one.minute for one in minutes.values() if one.concluded and not one.good]
     stalled = [one.minute for one in minutes.values() if one.overdue]
     lost = [one.minute for one in minutes.values() if one.lost or one.confirmed]
     fired = {
-        "MirrorwatchNoRecordsArrive": _joined(silent, 0, 0),
-        "MirrorwatchReplicationStalled": _joined(stalled, stalled_for, 0),
+        "MirrorwatchNoRecordsArrive": _joined(silent, 0, keep),
+        "MirrorwatchReplicationStalled": _joined(stalled, stalled_for, keep),
         "MirrorwatchRecordsLost": _joined(lost, 0, _LOSS_MINUTES + _KEEP_MINUTES),
     }
     if limit_s is not None:
@@ -145,26 +146,37 @@ def _rates(counts: Sequence[int | None], smooth: int) -> list[float | None]:
     return found
 
 
-def _means(rates: Sequence[float | None], length_s: float, first: int) -> list[float | None]:
-    """Return the mean over a window up to each minute, of those that have a value.
+@dataclass(frozen=True, slots=True)
+class _Windowed:
+    """Over a window up to each minute: the sum of what was sampled, in minutes, and its mean."""
 
-    From a day on a window holds one value each five minutes, and changes as often.
-    """
-    long = length_s >= LONG_S
-    if length_s <= STEP_S:
-        return list(rates)
+    total: Sequence[float]
+    mean: Sequence[float | None]
+
+
+def _windowed(rates: Sequence[float | None], length_s: float, first: int, *, step: int) -> _Windowed:
+    """Return sums and means over a window that holds one value each `step` minutes, and changes as often."""
     taken = [
-        rate if not long or (first + number + 1) % _STEP == 0 else None for number, rate in enumerate(rates)
+        rate if step == 1 or (first + number + 1) % step == 0 else None for number, rate in enumerate(rates)
     ]
     sums = [0.0, *accumulate(one or 0.0 for one in taken)]
     seen = [0, *accumulate(one is not None for one in taken)]
-    width = int(length_s // MINUTE_S)
-    found: list[float | None] = []
+    width = max(1, int(length_s // MINUTE_S))
+    total: list[float] = []
+    mean: list[float | None] = []
     for until in range(1, len(sums)):
         start = max(0, until - width)
-        count = seen[until] - seen[start]
-        found.append((sums[until] - sums[start]) / count if count else None)
-    return found
+        count, found = seen[until] - seen[start], sums[until] - sums[start]
+        total.append(found * step)
+        mean.append(found / count if count else None)
+    return _Windowed(total, mean)
+
+
+def _means(rates: Sequence[float | None], length_s: float, first: int) -> Sequence[float | None]:
+    """Return what the recorded ratios are made of: a mean, from a day on of one value each five minutes."""
+    if length_s <= STEP_S:
+        return rates
+    return _windowed(rates, length_s, first, step=_STEP if length_s >= LONG_S else 1).mean
 
 
 def _burning(  # noqa: PLR0917 - what a rule's expression holds, in its order
@@ -176,15 +188,18 @@ def _burning(  # noqa: PLR0917 - what a rule's expression holds, in its order
     valid: Sequence[float | None],
 ) -> list[bool]:
     counts = objective.kind.counts_probes and objective.slice_ratio is None
-    # Probes are counted by the minute, and time as a share of it.
-    least = LEAST_BAD_PROBES / (window.long_s / MINUTE_S) if counts else LEAST_BAD_S / window.long_s
-    long_bad, long_valid = (_means(rates, window.long_s, first) for rates in (bad, valid))
-    short_bad, short_valid = (_means(rates, window.short_s, first) for rates in (bad, valid))
+    least = LEAST_BAD_PROBES if counts else LEAST_BAD_STEPS * _STEP
+    ratios = [
+        list(map(_ratio, *(_means(rates, length_s, first) for rates in (bad, valid))))
+        for length_s in (window.long_s, window.short_s)
+    ]
+    step = _STEP if window.long_s >= LONG_S / 4 else 1
+    spent = _windowed(bad, window.long_s, first, step=step).total
+    due = _windowed(valid, window.long_s, first, step=step).mean
+    whole = window.long_s / MINUTE_S * above
     return [
-        _ratio(*long) > above and _ratio(*short) > above and (long[0] or 0.0) >= least
-        for long, short in zip(
-            zip(long_bad, long_valid, strict=True), zip(short_bad, short_valid, strict=True), strict=True
-        )
+        long > above and short > above and bad_here >= max((valid_here or 0.0) * whole, least)
+        for long, short, bad_here, valid_here in zip(*ratios, spent, due, strict=True)
     ]
 
 
