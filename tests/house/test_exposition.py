@@ -21,7 +21,7 @@ from mirrorwatch.checksum_series import ChecksumSeries
 from mirrorwatch.checksum_standing import TopicStanding
 from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.metrics import render
-from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
+from mirrorwatch.numbers import BudgetNumbers, ClusterNumbers, FlowNumbers, ServiceNumbers
 
 HISTOGRAM_PARTS = {"_bucket", "_sum", "_count", "_created"}
 # What the lag monitor tells is asked of it in tests/lagmon.
@@ -56,6 +56,8 @@ def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
             control={},
             throttled_s=dict.fromkeys(series.CLIENTS, 0.0),
             strangers=0,
+            clock_ahead_s=0.1,
+            certificate_expires_at=1_800_000_000.0,
         )
         for alias in ("A", "B")
     )
@@ -71,6 +73,7 @@ def numbers(checksums: ChecksumSeries | None = None) -> ServiceNumbers:
         clusters=clusters,
         flows=(flow,),
         checksums=checksums,
+        budgets=tuple(BudgetNumbers(("A->B", "A", "B", kind), 0.99, 0.5) for kind in series.OBJECTIVES),
     )
 
 
