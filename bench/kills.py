@@ -206,7 +206,7 @@ def _all_probed(service: WatchedService, *, good: int = 0) -> bool:
     """Tell whether every flow is probed; not whether it is healthy, which a loss forbids for a while."""
     said = service.flows()
     return all(
-        flow in said and said[flow]["canary"]["state"] == "running" and said[flow]["books"]["good"] >= good
+        flow in said and said[flow]["canary"]["state"] == "running" and said[flow]["counters"]["good"] >= good
         for flow in FLOWS
     )
 

@@ -71,23 +71,17 @@ def difference_text(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
 
 
 def produced_and_mirrored(
-    flow: str, topic: str, rows: Iterable[Counted], *, most_buckets: int
-) -> dict[str, Any]:
-    """Return what the source held and what the target held of a topic, bucket by bucket, for the API.
+    rows: Iterable[Counted], *, offset: int = 0, limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Return what source and target held of a topic, bucket by bucket, oldest first, and how many there are.
 
-    The oldest buckets come first; of more than `most_buckets` the newest are given, and how many there are.
-    A bucket names the partitions in which both sides differ.
+    Of the buckets from `offset` on, at most `limit`. Each names the partitions in which both sides differ.
     """
     buckets: dict[int, list[Counted]] = defaultdict(list)
     for row in rows:
         buckets[row.bucket_at_ms].append(row)
-    shown = sorted(buckets)[-most_buckets:] if most_buckets > 0 else []
-    return {
-        "flow": flow,
-        "topic": topic,
-        "count": len(buckets),
-        "buckets": [_bucket(at_ms, buckets[at_ms]) for at_ms in shown],
-    }
+    shown = sorted(buckets)[offset : offset + limit]
+    return [_bucket(at_ms, buckets[at_ms]) for at_ms in shown], len(buckets)
 
 
 def _bucket(at_ms: int, rows: list[Counted]) -> dict[str, Any]:

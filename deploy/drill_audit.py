@@ -24,7 +24,7 @@ from deploy.drill_runs import second_mirror
 from deploy.local import topics, traffic
 from deploy.local.pair import Pair
 from deploy.local.properties import write_properties
-from deploy.local.service import Service
+from deploy.local.service import Service, cause_of
 from deploy.local.several import Several
 from deploy.local.waiting import wait_until
 
@@ -110,7 +110,7 @@ class AuditBench(Several):
             run = _checksum(service, audit, folder / "result.json")
             result.took_s = round(time.monotonic() - ordered, 1)
             flow = _wait_told(service, run["run"])
-            told = flow["verdict"], flow["cause"]["code"]
+            told = flow["verdict"], cause_of(flow)
             result.said.append((round(time.monotonic() - began, 1), *told))
             result.sentence = flow["parts"]["checksum"]
             result.books = dict(run["records"])

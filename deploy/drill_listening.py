@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from deploy.drill_alerts import WAIT_S
 from deploy.drill_truth import Statement
+from deploy.local.service import cause_of
+from fleet.dialect import moment_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,7 +84,9 @@ class Listening:
 
     def __post_init__(self) -> None:
         if self.drill.by_offsets:
-            self.earlier = frozenset((one["code"], one["topic"]) for one in self.watched.suspicions())
+            self.earlier = frozenset(
+                (one["cause"]["code"], one["topic"]) for one in self.watched.suspicions()
+            )
 
     def until(self, wait_s: float, pair: Pair, act: Act, *, ends: Callable[[], bool]) -> None:
         """Listen for that long, or until `ends` holds after the act is done.
@@ -127,13 +131,13 @@ class Listening:
         if not flow:
             return
         self._look_at_events(flow)
-        told = (flow["verdict"], flow["cause"]["code"])
+        told = (flow["verdict"], cause_of(flow))
         if told != self.now:
             self.now = told
             self.result.said.append((round(time.monotonic() - self.began, 1), *told))
             if self.hit_at is None and self.result.hit(self.drill) is not None:
                 self.hit_at = time.monotonic()
-                self.result.sentence = flow["cause"]["sentence"]
+                self.result.sentence = flow["sentence"]
 
     def _look_at_events(self, flow: Mapping[str, Any]) -> None:
         known = {one[1:] for one in self.result.happened}
@@ -145,20 +149,21 @@ class Listening:
     def _look_at_suspicions(self) -> None:
         known = {*self.earlier, *(one[1:] for one in self.result.suspected)}
         for one in self.watched.suspicions():
-            if one["at_ms"] >= self.began_ms and (one["code"], one["topic"]) not in known:
-                known.add((one["code"], one["topic"]))
+            if moment_ms(one["at"]) >= self.began_ms and (one["cause"]["code"], one["topic"]) not in known:
+                known.add((one["cause"]["code"], one["topic"]))
                 self.result.suspected.append(
-                    (round(time.monotonic() - self.began, 1), one["code"], one["topic"])
+                    (round(time.monotonic() - self.began, 1), one["cause"]["code"], one["topic"])
                 )
-                if one["code"] == self.drill.suspected:
-                    self.result.sentence = one["sentence"]
+                if one["cause"]["code"] == self.drill.suspected:
+                    self.result.sentence = one["cause"]["sentence"]
 
     def note_numbers(self) -> None:
         """Note each number of lost records that is stated and was not before."""
         known = {one[1:] for one in self.result.stated}
         for one in self.watched.losses(self.topic):
             numbers = one["partition"], one["records"], one["records_most"]
-            told = one["proved"] or one["code"] == self.drill.suspected
-            if told and one["at_ms"] >= self.began_ms and one["records"] is not None and numbers not in known:
+            told = one["proved"] or one["cause"]["code"] == self.drill.suspected
+            recent = moment_ms(one["at"]) >= self.began_ms
+            if told and recent and one["records"] is not None and numbers not in known:
                 known.add(numbers)
                 self.result.stated.append(Statement(round(time.monotonic() - self.began, 1), *numbers))

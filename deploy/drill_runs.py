@@ -247,7 +247,7 @@ class Bench(Several):
         pair = self.pair
         topic = self._topic(drill)
         reading = self._reading(topic) if drill.counts else None
-        before = watched.flow()["books"]
+        before = watched.flow()["counters"]
         listening = Listening(watched, result, drill, time.monotonic(), topic=topic if reading else "")
         if alerts is not None:
             alerts.begin()

@@ -57,12 +57,12 @@ class Watched(Service):
         flow = self.flow()
         if flow.get("verdict") != Verdict.HEALTHY:
             return False
-        return not self._waiting_topics() if self._by_offsets else flow["books"]["good"] > 6
+        return not self._waiting_topics() if self._by_offsets else flow["counters"]["good"] > 6
 
     def _waiting_topics(self) -> list[str]:
         """Return topics with records of which the mirror has written no offset yet, all while not known."""
-        missing = offsets_at(self.url, _FLOW).get("missing", [{"code": "", "topic": "any"}])
-        return [one["topic"] for one in missing if one["code"] in {"", Cause.NOT_MIRRORED}]
+        missing = offsets_at(self.url, _FLOW).get("missing", [{"cause": {"code": ""}, "topic": "any"}])
+        return [one["topic"] for one in missing if one["cause"]["code"] in {"", Cause.NOT_MIRRORED}]
 
     def suspicions(self) -> list[dict[str, Any]]:
         """Return the findings of the flow's offsets that have other explanations too."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from fleet.dialect import unknown_name
+from lagmon.api_documents import group_document, groups_document
 from lagmon.group_id import group_id
 from lagmon.group_kinds import CONSUMER, one_sentence
 from lagmon.group_list import Listed, by_carrier, by_status, group_line, matching
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 class GroupAnswers:
     """Answers with a status in the head, as HTTP has it, and JSON in the body.
 
-    503 where nothing of what is asked for is read up to the present, with what is known all the same.
+    503 where nothing of what is asked for is read up to the present, with what is known all the same. A
+    question with an `address` is one of /api/v1 and is answered in its form, others are those of pages.
     `sight` gives verdicts on a cluster's groups, on all at least of so many that have begun.
     """
 
@@ -68,6 +71,8 @@ class GroupAnswers:
             "away": self._away(asked, lacking),
             "now_ms": int(self._now_s() * 1000),
         }
+        if "address" in question:
+            return _answer(groups_document(document, **_form(question)))
         return _answer(document, status=503 if len(lacking) == len(asked) else 200)
 
     def counts(self, _question: dict[str, Any]) -> Answer:
@@ -118,7 +123,8 @@ class GroupAnswers:
                 "not_ready": lacking,
                 "now_ms": sight.now_ms,
             }
-        return _answer(document | {"away": self._away([alias], lacking)})
+        document |= {"away": self._away([alias], lacking)}
+        return _answer(group_document(document, **_form(question)) if "address" in question else document)
 
     def _seen(self, asked: Iterable[str]) -> dict[str, GroupSight]:
         """Return the verdicts that one answer is made from: its numbers stand for nothing in others."""
@@ -164,8 +170,8 @@ class GroupAnswers:
         return told
 
     def _unknown_cluster(self, alias: str) -> Answer:
-        known = ", ".join(sorted(self._watches))
-        return _answer({"error": f"No cluster is called {alias[:200]} (known: {known})."}, status=404)
+        sentence = unknown_name("Kafka cluster", alias, self._watches)
+        return refusal("unknown_cluster", sentence, status=404)
 
 
 def _carried(sights: Mapping[str, GroupSight], found: list[Listed]) -> dict[str, int]:
@@ -188,9 +194,19 @@ def _kind_of(watch: ClusterWatch, name: str) -> str:
 def _not_found(alias: str, lacking: dict[str, Any], kind: str) -> Answer:
     if alias not in lacking:
         why = f" {one_sentence(kind)}" if kind else ""
-        return _answer({"error": f"No group of this name has an offset on {alias}.{why}"}, status=404)
+        return refusal("unknown_group", f"No group of this name has an offset on {alias}.{why}", status=404)
     sentence = f"It is not known yet whether {alias} has a group of this name."
-    return _answer({"error": f"{sentence} {lacking[alias]['sentence']}", "not_ready": lacking}, status=503)
+    return refusal("not_ready", f"{sentence} {lacking[alias]['sentence']}", status=503)
+
+
+def refusal(code: str, sentence: str, *, status: int) -> Answer:
+    """Return an answer that refuses; pages show the sentence, the API makes a problem of it."""
+    return Answer({"status": status, "code": code}, [json.dumps({"error": sentence}).encode()])
+
+
+def _form(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how /api/v1 wants its documents: the address of the list and the fields of its items."""
+    return {"address": question["address"], "fields": question.get("fields")}
 
 
 def _answer(document: object, *, status: int = 200) -> Answer:

@@ -9,9 +9,12 @@ import json
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from fleet.dialect import unknown_name
 from fleet.vocabulary import Verdict
+from lagmon.api_documents import offsets_document
 from lagmon.connect_states import take_states
 from lagmon.faults import fault_text, let_through
+from lagmon.group_answers import refusal
 from lagmon.mirror_movement import movement_document
 from lagmon.mirror_pages import partition_page
 from lagmon.mirror_rows import flow_document
@@ -136,18 +139,21 @@ class MirrorAnswers:
         return Answer()
 
     def answer_flow(self, question: dict[str, Any]) -> Answer:
-        """Answer with one flow and a page of its partitions, the worst first; `search` is in their topics."""
+        """Answer with one flow and a page of its partitions, the worst first; `search` is in their topics.
+
+        A question with an `address` is one of /api/v1, and is answered in its form.
+        """
         name = question["flow"]
         if name not in self.flows:
-            known = ", ".join(sorted(self.flows)) or "none"
-            error = {"error": f"No flow {name[:200]} is watched by its offsets (known: {known})."}
-            return Answer({"status": 404}, [json.dumps(error).encode()])
+            return refusal("unknown_flow", unknown_name("flow", name, self.flows), status=404)
         with self.held_as_seen() as sights:
             told = self._document(name, sights)
             first, found = question.get("first", 0), sights[name][0]
             most, search = question.get("most"), question.get("search", "")
             rows, count = partition_page(self.flows[name], found, first=first, most=most, search=search)
             told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
+        if "address" in question:
+            told = offsets_document(told, address=question["address"], fields=question.get("fields"))
         return Answer({"status": 200}, [json.dumps(told).encode()])
 
     def _in_short(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fleet.dialect import moment_text
 from fleet.quantity import duration_text
 from fleet.rules_checksum import coverage_text
 from mirrorwatch.view import ChecksumRunView, ChecksumView
-from mirrorwatch.words import counted, iso_text
+from mirrorwatch.words import counted
 
 if TYPE_CHECKING:
     from mirrorwatch.checksum_standing import FlowStanding, RunGist
@@ -73,6 +74,7 @@ def _run_view(run: RunGist) -> ChecksumRunView:
         expected=run.expected,
         not_told_apart=run.not_told_apart,
         untold_records=run.untold_records,
+        not_due=run.not_due,
         topics=len(run.topics),
     )
 
@@ -80,16 +82,18 @@ def _run_view(run: RunGist) -> ChecksumRunView:
 def _run_document(run: ChecksumRunView) -> dict[str, Any]:
     return {
         "run": run.run,
-        "begun": iso_text(run.begun_at) or None,
-        "ended": iso_text(run.ended_at) or None,
-        "status": run.status,
+        "started_at": moment_text(run.begun_at),
+        "ended_at": moment_text(run.ended_at),
+        "exit_status": run.status,
         "coverage": run.coverage,
-        "topics": run.topics,
+        "topic_count": run.topics,
         "source_records": run.source_records,
         "target_records": run.target_records,
-        "records": dict(run.records),
-        "findings": run.findings,
-        "expected": run.expected,
-        "not_told_apart": run.not_told_apart,
+        "records_by_verdict": dict(run.records),
+        "not_due_records": run.not_due,
+        "undecided_records": run.untold_records,
+        "finding_count": run.findings,
+        "expected_count": run.expected,
+        "unresolved_block_count": run.not_told_apart,
         "page": run_address(run.run),
     }

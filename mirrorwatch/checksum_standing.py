@@ -74,6 +74,7 @@ class RunGist:
     found: tuple[ChecksumFound, ...]
     topics: Mapping[str, TopicStanding]
     told_at: float | None = None
+    not_due: int = 0
 
     @property
     def untold_records(self) -> int:
@@ -122,6 +123,7 @@ def gist_of(told: ToldRun, *, ended_at: float, exactly_once: bool, told_at: floa
         ),
         topics=_topics(told, ended_at),
         told_at=told_at,
+        not_due=told.not_due,
     )
 
 

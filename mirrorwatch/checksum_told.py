@@ -1,7 +1,8 @@
 """The document of a finished run as the service reads it: foreign data, checked as a whole. Pure.
 
-`checksum/result_document.py` writes it. Whoever tells a service may be another version than the service: keys
-that are not known are left alone, what is known has to be as it should, and every problem is told at once.
+`checksum/result_document.py` writes it. A posted document has no fields but the known ones. In one of the
+store, which another version may have written, unknown fields are left alone. Known fields have to be as they
+should, and every problem is reported at once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from checksum.findings import RecordVerdict
 from checksum.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_PARTITIONS, VERSION
+from fleet.dialect import unknown_name
 from fleet.errors import MalformedError
 from fleet.vocabulary import Cause
 from mirrorwatch.told_values import ToldValue
@@ -23,6 +25,38 @@ MOST_BYTES = 16 * 2**20
 
 MOST_RUNS = 100
 """Of one file of `--json`: there is one for each flow that a command named."""
+
+FIELDS = frozenset(
+    {
+        "version",
+        "run",
+        "begun_at",
+        "ended_at",
+        "who",
+        "counts_only",
+        "flow",
+        "plan",
+        "planned_at",
+        "topics",
+        "offsets",
+        "bytes",
+        "left_out",
+        "status",
+        "coverage",
+        "not_due",
+        "records",
+        "source_records",
+        "target_records",
+        "findings",
+        "expected",
+        "not_read_again",
+        "unsettled",
+        "partitions",
+        "nothing_new",
+        "counts",
+    }
+)
+"""Of the document of a run; the schema of the API has the same."""
 
 MOST_PROBLEMS = 50
 RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -104,6 +138,7 @@ class ToldRun:
     left_out: tuple[ToldLeftOut, ...]
     left_out_count: int
     nothing_new: tuple[str, ...]  # topics that were asked for, and of which all was verified before
+    not_due: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +163,11 @@ class NoRunError(MalformedError):
         self.problems = [*self.shown, f"and {self.more} more"] if self.more else self.shown
 
 
-def read_run(document: object) -> ToldRun:
-    """Return what a document says; raises NoRunError with everything that is wrong with it."""
+def read_run(document: object, *, posted: bool = False) -> ToldRun:
+    """Return what a document says; raises NoRunError with everything that is wrong with it.
+
+    A `posted` one is refused for fields that are unknown.
+    """
     problems: list[str] = []
     top = ToldValue(document, "", problems)
     if not top.is_object:
@@ -140,6 +178,8 @@ def read_run(document: object) -> ToldRun:
         raise NoRunError(
             [f"version is {str(told)[:_SHOWN]}, and this service reads {VERSION}: use one release for both"]
         )
+    if posted and isinstance(document, dict):
+        problems += [unknown_name("field", name, FIELDS) for name in document if name not in FIELDS]
     counts_only = top.get("counts_only").flag()
     run = _run(top, counts_only=counts_only)
     if problems:
@@ -155,7 +195,7 @@ def read_told(document: object) -> list[Told]:
     more than are taken at once.
     """
     if not isinstance(document, dict) or "run" in document or not isinstance(document.get("runs"), list):
-        return [Told("", document, read_run(document))]
+        return [Told("", document, read_run(document, posted=True))]
     runs = document["runs"]
     if len(runs) > MOST_RUNS:
         raise NoRunError([f"the file holds {len(runs)} runs, and {MOST_RUNS} are taken at once"])
@@ -165,7 +205,7 @@ def read_told(document: object) -> list[Told]:
             continue
         place = f"runs[{number}]: "
         try:
-            found.append(Told(place, one, read_run(one)))
+            found.append(Told(place, one, read_run(one, posted=True)))
         except NoRunError as error:
             problems += [f"{place}{problem}" for problem in error.shown]
             more += error.more
@@ -209,6 +249,7 @@ def _run(top: ToldValue, *, counts_only: bool) -> ToldRun:
         partitions_count=partitions_count,
         left_out=tuple(_left_out(one) for one in left_out),
         left_out_count=left_out_count,
+        not_due=top.get("not_due").whole(),
         nothing_new=tuple(one.topic() for one in top.get("nothing_new").items(MOST_PARTITIONS)),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.dialect import chosen, moment_text, next_address
 from fleet.quantity import bounds_kind
+from fleet.vocabulary import CONDITIONS
 from mirrorwatch.checksum_shown import checksum_document
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     )
 
 
+_AGE_KINDS = {"bound": "at_least"}  # the others are called the same
+
+
 def flows_document(
     view: ServiceView, asked: Mapping[str, Any] | None = None, address: str = "/api/v1/flows"
 ) -> dict[str, Any]:
@@ -41,7 +45,7 @@ def flows_document(
     return {
         "version": view.version,
         "now": moment_text(view.now_at),
-        "started": moment_text(view.started_at),
+        "started_at": moment_text(view.started_at),
         "flows": [chosen(flow_document(flow), asked["fields"]) for flow in shown],
         "count": len(view.flows),
         "offset": offset,
@@ -54,44 +58,44 @@ def flows_document(
 def flow_document(flow: FlowView) -> dict[str, Any]:
     """Return one flow: verdict, cause and evidence first, then the numbers that the page shows.
 
-    `cause.code` is null for healthy, and for unknown where data is only missing. `parts` has a sentence
-    for each part that has looked at the flow, and no other key. `also` is null, or how the flow is right now
-    where the verdict holds on what has ended. `lost_records` is how many records canary and offsets know
+    `cause` is null for healthy, and for unknown where data is only missing; `sentence` says why it has this
+    verdict in any case. `parts` has a sentence for each part that has looked at the flow, and no other key.
+    `conditions` are all verdicts but healthy that hold right now. `also` is null, or what holds right now
+    where the verdict is about what has ended. `lost_records` is how many records canary and offsets know
     to be lost at least, null where neither can know; `lost_records_most` how many at most, null where that is
     not known. `lost_records_kind` is exact, between, at_least or none. `events` are of the last day,
-    newest first: they say nothing of the verdict. `checksum` is null until a run of it has ended.
+    newest first: they do not affect the verdict. `checksum` is null until a checksum run has ended.
     """
     verdict, lost = flow.verdict, flow.lost_records
     return {
         "flow": flow.flow,
-        "verdict": str(verdict.verdict),
-        "since": moment_text(verdict.since_at),
-        "cause": _cause(verdict),
-        "evidence": [_evidence(evidence) for evidence in verdict.evidence],
-        "parts": dict(verdict.parts),
-        "also": None if verdict.also is None else _also(verdict.also),
         "source": flow.source,
         "target": flow.target,
         "policy": flow.policy,
+        **_told(verdict),
+        "conditions": [str(one) for one in CONDITIONS if one in verdict.conditions],
+        "also": None if verdict.also is None else _told(verdict.also),
+        "evidence": [_evidence(evidence) for evidence in verdict.evidence],
+        "parts": dict(verdict.parts),
         "canary": {
             "state": flow.canary_state,
-            "sentence": flow.canary_sentence,
+            "sentence": flow.canary_sentence or None,
             "topic": flow.canary_topic,
             "target_topic": flow.canary_target_topic,
-            "partitions": flow.partitions,
+            "partition_count": flow.partitions,
             "threshold_s": _number(flow.threshold_s),
             "interval_s": _number(flow.interval_s),
-            "last_arrival": moment_text(flow.last_arrival_at),
+            "last_arrival_at": moment_text(flow.last_arrival_at),
             "unreached": [
-                {"side": one.side, "kafka_cluster": one.kafka_cluster, "brokers": list(one.broker_ids)}
+                {"side": one.side, "kafka_cluster": one.kafka_cluster, "broker_ids": list(one.broker_ids)}
                 for one in flow.unreached
             ],
         },
-        "heartbeat_age_s": _number(flow.heartbeat_age_s),
-        "books": dict(flow.books),
+        "counters": dict(flow.books),
         "latency": {stage: [_slice(piece) for piece in slices] for stage, slices in flow.latency.items()},
-        "recovery_point_age_s": _number(flow.recovery_point.age_s),
-        "recovery_point_kind": flow.recovery_point.kind,
+        "heartbeat_age_s": _age(flow.heartbeat_age_s),
+        "recovery_point_age_s": _age(flow.recovery_point.age_s),
+        "recovery_point_age_s_kind": _AGE_KINDS.get(flow.recovery_point.kind, flow.recovery_point.kind),
         "lost_records": None if lost is None else lost.least,
         "lost_records_most": None if lost is None else lost.most,
         "lost_records_kind": bounds_kind(*(lost or (None, None))),
@@ -101,12 +105,15 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
     }
 
 
-def _cause(told: FlowVerdict | Also) -> dict[str, Any]:
-    return {"code": None if told.cause is None else str(told.cause), "sentence": told.sentence}
-
-
-def _also(also: Also) -> dict[str, Any]:
-    return {"verdict": str(also.verdict), "since": moment_text(also.since_at), "cause": _cause(also)}
+def _told(told: FlowVerdict | Also) -> dict[str, Any]:
+    """Return a verdict with its reason; the cause is null where none is known."""
+    cause = None if told.cause is None else {"code": str(told.cause), "sentence": told.sentence}
+    return {
+        "verdict": str(told.verdict),
+        "since": moment_text(told.since_at),
+        "sentence": told.sentence,
+        "cause": cause,
+    }
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -148,22 +155,25 @@ def _event(event: EventView) -> dict[str, Any]:
         "at": moment_text(event.at),
         "last_at": moment_text(event.last_at),
         "topic": event.topic,
-        "partitions": event.partitions,
+        "partition_count": event.partitions,
         "records": event.records,
         "records_most": event.records_most,
+        "records_kind": bounds_kind(event.records, event.records_most),
         "sentence": event.sentence,
-        "worst": [dict(one) for one in event.worst],
+        "worst": [
+            {**one, "records_kind": bounds_kind(one["records"], one["records_most"])} for one in event.worst
+        ],
     }
 
 
 def _cluster(cluster: ClusterView) -> dict[str, Any]:
     return {
         "kafka_cluster": cluster.alias,
-        "bootstrap": cluster.bootstrap,
+        "bootstrap_servers": cluster.bootstrap,
         "state": cluster.state,
         "since": moment_text(cluster.since_at),
-        "sentence": cluster.sentence,
-        "control_last_ok": moment_text(cluster.control_last_ok_at),
+        "sentence": cluster.sentence or None,
+        "control_last_ok_at": moment_text(cluster.control_last_ok_at),
         "flows_from": list(cluster.flows_from),
         "flows_to": list(cluster.flows_to),
     }
@@ -174,10 +184,16 @@ def _problem(problem: ProblemView) -> dict[str, Any]:
         "where": problem.where,
         "sentence": problem.sentence,
         "since": moment_text(problem.since_at),
-        "last": moment_text(problem.last_at),
-        "times": problem.times,
+        "last_at": moment_text(problem.last_at),
+        "count": problem.times,
     }
 
 
 def _number(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
+
+
+def _age(seconds: float | None) -> float | None:
+    """Return an age to the millisecond."""
+    known = _number(seconds)
+    return None if known is None else round(known, 3)

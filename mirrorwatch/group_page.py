@@ -154,7 +154,7 @@ def group_address(kafka_cluster: str, group: str, *, under: str = "/groups") -> 
 
 def list_names(document: Mapping[str, Any], *, search: str, kafka_cluster: str) -> dict[str, Any]:
     """Return what the template of the list speaks of."""
-    asked = {"search": search, "cluster": kafka_cluster}
+    asked = {"search": search, "kafka_cluster": kafka_cluster}
     total, first = document["count"], document["offset"]
     counts = document["by_status"]
     carried = document.get("carried")

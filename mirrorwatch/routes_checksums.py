@@ -21,10 +21,13 @@ from aiohttp import hdrs, web
 
 from checksum.book_documents import packed_run
 from fleet.errors import MalformedError, UnavailableError
+from mirrorwatch.api.checksums import GET_CHECKSUM, POST_CHECKSUMS
+from mirrorwatch.api.operations import route
 from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_told
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
 from runtime import logs
 from runtime.allowance import Allowance
+from runtime.http_guards import API
 from runtime.http_problems import ProblemError
 from runtime.http_users import require_token
 
@@ -71,8 +74,8 @@ def checksum_routes(
     """Return the routes; each request looks at http.tokens.audit as it is, `render` draws a run's page."""
     desk = _Desk(runs, http, render, clock)
     return [
-        web.post("/api/v1/checksums", desk.take),
-        web.get(f"/api/v1/checksums/{{run:{RUN_ID}}}", desk.show_document),
+        route(POST_CHECKSUMS, desk.take),
+        route(GET_CHECKSUM, desk.show_document),
         web.get(f"/checksums/{{run:{RUN_ID}}}", desk.show_page),
     ]
 
@@ -104,7 +107,7 @@ class _Desk:
         self._told = Allowance(TOLD_PER_MINUTE, per_s=60.0)
         self._turn = asyncio.Lock()
 
-    async def take(self, request: web.Request) -> web.Response:
+    async def take(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
         require_token(request, self._http().tokens.audit, name="audit")
         wait_s = self._told.take(self._clock.monotonic_ns())
         if wait_s:
@@ -145,7 +148,7 @@ class _Desk:
             kept = f"{len(answers)} of {len(told)} runs were kept" if answers else "nothing was kept"
             raise ProblemError("unavailable", f"{kept}: {failure}", path=request.path) from failure
         status = HTTPStatus.CREATED if any(one["new"] for one in answers) else HTTPStatus.OK
-        return json_answer({"runs": answers} if told[0].place else answers[0], status=status)
+        return json_answer({"runs": answers}, status=status)
 
     async def _keep(self, told: _Read, *, by: str | None) -> dict[str, Any]:
         """Keep a run and return the answer; raises UnavailableError."""
@@ -154,10 +157,10 @@ class _Desk:
         page = f"/checksums/{run}"
         if new:
             self._log.info("a run of the checksum was told", flow=flow, run=run, by=by)
-        sentence = f"the run is kept, and stands at {page}" if new else f"the run was known: see {page}"
+        sentence = f"stored; see {page}" if new else f"already stored; see {page}"
         return {"run": run, "flow": flow, "new": new, "page": page, "sentence": sentence}
 
-    async def show_document(self, request: web.Request) -> web.Response:
+    async def show_document(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
         document = await self._document(request)
         return await asyncio.to_thread(json_answer, document)
 
@@ -181,12 +184,22 @@ class _Desk:
         try:
             document = await self._runs.document(run)
         except UnavailableError as error:
-            raise web.HTTPServiceUnavailable(text=f"The run cannot be had: {error}.") from error
+            raise _no_document(request, "unavailable", f"The run cannot be read: {error}.") from error
         except MalformedError as error:
-            raise web.HTTPServiceUnavailable(text=str(error)) from error
+            raise _no_document(request, "unavailable", str(error)) from error
         if document is None:
-            raise web.HTTPNotFound(text=f"There is no run '{run}' of a checksum; old ones are forgotten.")
+            sentence = f"There is no checksum run '{run}'; old runs are deleted."
+            raise _no_document(request, "unknown_run", sentence)
         return document
+
+
+def _no_document(request: web.Request, code: str, sentence: str) -> web.HTTPException:
+    """Return why there is no document of a run: a problem under /api/, a sentence on a page."""
+    if request.path.startswith(API):
+        return ProblemError(code, sentence, path=request.path)
+    if code == "unknown_run":
+        return web.HTTPNotFound(text=sentence)
+    return web.HTTPServiceUnavailable(text=sentence)
 
 
 async def _body(request: web.Request) -> bytes:

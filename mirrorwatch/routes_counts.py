@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.count_document import produced_and_mirrored
+from fleet.dialect import moment_ms_text, next_address
 from fleet.errors import UnavailableError
 from mirrorwatch.api.counts import LIST_COUNTS
 from mirrorwatch.api.operations import route
 from mirrorwatch.routes import json_answer
+from runtime.http_parameters import list_address
 from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from checksum.book_entries import Counted
     from runtime.clock import Clock
 
-MOST_BUCKETS = 10_000
 MOST_ROWS = 50_000  # a partition has one for each bucket
 DEFAULT_S = 86_400.0
 
@@ -55,6 +56,19 @@ def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
         if len(rows) == MOST_ROWS:
             sentence = f"since: {MOST_ROWS:,} rows or more are too many at once; ask for a shorter time"
             raise ProblemError("invalid_query", sentence, path=request.path, problems=[sentence])
-        return json_answer(produced_and_mirrored(flow, topic, rows, most_buckets=MOST_BUCKETS))
+        offset = asked["offset"]
+        buckets, count = produced_and_mirrored(rows, offset=offset, limit=asked["limit"])
+        following = next_address(list_address(request), offset=offset, shown=len(buckets), count=count)
+        document = {
+            "flow": flow,
+            "topic": topic,
+            "since": moment_ms_text(since_ms),
+            "until": moment_ms_text(until_ms),
+            "buckets": buckets,
+            "count": count,
+            "offset": offset,
+            "next": following,
+        }
+        return json_answer(document)
 
     return [route(LIST_COUNTS, show)]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from fleet.errors import UnavailableError
+from fleet.judgement_words import ended
+from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
 from mirrorwatch.group_page import (
     AT_ONCE,
     GroupsView,
@@ -18,10 +20,12 @@ from mirrorwatch.group_page import (
     list_names,
 )
 from mirrorwatch.routes import SECURITY_HEADERS
-from mirrorwatch.routes_lag import ANY, group_asked, list_asked, sentence_of
+from mirrorwatch.routes_lag import group_called, sentence_of
+from runtime.http_parameters import asked_of
+from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
@@ -84,10 +88,15 @@ class LagPages:
         async def answer(request: web.Request) -> web.Response:
             try:
                 return await show(request)
-            except web.HTTPBadRequest as error:
-                return self.away(f"{error.text}", question, status=400)
+            except ProblemError as error:
+                return self.away(ended(error.detail), question, status=error.status)
 
         return answer
+
+
+def page_from(given: Mapping[str, Any]) -> dict[str, object]:
+    """Return which rows a page shows."""
+    return {"first": given["offset"], "most": AT_ONCE}
 
 
 def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
@@ -95,8 +104,9 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
     pages = LagPages(lagging, page=page, clock=clock)
 
     async def show_list(request: web.Request) -> web.Response:
-        asked = list_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
-        search, cluster = str(asked["search"]), str(asked["kafka_cluster"])
+        given = asked_of(request, LIST_GROUPS.parameters)
+        search, cluster = given["search"], given["kafka_cluster"]
+        asked = {**page_from(given), "search": search, "kafka_cluster": cluster}
 
         def names(document: dict[str, Any]) -> dict[str, Any]:
             return list_names(document, search=search, kafka_cluster=cluster)
@@ -104,7 +114,8 @@ def group_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rout
         return await pages.answer("groups", asked, "groups.html", names)
 
     async def show_group(request: web.Request) -> web.Response:
-        asked = group_asked(request, most=AT_ONCE) | {"most": AT_ONCE}
+        given = asked_of(request, GET_GROUP.parameters)
+        asked = page_from(given) | group_called(request, given["id"])
         return await pages.answer("group", asked, "group.html", group_names)
 
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -11,16 +12,19 @@ from aiohttp import web
 from fleet.errors import UnavailableError
 from fleet.judgement_words import ended
 from lagmon import burrow_paths
+from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
+from mirrorwatch.api.operations import route
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
+from runtime.http_guards import API
+from runtime.http_parameters import list_address
 from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mirrorwatch.lagging import Lagging
 
 OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE")
-MAX_SEARCH = 256  # letters
-MAX_AT_ONCE = 10_000
-ANY = r"[\s\S]*"  # of a path, decoded: the name of a group may have a newline in it
 
 
 def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
@@ -43,45 +47,36 @@ def lag_routes(lagging: Lagging) -> list[web.RouteDef]:
         status, found = burrow_paths.not_served()
         return json_answer(found, status=status)
 
-    async def show_groups(request: web.Request) -> web.Response:
-        return await passed_on(lagging, "groups", path=request.path, **list_asked(request, most=100))
+    async def show_groups(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        named = {"search": asked["search"], "kafka_cluster": asked["kafka_cluster"]}
+        return await passed_on(lagging, "groups", request, asked, **named)
 
-    async def show_group(request: web.Request) -> web.Response:
-        return await passed_on(lagging, "group", path=request.path, **group_asked(request, most=MAX_AT_ONCE))
+    async def show_group(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        return await passed_on(lagging, "group", request, asked, **group_called(request, asked["id"]))
 
     return [
         web.get("/v3", show_burrow),
         web.get(f"/v3/{{path:{ANY}}}", show_burrow),
         web.get("/burrow/admin", show_health),
         *(web.route(method, f"/v3{{path:(/{ANY})?}}", refuse) for method in OTHER_METHODS),
-        web.get("/api/v1/groups", show_groups),
-        web.get(f"/api/v1/groups/{{cluster}}/{{group:{ANY}}}", show_group),
+        route(LIST_GROUPS, show_groups),
+        route(GET_GROUP, show_group),
     ]
 
 
 def without_answer(request: web.Request, sentence: str, error: type[web.HTTPError]) -> web.Response:
     """Say why there is no answer: under /v3 as Burrow's API has it; elsewhere it raises the error."""
     if request.path.split("/")[1] != "v3":
-        raise error(text=f"{sentence}\n")
+        if not request.path.startswith(API):
+            raise error(text=f"{sentence}\n")
+        code = "lag_off" if error is web.HTTPNotFound else "unavailable"
+        raise ProblemError(code, sentence, path=request.path)
     told_back = {"url": unquote(request.rel_url.raw_path), "host": socket.gethostname()}
     return json_answer(burrow_paths.error_document(sentence, told_back), status=error.status_code)
 
 
-def list_asked(request: web.Request, *, most: int) -> dict[str, object]:
-    """Return what of the list a request asks for; raises HTTPBadRequest with a sentence."""
-    return page_asked(request, most) | {
-        "search": search_asked(request),
-        "kafka_cluster": request.query.get("cluster", ""),
-    }
-
-
-def search_asked(request: web.Request) -> str:
-    """Return what a request searches for, a part of a name."""
-    return request.query.get("search", "")[:MAX_SEARCH]
-
-
-def group_asked(request: web.Request, *, most: int) -> dict[str, object]:
-    """Return which group a request asks for, and which of its partitions; raises HTTPBadRequest.
+def group_called(request: web.Request, by_id: str) -> dict[str, object]:
+    """Return which group a request asks for; raises ProblemError `invalid_path`.
 
     The name is taken from the path as it came: a slash in it is %2F. Names that no path can hold (32 KB, or
     `..`) are asked for by `?id=`, as the page links them.
@@ -90,10 +85,11 @@ def group_asked(request: web.Request, *, most: int) -> dict[str, object]:
     try:
         called = {"group": unquote(group, errors="surrogatepass")}
     except UnicodeDecodeError:
-        raise web.HTTPBadRequest(text="The group's name is no UTF-8.") from None
-    if not group and request.query.get("id"):
-        called = {"group_id": request.query["id"]}
-    return page_asked(request, most) | {"kafka_cluster": unquote(cluster), **called}
+        sentence = "the group's name: invalid UTF-8; percent-encode its bytes"
+        raise ProblemError("invalid_path", sentence, path=request.path) from None
+    if not group and by_id:
+        called = {"group_id": by_id}
+    return {"kafka_cluster": unquote(cluster), **called}
 
 
 def sentence_of(error: UnavailableError) -> str:
@@ -101,24 +97,23 @@ def sentence_of(error: UnavailableError) -> str:
     return ended(f"{str(error)[:1].upper()}{str(error)[1:]}")
 
 
-def page_asked(request: web.Request, most: int) -> dict[str, object]:
-    """Return from which row on a request wants how many; raises HTTPBadRequest with a sentence."""
-    asked = request.query
+async def passed_on(
+    lagging: Lagging, question: str, request: web.Request, asked: Mapping[str, Any], **details: Any
+) -> web.Response:
+    """Answer with what the lag monitor says; raises ProblemError with why it says nothing."""
     try:
-        first, most = int(asked.get("offset", "0")), int(asked.get("limit", str(most)))
-    except ValueError:
-        raise web.HTTPBadRequest(text="offset and limit are whole numbers.") from None
-    if first < 0 or not 1 <= most <= MAX_AT_ONCE:
-        raise web.HTTPBadRequest(text=f"offset is at least 0, limit 1 to {MAX_AT_ONCE}.")
-    return {"first": first, "most": most}
-
-
-async def passed_on(lagging: Lagging, question: str, *, path: str, **details: Any) -> web.Response:
-    """Answer a request for JSON with what the lag monitor says, or with why it says nothing."""
-    try:
-        head, body = await lagging.ask(question, **details)
+        head, body = await lagging.ask(
+            question,
+            address=list_address(request),
+            first=asked["offset"],
+            most=asked["limit"],
+            fields=asked["fields"],
+            **details,
+        )
     except UnavailableError as error:
-        raise ProblemError("unavailable", sentence_of(error), path=path) from error
+        raise ProblemError("unavailable", sentence_of(error), path=request.path) from error
+    if "code" in head:
+        raise ProblemError(head["code"], json.loads(body)["error"], path=request.path)
     answer = web.Response(
         body=body,
         status=head["status"],

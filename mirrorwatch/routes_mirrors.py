@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from mirrorwatch.group_page import AT_ONCE
+from mirrorwatch.api.offsets import GET_OFFSETS
+from mirrorwatch.api.operations import route
 from mirrorwatch.mirror_page import mirror_names
-from mirrorwatch.routes_groups import LagPages
-from mirrorwatch.routes_lag import MAX_AT_ONCE, page_asked, passed_on, search_asked
+from mirrorwatch.routes_groups import LagPages, page_from
+from mirrorwatch.routes_lag import passed_on
+from runtime.http_parameters import asked_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
     from runtime.clock import Clock
@@ -22,17 +26,17 @@ def mirror_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rou
     """Return the routes; they stand before those of flows, whose names may hold anything."""
     pages = LagPages(lagging, page=page, clock=clock)
 
-    async def show_json(request: web.Request) -> web.Response:
-        asked = page_asked(request, MAX_AT_ONCE) | {"search": search_asked(request)}
-        return await passed_on(lagging, "flow", path=request.path, flow=_name(request), **asked)
+    async def show_json(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
+        return await passed_on(lagging, "flow", request, asked, flow=_name(request), search=asked["search"])
 
     async def show_page(request: web.Request) -> web.Response:
-        search = search_asked(request)
-        asked = page_asked(request, AT_ONCE) | {"most": AT_ONCE, "flow": _name(request), "search": search}
+        given = asked_of(request, GET_OFFSETS.parameters)
+        search = given["search"]
+        asked = page_from(given) | {"flow": _name(request), "search": search}
         return await pages.answer("flow", asked, "mirror.html", partial(mirror_names, search=search))
 
     return [
-        web.get("/api/v1/flows/{flow:.+}/offsets", show_json),
+        route(GET_OFFSETS, show_json),
         web.get("/flows/{flow:.+}/offsets", pages.guarded(show_page, "flow")),
     ]
 

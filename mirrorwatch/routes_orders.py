@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import hdrs, web
 
 from fleet.dialect import moment_text
 from fleet.errors import UnavailableError
+from mirrorwatch.api.operations import route
+from mirrorwatch.api.orders import RESUME_CANARY
 from mirrorwatch.routes import json_answer, known_flow
 from runtime import logs
 from runtime.allowance import Allowance
@@ -16,6 +18,8 @@ from runtime.http_problems import ProblemError, as_problem
 from runtime.http_users import require_token
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from canary.latches import Latch
     from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
@@ -51,7 +55,7 @@ def order_routes(orders: Orders, *, clock: Clock) -> list[web.RouteDef]:
     """Return the routes of what changes something; each looks at http.tokens and http.reload as they are."""
     desk = _Desk(orders, clock)
     return [
-        web.post("/api/v1/flows/{flow:.+}/canary/resume", desk.resume),
+        route(RESUME_CANARY, desk.resume),
         web.post("/-/reload", desk.reload),
     ]
 
@@ -66,7 +70,7 @@ class _Desk:
         self._resumes = Allowance(RESUMES_PER_MINUTE, per_s=60.0)
         self._reloads = Allowance(RELOADS_PER_MINUTE, per_s=60.0)
 
-    async def resume(self, request: web.Request) -> web.Response:
+    async def resume(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
         _require_operator(request, self._orders.http)
         flow = known_flow(request, self._orders.view())
         _take_turn(self._resumes, self._clock, request)

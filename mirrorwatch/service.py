@@ -36,6 +36,7 @@ from mirrorwatch.numbering import service_numbers
 from mirrorwatch.page import Page
 from mirrorwatch.reloading import LastReload, Reloading
 from mirrorwatch.routes import routes
+from mirrorwatch.routes_about import about_routes
 from mirrorwatch.routes_checksums import checksum_routes
 from mirrorwatch.routes_counts import counts_routes
 from mirrorwatch.routes_groups import GroupCounts
@@ -403,6 +404,7 @@ class Service:
         app.add_routes(
             [
                 *upkeep_routes(self.numbers, self._untried, self._lagging),
+                *about_routes(self._version),
                 *routes_while_on(self._lagging, page=page, clock=self._clock),
                 *counts_routes(self._checksums, clock=self._clock),
                 *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),

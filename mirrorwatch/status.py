@@ -187,10 +187,10 @@ async def _groups(
 ) -> GroupsAnswer | None:
     """Return how the groups are, None where the service does not watch any."""
     path = address.path.removesuffix(PATH)
-    wanted = {key: value for key, value in (("search", search), ("cluster", kafka_cluster)) if value}
+    wanted = {key: value for key, value in (("search", search), ("kafka_cluster", kafka_cluster)) if value}
     asked = address.with_path(path + GROUPS_PATH).with_query({**wanted, "limit": str(WORST_GROUPS)})
     try:
-        # 503 has a document too: what is known until all was read. 404: there is no lag monitor.
+        # Refusals have a document too: 404 where there is no lag monitor, 503 where it does not answer.
         found = groups_of(
             json.loads(await _fetch(asked, credentials, also=(404, 503)), parse_constant=_refuse)
         )

@@ -129,28 +129,30 @@ def groups_of(document: Any) -> GroupsAnswer | None:
     if not isinstance(document, dict):
         return None
     if not isinstance(document.get("groups"), list):
-        sentence = _text(document, "detail") or _text(document, "error")
+        sentence = _text(document, "detail")
         return GroupsAnswer((), 0, (), (Note("Groups", sentence),)) if sentence else None
-    counts, lacking = _dict(document, "by_status"), _dict(document, "not_ready")
-    carried = _dict(document, "carried")
+    counts, clusters = _dict(document, "by_status"), _list(document, "clusters")
+    carried = _dict(document, "carried_by_flow")
     return GroupsAnswer(
         worst=tuple(_group(item) for item in _list(document, "groups")),
         count=_whole(document, "count") or 0,
         by_status=tuple((plain(name), _whole(counts, name) or 0) for name in counts),
         carried=tuple((plain(flow), _whole(carried, flow) or 0) for flow in carried),
-        notes=_notes(lacking),
-        away=_notes(_dict(document, "away")),
+        notes=_notes(clusters, "not_ready"),
+        away=_notes(clusters, "away"),
     )
 
 
-def _notes(by_cluster: dict[str, Any]) -> tuple[Note, ...]:
+def _notes(clusters: list[dict[str, Any]], key: str) -> tuple[Note, ...]:
     return tuple(
-        Note(f"Groups of {plain(alias)}", _text(_dict(by_cluster, alias), "sentence")) for alias in by_cluster
+        Note(f"Groups of {_text(cluster, 'kafka_cluster')}", _text(_dict(cluster, key), "sentence"))
+        for cluster in clusters
+        if isinstance(cluster.get(key), dict)
     )
 
 
 def _group(item: dict[str, Any]) -> GroupAnswer:
-    worst = _dict(item, "worst")
+    worst = _dict(item, "worst_partition")
     return GroupAnswer(
         kafka_cluster=_text(item, "kafka_cluster"),
         group=_name(item, "group"),
@@ -176,11 +178,11 @@ def _flow(item: Any) -> FlowAnswer:
         verdict=plain(item["verdict"]),
         since_at=_moment(item.get("since")),
         cause=_text(cause, "code"),
-        sentence=_text(cause, "sentence"),
+        sentence=_text(item, "sentence"),
         p50_s=_number(newest, "p50_s"),
         p99_s=_number(newest, "p99_s"),
         recovery_point=RecoveryPoint(
-            _number(item, "recovery_point_age_s"), _text(item, "recovery_point_kind")
+            _number(item, "recovery_point_age_s"), _text(item, "recovery_point_age_s_kind")
         ),
         losses=_losses(item),
         also=_also(_dict(item, "also")),
@@ -191,7 +193,7 @@ def _flow(item: Any) -> FlowAnswer:
 
 def _also(item: dict[str, Any]) -> AlsoAnswer | None:
     verdict, cause = _text(item, "verdict"), _dict(item, "cause")
-    return AlsoAnswer(verdict, _text(cause, "code"), _text(cause, "sentence")) if verdict else None
+    return AlsoAnswer(verdict, _text(cause, "code"), _text(item, "sentence")) if verdict else None
 
 
 def _newest(slices: Any) -> dict[str, Any]:
@@ -208,8 +210,8 @@ def _losses(item: dict[str, Any]) -> Bounds | None:
     if "lost_records" in item:
         least = _whole(item, "lost_records")
         return None if least is None else Bounds(least, _whole(item, "lost_records_most"))
-    books = _dict(item, "books")
-    counts = [books[name] for name in ("lost", "confirmed") if isinstance(books.get(name), int)]
+    counters = _dict(item, "counters")
+    counts = [counters[name] for name in ("lost", "confirmed") if isinstance(counters.get(name), int)]
     return Bounds(sum(counts), sum(counts)) if counts else None
 
 

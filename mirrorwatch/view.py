@@ -86,6 +86,7 @@ class ChecksumRunView:
     not_told_apart: int  # blocks of offsets that differ
     untold_records: int  # compared, and nobody could say whether anything is wrong with them
     topics: int
+    not_due: int = 0  # offsets of the source that are so new that they may still be on their way
 
 
 @dataclass(frozen=True, slots=True)

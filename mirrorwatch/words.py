@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
 
 _SHOWN_BROKERS = 6
+_WORTHS = {"bound": "at least ", "at_least": "at least ", "estimate": "about "}
 _UNSEEN_BLANKS = re.compile(r"^ +| +$|(?<= ) +", re.ASCII)
 _BREAKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 
@@ -163,7 +164,7 @@ def age_text(seconds: float | None) -> str:
 def worth_text(seconds: float | None, kind: str) -> str:
     """Write an age with its worth before it: `at least` where it is a bound, `about` where an estimate."""
     text = age_text(seconds)
-    return text if text == NOTHING else {"bound": "at least ", "estimate": "about "}.get(kind, "") + text
+    return text if text == NOTHING else _WORTHS.get(kind, "") + text
 
 
 def bounds_text(count: Bounds | None) -> str:

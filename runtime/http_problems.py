@@ -49,6 +49,7 @@ KINDS: Mapping[str, ProblemKind] = {
     "unsupported_media_type": ProblemKind(415, "The media type is not supported"),
     "too_many_requests": ProblemKind(429, "Too many requests"),
     "internal": ProblemKind(500, "The request failed inside mirrorwatch"),
+    "not_ready": ProblemKind(503, "It is not known yet"),
     "unavailable": ProblemKind(503, "Mirrorwatch cannot answer right now"),
 }
 

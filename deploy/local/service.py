@@ -68,6 +68,12 @@ def flows_at(url: str) -> dict[str, dict[str, Any]]:
         return {}
 
 
+def cause_of(document: Mapping[str, Any]) -> str | None:
+    """Return the code of a document's cause; None where it has none."""
+    cause = document.get("cause")
+    return None if cause is None else str(cause["code"])
+
+
 def offsets_at(url: str, flow: str) -> dict[str, Any]:
     """Return what the service at this address knows of a flow's offsets, empty while it does not answer."""
     address = f"{url}/api/v1/flows/{quote(flow)}/offsets"

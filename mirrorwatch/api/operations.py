@@ -31,6 +31,7 @@ class Operation:
 
     `path` is the router's pattern; `path_parameters` describes each of its names. `answers` gives the name of
     the schema by status. `problems` are the codes that it may refuse with, besides those of all operations.
+    `bearer` is the token of `http.tokens` that it asks for.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     problems: tuple[str, ...] = ()
     body: str | None = None
-    token: str | None = None
+    bearer: str | None = None
     description: str = ""
 
     @property

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 
-def closed(members: Mapping[str, Schema], *, optional: Collection[str] = ()) -> Schema:
+def closed(members: Mapping[str, Schema], *, optional: Collection[str] = (), description: str = "") -> Schema:
     """Return the schema of an object with these members and no other."""
-    return {
+    schema: Schema = {
         "type": "object",
         "properties": dict(members),
         "required": [name for name in members if name not in optional],
         "additionalProperties": False,
     }
+    return _described(schema, description)
 
 
 def mapped(values: Schema, description: str = "") -> Schema:
@@ -86,15 +87,22 @@ def flag(description: str = "") -> Schema:
     return _described({"type": "boolean"}, description)
 
 
-def page(name: str, items: Schema, more: Mapping[str, Schema] | None = None) -> Schema:
+def page(
+    name: str,
+    items: Schema,
+    *,
+    before: Mapping[str, Schema] | None = None,
+    after: Mapping[str, Schema] | None = None,
+) -> Schema:
     """Return the schema of a list that is read a page at a time, with what else its document has."""
     return closed(
         {
+            **(before or {}),
             name: listed(items),
             "count": whole("How many items there are in all."),
             "offset": whole("How many of them were skipped."),
             "next": nullable(text("The address of the next page, without the host; null on the last.")),
-            **(more or {}),
+            **(after or {}),
         }
     )
 

@@ -1,7 +1,16 @@
-"""All operations of the API: what is not in this table is not served."""
+"""All operations of the API and the schemas of their documents: what is not here is not served."""
 
 from __future__ import annotations
 
-from mirrorwatch.api import counts, flows
+from typing import TYPE_CHECKING
 
-OPERATIONS = (*flows.OPERATIONS, *counts.OPERATIONS)
+from mirrorwatch.api import about, checksums, counts, flows, groups, offsets, orders
+
+if TYPE_CHECKING:
+    from mirrorwatch.api.operations import Operation
+    from mirrorwatch.api.shapes import Schema
+
+_PARTS = (about, flows, offsets, counts, orders, groups, checksums)
+
+OPERATIONS: tuple[Operation, ...] = tuple(one for part in _PARTS for one in part.OPERATIONS)
+SCHEMAS: dict[str, Schema] = {name: schema for part in _PARTS for name, schema in part.SCHEMAS.items()}

@@ -99,7 +99,7 @@ async def test_a_search_is_sent_and_stays_while_the_page_keeps_itself_current(ur
     await page.get_by_role("searchbox").fill("BILL")
     await page.get_by_role("combobox").select_option("A")
     await page.get_by_role("button", name="Search").click()
-    await expect(page).to_have_url(url + "/groups?search=BILL&cluster=A")
+    await expect(page).to_have_url(url + "/groups?search=BILL&kafka_cluster=A")
     await expect(page.locator("tbody tr")).to_have_count(1)
     # Another that is found comes by itself; what somebody is typing meanwhile stays.
     await page.get_by_role("searchbox").fill("half typed")

@@ -95,20 +95,22 @@ def test_the_document_of_a_flow_has_the_newest_run_and_null_without_one():
     earlier = document.pop("earlier")
     assert document == {
         "run": "new",
-        "begun": "2026-05-28T14:16:40.000Z",
-        "ended": "2026-05-28T14:26:40.000Z",
-        "status": 0,
+        "started_at": "2026-05-28T14:16:40.000Z",
+        "ended_at": "2026-05-28T14:26:40.000Z",
+        "exit_status": 0,
         "coverage": 1.0,
-        "topics": 1,
+        "topic_count": 1,
         "source_records": 100,
         "target_records": 100,
-        "records": dict.fromkeys(map(str, RecordVerdict), 0) | {"match": 98, "lost": 2},
-        "findings": 0,
-        "expected": 1,
-        "not_told_apart": 0,
+        "records_by_verdict": dict.fromkeys(map(str, RecordVerdict), 0) | {"match": 98, "lost": 2},
+        "not_due_records": 0,
+        "undecided_records": 0,
+        "finding_count": 0,
+        "expected_count": 1,
+        "unresolved_block_count": 0,
         "page": "/checksums/new",
     }
-    assert [(one["run"], one["findings"], one["status"]) for one in earlier] == [("old", 1, 1)]
+    assert [(one["run"], one["finding_count"], one["exit_status"]) for one in earlier] == [("old", 1, 1)]
     assert flow_document(views.flow())["checksum"] is None
 
 

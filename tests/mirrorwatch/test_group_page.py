@@ -171,7 +171,7 @@ def test_a_long_name_is_cut_and_stands_whole_in_a_title():
 @pytest.mark.parametrize("group", ODD)
 async def test_a_group_of_any_name_is_led_to_and_inert(client, monitored, group):
     monitored.group("B", group, "orders", "stopped")
-    listed = await drawn(client, "/groups?cluster=B")
+    listed = await drawn(client, "/groups?kafka_cluster=B")
     address = next(a["href"] for a in listed.all("a") if a["href"].startswith("/groups/B/"))
     for markup in (listed, await drawn(client, address)):
         assert "STOP" in markup.text
@@ -191,7 +191,7 @@ async def test_names_that_differ_in_blanks_alone_look_different(client, monitore
     names = ["good", "good ", " good", "go od", "go  od", "new\nline", "new\tline", "new line", "new\r\nline"]
     for name in names:
         monitored.group("B", name, "orders", "moving")
-    listed = await drawn(client, "/groups?cluster=B")
+    listed = await drawn(client, "/groups?kafka_cluster=B")
     for shown in (
         "good",
         "good␣",
@@ -210,9 +210,9 @@ async def test_names_that_differ_in_blanks_alone_look_different(client, monitore
 async def test_a_cluster_that_is_away_is_said_at_the_head_of_the_list_and_of_its_groups(client, monitored):
     monitored.watches["A"].lag.note_answer(NOW_S * 1000, "cluster A: nothing listens there")
     said = "A does not answer since 2026-05-28 20:26:40 UTC: cluster A: nothing listens there."
-    for address in ("/groups", "/groups?cluster=A", "/groups/A/billing"):
+    for address in ("/groups", "/groups?kafka_cluster=A", "/groups/A/billing"):
         assert said in (await drawn(client, address)).text
-    assert said not in (await drawn(client, "/groups?cluster=B")).text
+    assert said not in (await drawn(client, "/groups?kafka_cluster=B")).text
 
 
 async def test_the_list_shows_the_worst_first_with_why(client):
@@ -231,9 +231,10 @@ async def test_the_list_says_which_groups_are_not_in_it(client, monitored):
         membership.note_kind(group, protocol_type)
     markup = await drawn(client, "/groups")
     assert "B: 2 groups of Kafka Connect and 1 group of another kind commit no offsets here." in markup.text
-    assert "no offsets" not in (await drawn(client, "/groups?cluster=A")).text
+    assert "no offsets" not in (await drawn(client, "/groups?kafka_cluster=A")).text
     document = await (await client.get("/api/v1/groups")).json()
-    assert document["other_groups"] == {"A": {}, "B": {"connect": 2, "other": 1}}
+    counted = {one["kafka_cluster"]: one["other_groups"] for one in document["clusters"]}
+    assert counted == {"A": {}, "B": {"connect": 2, "other": 1}}
 
 
 async def test_a_partition_without_a_commit_has_its_row_and_its_picture(client, monitored):
@@ -258,7 +259,7 @@ async def test_a_partition_without_a_commit_has_its_row_and_its_picture(client, 
 
 
 async def test_a_search_that_finds_nothing_says_so_and_leads_back(client):
-    markup = await drawn(client, "/groups?search=%22%3Cb%3E&cluster=A")
+    markup = await drawn(client, "/groups?search=%22%3Cb%3E&kafka_cluster=A")
     assert "No group's name contains this" in markup.text
     assert next(field for field in markup.all("input"))["value"] == '"<b>'
     assert [option["value"] for option in markup.all("option") if "selected" in option] == ["A"]
@@ -352,9 +353,12 @@ async def test_what_is_still_read_says_how_far_it_is(client, monitored):
     assert said in (await drawn(client, "/groups/A/billing")).text
     assert said in (await drawn(client, "/")).text
     assert "not known yet whether A has a group" in (await drawn(client, "/groups/A/new", 503)).text
-    answer = await client.get("/api/v1/groups?cluster=A")
-    assert answer.status == 503
-    assert (await answer.json())["not_ready"]["A"]["phase"] == "reading"
+    answer = await client.get("/api/v1/groups?kafka_cluster=A")
+    assert answer.status == 200
+    (cluster,) = (await answer.json())["clusters"]
+    assert (cluster["kafka_cluster"], cluster["not_ready"]["phase"]) == ("A", "reading")
+    answer = await client.get("/api/v1/groups/A/new")
+    assert (answer.status, (await answer.json())["code"]) == (503, "not_ready")
 
 
 async def test_a_monitor_that_is_away_is_said_everywhere(client, monitored):
@@ -370,9 +374,9 @@ async def test_a_monitor_that_is_away_is_said_everywhere(client, monitored):
         assert (answer.status, (await answer.json())["detail"]) == (503, said)
 
 
-@pytest.mark.parametrize("address", ["/groups/C/billing", "/groups?cluster=C"])
+@pytest.mark.parametrize("address", ["/groups/C/billing", "/groups?kafka_cluster=C"])
 async def test_an_unknown_cluster_is_not_found(client, address):
-    assert "No cluster is called C (known: A, B)." in (await drawn(client, address, 404)).text
+    assert "unknown Kafka cluster 'C'; known: A, B" in (await drawn(client, address, 404)).text
 
 
 async def test_only_the_pages_about_groups_may_send_a_form(client):
@@ -408,5 +412,5 @@ async def test_what_makes_no_sense_is_answered_with_a_page_that_leads_back(clien
     answer = await client.get("/groups?offset=-5")
     assert answer.status == 400
     text = await answer.text()
-    assert "offset is at least 0" in text
+    assert "offset: invalid value &#39;-5&#39;; write a whole number from 0 to" in text
     assert '<a href="/groups">groups</a>' in text

@@ -216,8 +216,8 @@ async def test_what_waits_to_be_mirrored_stands_on_the_page(client, flow):
     flow.go(20)
     document = await (await client.get("/api/v1/flows/A:B/offsets")).json()
     text = (await drawn(client, "/flows/A-%3EB/offsets")).text
-    more = document["missing_total"] - 50
-    assert [one["sentence"] in text for one in document["missing"]] == [True] * 50 + [False] * more
+    more = document["missing_count"] - 50
+    assert [one["cause"]["sentence"] in text for one in document["missing"]] == [True] * 50 + [False] * more
     assert f"and {more} that are not mirrored whole: the JSON has up to 100 of each" in text
 
 
@@ -230,16 +230,16 @@ async def test_a_topic_that_was_made_anew_is_told_with_what_was_lost(client, flo
     markup = await drawn(client, "/flows/A-%3EB/offsets")
     assert "The topic orders was made anew on the target: its id went from before to after." in markup.text
     document = await (await client.get("/api/v1/flows/A:B/offsets?limit=1")).json()
-    assert [one["sentence"] in markup.text for one in document["findings"]] == [True, True]
+    assert [one["cause"]["sentence"] in markup.text for one in document["findings"]] == [True, True]
 
 
 async def test_the_same_as_json_a_page_at_a_time(client):
     answer = await client.get("/api/v1/flows/A:B/offsets?limit=2&offset=1")
     told = await answer.json()
-    assert (told["flow"], told["count"], told["offset"], len(told["rows"])) == ("A->B", 123, 1, 2)
+    assert (told["flow"], told["count"], told["offset"], len(told["partitions"])) == ("A->B", 123, 1, 2)
     whole = await (await client.get("/api/v1/flows/A->B/offsets")).json()
-    assert whole["rows"][1:3] == told["rows"]
-    assert {"ends", "commits", "sentence"} <= whole["rows"][0].keys()
+    assert whole["partitions"][1:3] == told["partitions"]
+    assert told["next"] == "/api/v1/flows/A:B/offsets?limit=2&offset=3"
 
 
 async def test_topics_are_searched_for_by_a_part_of_their_names(client):
@@ -249,7 +249,7 @@ async def test_topics_are_searched_for_by_a_part_of_their_names(client):
     following = next(a["href"] for a in markup.all("a") if a.get("rel") == "next")
     assert following == "/flows/A-%3EB/offsets?search=WIDE&offset=100"
     document = await (await client.get("/api/v1/flows/A:B/offsets?search=rder")).json()
-    assert (document["count"], {row["topic"] for row in document["rows"]}) == (2, {"orders"})
+    assert (document["count"], {row["topic"] for row in document["partitions"]}) == (2, {"orders"})
     nothing = await drawn(client, "/flows/A-%3EB/offsets?search=%3Cb%3E%22x")
     assert "No topic of this flow has that in its name." in nothing.text
     (box,) = (one for one in nothing.all("input") if one.get("name") == "search")
@@ -265,8 +265,7 @@ async def test_what_is_no_page_is_refused_with_a_sentence(client, query):
 
 async def test_an_unknown_flow_and_a_monitor_that_is_away_are_said(client):
     assert (
-        "No flow A->C is watched by its offsets (known: A->B)."
-        in (await drawn(client, "/flows/A:C/offsets", 404)).text
+        "unknown flow 'A->C'; did you mean 'A->B'?" in (await drawn(client, "/flows/A:C/offsets", 404)).text
     )
     client.monitor.away = "the lag monitor ended by itself, with status 9"
     said = "The lag monitor ended by itself, with status 9."

@@ -94,15 +94,20 @@ async def test_a_run_is_taken_once(scene):
     assert await tell(scene, document) == (
         201,
         {
-            "run": "r1",
-            "flow": "A->B",
-            "new": True,
-            "page": "/checksums/r1",
-            "sentence": "the run is kept, and stands at /checksums/r1",
+            "runs": [
+                {
+                    "run": "r1",
+                    "flow": "A->B",
+                    "new": True,
+                    "page": "/checksums/r1",
+                    "sentence": "stored; see /checksums/r1",
+                }
+            ]
         },
     )
     status, answer = await tell(scene, document)
-    assert (status, answer["new"], answer["sentence"]) == (200, False, "the run was known: see /checksums/r1")
+    (told,) = answer["runs"]
+    assert (status, told["new"], told["sentence"]) == (200, False, "already stored; see /checksums/r1")
     assert scene.kept.documents == {"r1": document}
 
 
@@ -255,7 +260,7 @@ async def test_a_page_can_be_drawn_of_what_is_taken_whatever_else_stands_in_it(s
     document["partitions"]["shown"][0]["unverified"][0]["offsets"] = ["from", "to"]
     status, answer = await tell(scene, document)
     assert status == 201
-    assert (await scene.client.get(answer["page"])).status == 200
+    assert (await scene.client.get(answer["runs"][0]["page"])).status == 200
 
 
 async def test_a_flow_that_is_not_known(scene):
@@ -270,7 +275,7 @@ async def test_a_store_that_does_not_answer(scene):
     for path in (f"{PATH}/r1", "/checksums/r1"):
         answer = await scene.client.get(path)
         assert answer.status == 503
-        assert "The run cannot be had: the store is away." in await answer.text()
+        assert "The run cannot be read: the store is away." in await answer.text()
     scene.kept.broken = MalformedError("The document of a checksum run in the store is not whole.")
     answer = await scene.client.get(f"{PATH}/r1")
     assert (answer.status, "is not whole" in await answer.text()) == (503, True)
@@ -359,7 +364,7 @@ async def test_a_run_is_shown_as_json_and_as_a_page(scene):
 async def test_a_run_that_is_not_known(scene, path):
     answer = await scene.client.get(path)
     assert answer.status == 404
-    assert "There is no run 'gone' of a checksum; old ones are forgotten." in await answer.text()
+    assert "There is no checksum run 'gone'; old runs are deleted." in await answer.text()
 
 
 @pytest.mark.parametrize("name", ["..", "a b", "a" * 65, "%2e%2e%2fmetrics", "<b>"])
@@ -392,7 +397,10 @@ async def test_no_body_breaks_it(scene, body):
 
 async def test_a_key_of_many_runs_is_none_of_a_run_s(scene):
     document = run("r1", findings=[finding()]) | {"runs": [{"flow": "OTHER->ONE", "status": 0}]}
-    assert (await tell(scene, document))[0] == 201
+    status, answer = await tell(scene, document)
+    assert (status, answer["code"]) == (400, "invalid_document")
+    assert answer["problems"] == ["unknown field 'runs'; did you mean 'run'?"]
+    scene.kept.documents["r1"] = document  # as another version may have stored it
     text = await (await scene.client.get("/checksums/r1")).text()
     assert "OTHER" not in text
     assert "<bdi>A</bdi>" in text

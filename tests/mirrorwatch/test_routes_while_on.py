@@ -42,7 +42,12 @@ async def test_while_it_is_off_there_is_nothing_and_a_sentence_says_why(client, 
     client.lagging.on = False
     answer = await client.get(path)
     assert answer.status == 404
-    assert await answer.text() == "The lag monitor is off: lag.commits in the configuration says so.\n"
+    sentence = "The lag monitor is off: lag.commits in the configuration says so."
+    if path.startswith("/api/"):
+        problem = await answer.json()
+        assert (problem["code"], problem["detail"]) == ("lag_off", sentence)
+    else:
+        assert await answer.text() == f"{sentence}\n"
 
 
 async def test_under_v3_scripts_are_told_in_burrows_json_why_there_is_no_answer(client):

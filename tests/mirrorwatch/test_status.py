@@ -402,7 +402,7 @@ _JSON = st.recursive(
     ),
     max_leaves=6,
 )
-_KEYS = ("since", "cause", "latency", "books", "recovery_point_age_s", "losses", "evidence")
+_KEYS = ("since", "sentence", "cause", "latency", "counters", "recovery_point_age_s", "losses", "evidence")
 
 
 @given(

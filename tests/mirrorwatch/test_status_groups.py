@@ -115,7 +115,7 @@ def shown(groups, width=240):
 
 def about(*topics, partition=3):
     worst = ({"topic": topic, "partition": partition} for topic in topics)
-    return [(f"g{number}", {"worst": one}) for number, one in enumerate(worst)]
+    return [(f"g{number}", {"worst_partition": one}) for number, one in enumerate(worst)]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_sentence_is_told_with_its_partition_and_those_that_are_alike_with_the
 
 
 def test_a_service_that_names_no_partition_is_shown_without():
-    for place in ({}, {"worst": None}, {"worst": {"topic": "orders"}}):
+    for place in ({}, {"worst_partition": None}, {"worst_partition": {"topic": "orders"}}):
         text = shown([("g0", place), ("g1", {})])
         assert "g0 on A is STOP: 12 records to read, none for 5 min. (So is 1 more of them.)" in text
 
@@ -152,12 +152,13 @@ async def test_groups_are_narrowed_by_a_part_of_their_names_and_by_cluster(monit
     assert "2 groups: 1 WARN\n" in text
     _, text = await asked(monitored, search="late-", kafka_cluster="A")
     assert re.search(
-        r"These are the 10 worst of 30 groups; http://[^/]+/groups\?search=late-&cluster=A has all", text
+        r"These are the 10 worst of 30 groups; http://[^/]+/groups\?search=late-&kafka_cluster=A has all",
+        text,
     )
     _, text = await asked(monitored, search="none of them")
     assert "No group's name contains this\n" in text
     _, text = await asked(monitored, kafka_cluster="C")
-    assert "Groups: No cluster is called C (known: A, B).\n" in text
+    assert "Groups: unknown Kafka cluster 'C'; known: A, B\n" in text
 
 
 async def test_a_service_that_watches_no_groups_says_nothing_of_them(monitored):
@@ -198,7 +199,7 @@ async def test_a_cluster_that_went_away_is_said_below_its_groups_as_on_the_pages
 
 
 def test_time_lags_are_told_as_what_they_are_worth():
-    kinds = {"bound": 95.0, "estimate": 259_200.0, "exact": 42.0, "none": None, "": 7.0}
+    kinds = {"at_least": 95.0, "estimate": 259_200.0, "exact": 42.0, "none": None, "": 7.0}
     document = {
         "groups": [
             {"group": f"of {kind}", "status": "STOP", "kafka_cluster": "A", "lag_s": lag_s}
@@ -226,14 +227,15 @@ JSON = st.recursive(
                     "groups",
                     "count",
                     "by_status",
+                    "clusters",
                     "not_ready",
                     "away",
-                    "error",
+                    "detail",
                     "group",
                     "lag_s",
                     "lag_s_kind",
                     "lag_records",
-                    "worst",
+                    "worst_partition",
                     "topic",
                     "partition",
                     "A",

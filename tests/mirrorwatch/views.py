@@ -69,7 +69,17 @@ _COUNTERS = (
         "duplicated",
         "reordered",
     ),
-    *("corrupted", "misrouted", "looped", "foreign", "in_flight", "outstanding", "concluded", "delivered"),
+    *(
+        "corrupted",
+        "misrouted",
+        "looped",
+        "foreign",
+        "inherited",
+        "in_flight",
+        "outstanding",
+        "concluded",
+        "delivered",
+    ),
 )
 
 

@@ -194,7 +194,7 @@ class Stage:
             found = self.group(alias, name)
             fits = found and status in (None, found["status"])
             fits = fits and all(found.get(key) == value for key, value in numbers.items())
-            reasons = [row["reason"] for row in found.get("rows", ())[:1]]
+            reasons = [row["reason"] for row in found.get("partitions", ())[:1]]
             return found if fits and (reason is None or reasons == [reason]) else None
 
         try:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from deploy.local.groups import set_offsets
 from deploy.local.topics import delete_records, recreate_topic
+from fleet.dialect import moment_ms
 from tests.real.lag_readers import PacedReader
 from tests.real.lag_stage import Writer, end_of, name_of, write
 
@@ -43,10 +44,10 @@ def groups_that_commit_where_they_stand(stage):
             reader.has_committed(at)
             found = stage.becomes("A", group, "STALL", reason="stalled", members=1)
             end = end_of(stage.clients["A"], topic)
-            (row,) = found["rows"]
+            (row,) = found["partitions"]
             assert row["committed_offset"] == at
-            assert end - 40 * per_s <= row["end_offset"] <= end
-            assert row["lag_records"] == row["end_offset"] - at == found["lag_records"]
+            assert end - 40 * per_s <= row["log_end_offset"] <= end
+            assert row["lag_records"] == row["log_end_offset"] - at == found["lag_records"]
             said = re.match(
                 r"(\d+) records to read at offset 20, .* commits of the same offset still come, the last at (.* UTC):",
                 row["sentence"],
@@ -58,7 +59,7 @@ def groups_that_commit_where_they_stand(stage):
             assert {one["offset"] for one in row["commits"]} == {at}
             # It stands since its first commit of that offset, or since the first look, which came about then.
             began_at = max(reader.commits[0][0], stage.began_at)
-            assert abs(row["since_ms"] / 1000 - began_at) <= 60
+            assert abs(moment_ms(row["since"]) / 1000 - began_at) <= 60
             of_group, word, burrow = stage.burrow("A", group)
             assert (of_group, word) == ("ERR", "STALL")
             assert burrow["start"]["offset"] == burrow["end"]["offset"] == at
@@ -80,14 +81,14 @@ def groups_that_read_more_slowly_than_is_written(stage):
     ):
         for group, reader, word in ((groups["classic"], rarely, "WARN"), (groups["consumer"], often, "OK")):
             found = stage.becomes("A", group, "WARN", reason="growing", members=1)
-            (row,) = found["rows"]
+            (row,) = found["partitions"]
             said = re.match(
                 r"The group reads but falls behind: from (\d+) records? at (.* UTC) to (\d+) "
                 r"never less in between; (\d+) now\.$",
                 row["sentence"].replace(",", ""),  # those of numbers too
             )
             assert said, row["sentence"]
-            assert int(said[4]) == row["lag_records"] == row["end_offset"] - row["committed_offset"]
+            assert int(said[4]) == row["lag_records"] == row["log_end_offset"] - row["committed_offset"]
             assert row["committed_offset"] in [offset for _, offset in reader.commits]
             # What it had to read when it committed: its end is taken from two looks ten seconds apart.
             at = datetime.strptime(said[2], "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC).timestamp()
@@ -115,7 +116,7 @@ def groups_that_go_back_to_the_beginning(stage):
             reader.go_back(per_s=5, every_s=10)
         for group, reader in readers.items():
             found = stage.becomes("A", group, "REWIND", reason="rewound", members=1)
-            (row,) = found["rows"]
+            (row,) = found["partitions"]
             offsets = [offset for _, offset in reader.commits]
             step = next(one for one, pair in enumerate(pairwise(offsets), 1) if pair[0] == count > pair[1])
             back_at, back_to = reader.commits[step]
@@ -136,7 +137,7 @@ def groups_that_go_back_to_the_beginning(stage):
             reader.per_s = None
         for group in readers:
             found = stage.becomes("A", group, "OK", reason="caught_up", lag_records=0)
-            assert found["rows"][0]["committed_offset"] == count
+            assert found["partitions"][0]["committed_offset"] == count
             assert stage.burrow("A", group)[:2] == ("OK", "OK")
 
 
@@ -152,8 +153,8 @@ def groups_whose_records_are_deleted_unread(stage):
     delete_records(client, topic, before={0: start})
     for group in groups_of("deleted").values():
         found = stage.becomes("A", group, "ERR", reason="deleted_unread", members=0)
-        (row,) = found["rows"]
-        assert (row["committed_offset"], row["start_offset"], row["end_offset"]) == (at, start, count)
+        (row,) = found["partitions"]
+        assert (row["committed_offset"], row["log_start_offset"], row["log_end_offset"]) == (at, start, count)
         assert row["lag_records"] == found["lag_records"] == count - start
         assert row["sentence"].startswith(f"{start - at} records before offset {start} were deleted before")
         assert row["sentence"].endswith(f"the group stands at {at}. Left to read: {count - start}.")
@@ -162,7 +163,7 @@ def groups_whose_records_are_deleted_unread(stage):
     with reading(stage, "deleted", every_s=1) as readers:
         for group in readers:
             found = stage.becomes("A", group, "OK", reason="caught_up", lag_records=0)
-            assert found["rows"][0]["committed_offset"] == count
+            assert found["partitions"][0]["committed_offset"] == count
 
 
 def groups_on_a_topic_that_is_made_anew(stage):
@@ -182,7 +183,7 @@ def groups_on_a_topic_that_is_made_anew(stage):
     write(client, topic, after)
     for group in groups:
         found = stage.becomes("A", group, "UNKNOWN", reason="recreated")
-        (row,) = found["rows"]
+        (row,) = found["partitions"]
         assert row["committed_offset"] == at
         assert f", after the commit of offset {at}, and perhaps" in row["sentence"]
         assert f"The new one holds {after} records now." in row["sentence"]
@@ -192,7 +193,7 @@ def groups_on_a_topic_that_is_made_anew(stage):
         for group, reader in readers.items():
             reader.has_committed(after)
             found = stage.becomes("A", group, "OK", reason="caught_up", lag_records=0)
-            (row,) = found["rows"]
-            assert (row["committed_offset"], row["end_offset"]) == (after, after)
+            (row,) = found["partitions"]
+            assert (row["committed_offset"], row["log_end_offset"]) == (after, after)
             assert {one["offset"] for one in row["commits"]} <= set(range(at, after + 1))
             assert stage.burrow("A", group)[:2] == ("OK", "OK")

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from canary.stamp import HEADER
 from deploy.local.topics import partition_count
+from fleet.dialect import moment_ms
 from tests.eventually import eventually
 from tests.real.census import census
 from tests.real.lag_stage import BRIEF_S, DEADLINE_S, LACKED, end_of
@@ -33,7 +34,11 @@ def what_the_target_lacks_and_a_mirror_that_is_killed(stage):
 
 
 def _missing(stage):
-    return {one["code"]: one for one in stage.offsets().get("missing", ()) if one["topic"] == stage.lacking}
+    return {
+        one["cause"]["code"]: one
+        for one in stage.offsets().get("missing", ())
+        if one["topic"] == stage.lacking
+    }
 
 
 def _is_listed(stage):
@@ -51,13 +56,13 @@ def _is_listed(stage):
     assert listed["partition_missing"]["sentence"].startswith(counts)
     assert listed["not_mirrored"]["sentence"].startswith(unwritten)
     for one in listed.values():
-        assert stage.began_at - 5 <= one["since_ms"] / 1000 <= time.time()
+        assert stage.began_at - 5 <= moment_ms(one["since"]) / 1000 <= time.time()
     status, page = stage.service.get(f"/flows/{quote('A->B', safe='')}/offsets")
     assert status == 200
     for words in (counts, unwritten):
         assert html.escape(words) in page
     (row,) = [
-        one for one in stage.offsets()["rows"] if (one["topic"], one["partition"]) == (stage.lacking, 2)
+        one for one in stage.offsets()["partitions"] if (one["topic"], one["partition"]) == (stage.lacking, 2)
     ]
     assert (row["status"], row["reason"], row["next_offset"]) == ("UNKNOWN", "no_offset", None)
     name = "replication_topic_retention_headroom_seconds"
@@ -88,13 +93,13 @@ def _is_killed(stage):
     stage.service.becomes("stalled", cause="mirror_down", deadline_s=120)
     stood_s = time.time() - killed_at
     # What waits, in one topic of which it is known when each record was written.
-    (row,) = [one for one in stage.offsets()["rows"] if one["topic"] == stage.brief]
+    (row,) = [one for one in stage.offsets()["partitions"] if one["topic"] == stage.brief]
     next_offset, end = row["next_offset"], end_of(stage.clients["A"], stage.brief)
     assert row["status"] in {"STOP", "STALL"}
-    assert row["lag_records"] == row["end_offset"] - next_offset
-    assert end - 20 * 5 <= row["end_offset"] <= end
+    assert row["lag_records"] == row["log_end_offset"] - next_offset
+    assert end - 20 * 5 <= row["log_end_offset"] <= end
     assert row["lag_records"] >= 5 * (stood_s - 30)
-    assert row["target_end_offset"] >= next_offset
+    assert row["target_log_end_offset"] >= next_offset
     waits_s = time.time() - stage.brief_writer.written_at[next_offset]
     assert abs(row["lag_s"] - waits_s) <= 20
     assert row["headroom_from"] == "by retention.ms"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from deploy.local.service import Service, minor
+from deploy.local.service import Service, cause_of, minor
 from tests.eventually import eventually
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ServiceProcess(Service):
 
     def books(self, name: str = "A->B") -> dict[str, int]:
         """Return the flow's counters."""
-        return self.flow(name)["books"]
+        return self.flow(name)["counters"]
 
     def problems(self) -> dict[str, str]:
         """Return by place what it complains of at present."""
@@ -123,7 +123,7 @@ class ServiceProcess(Service):
         def look() -> dict[str, Any] | None:
             assert self.running, self.logged()[-3000:]
             found = self.flow(flow)
-            fits = found.get("verdict") == verdict and cause in (None, found["cause"]["code"])
+            fits = found.get("verdict") == verdict and cause in (None, cause_of(found))
             return found if fits else None
 
         try:
@@ -133,11 +133,11 @@ class ServiceProcess(Service):
 
     def is_healthy(self, *, flow: str = "A->B", good: int = 8, deadline_s: float = 60.0) -> dict[str, Any]:
         """Wait until the flow is healthy and that many more probes of it were good."""
-        wanted = self.becomes("healthy", flow=flow, deadline_s=deadline_s)["books"]["good"] + good
+        wanted = self.becomes("healthy", flow=flow, deadline_s=deadline_s)["counters"]["good"] + good
 
         def look() -> bool:
             found = self.flow(flow)
-            return found.get("verdict") == "healthy" and found["books"]["good"] >= wanted
+            return found.get("verdict") == "healthy" and found["counters"]["good"] >= wanted
 
         eventually(look, deadline_s, what=f"{good} more good probes of {flow}", every_s=LOOK_S)
         return self.flow(flow)
@@ -185,7 +185,7 @@ class ServiceProcess(Service):
     def _listen(self) -> None:
         while not self._leaving.wait(LOOK_S):
             for name, flow in self.flows().items():
-                self.said.append((time.monotonic(), name, flow["verdict"], flow["cause"]["code"]))
+                self.said.append((time.monotonic(), name, flow["verdict"], cause_of(flow)))
 
 
 def kept_as_carried(folder: Path) -> int:

@@ -66,7 +66,7 @@ def test_a_loop_is_latched_off_until_an_operator_resumes(circle, kafka_pair, top
         assert (said["verdict"], said["cause"]["code"]) == ("repeating", "looping")
         assert f"Nothing is sent to {topic} on A since " in said["canary"]["sentence"]
         assert "came back to where it began" in said["canary"]["sentence"]
-        books = said["books"]
+        books = said["counters"]
         others = (
             "produce_failed",
             "produce_unknown",

@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from deploy.local.connect import ConnectWorker
+from deploy.local.service import cause_of
 from deploy.local.topics import create_topic
 from tests.eventually import eventually
 from tests.real.orders import change
@@ -59,7 +60,7 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
         where = f"Kafka Connect: {NAME}"
         eventually(lambda: service.problems().get(where) == paused, 60, what="that it is paused", every_s=0.5)
         found = eventually(
-            lambda: (told := flow()).get("cause") == "paused" and told, 120, what="paused", every_s=0.5
+            lambda: cause_of(told := flow()) == "paused" and told, 120, what="paused", every_s=0.5
         )
         assert f"The connector {NAME} is PAUSED since" in found["sentence"]
         worker.ask("PUT", f"/connectors/{NAME}/resume")
@@ -68,7 +69,7 @@ def test_its_tasks_and_its_end_are_told(worker, kafka_pair, topic_name, tmp_path
 
         worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=topic, settings=TOO_SMALL)
         found = eventually(
-            lambda: (told := flow()).get("cause") == "task_failed" and told, 120, what="failed", every_s=0.5
+            lambda: cause_of(told := flow()) == "task_failed" and told, 120, what="failed", every_s=0.5
         )
         assert f"Task 0 of {NAME} is FAILED since" in found["sentence"]
         assert service.problems()[where].startswith(
@@ -122,7 +123,7 @@ def test_a_failed_task_is_told_from_the_topic_of_states_where_nothing_else_tells
 
         worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=topic, settings=TOO_SMALL)
         found = eventually(
-            lambda: (told := flow()).get("cause") == "task_failed" and told, 120, what="failed", every_s=0.5
+            lambda: cause_of(told := flow()) == "task_failed" and told, 120, what="failed", every_s=0.5
         )
         assert f"Task 0 of {NAME} is FAILED since" in found["sentence"]
         assert "as its worker tells: " in found["sentence"]
@@ -164,7 +165,7 @@ def test_what_no_task_of_a_connector_carries_any_more_and_what_one_carries_anew_
         # Somebody takes the topic out of the connector while the service runs.
         worker.mirror(kafka_pair.a, kafka_pair.b, name=NAME, topics=others)
         found = eventually(
-            lambda: (told := flow()).get("cause") == "not_mirrored" and told, 120, what="told", every_s=0.5
+            lambda: cause_of(told := flow()) == "not_mirrored" and told, 120, what="told", every_s=0.5
         )
         assert found["verdict"] == "stalled"
         assert f"No task of {NAME} carries it, as its worker tells" in found["sentence"]
@@ -190,7 +191,7 @@ def after_a_record(service, producer, topic):
 
 def keeps_up(told):
     # How often its worker writes offsets has to be seen: it is taken for a minute until then.
-    return told.get("verdict") == "healthy" and told["cadence_s"] < 10
+    return told.get("verdict") == "healthy" and told["commit_interval_s"] < 10
 
 
 def states(worker, name=NAME):

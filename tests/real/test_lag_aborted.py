@@ -59,8 +59,8 @@ def service(source, mirror, topic_name, tmp_path):
 def told(service):
     """Return what offsets tell of the flow, and of its only topic's partition; nothing while it is not known."""
     status, body = service.get("/api/v1/flows/A->B/offsets")
-    flow = json.loads(body) if status == 200 else {"rows": []}
-    return {**flow, "row": next((one for one in flow["rows"] if "orders" in one["topic"]), {})}
+    flow = json.loads(body) if status == 200 else {"partitions": []}
+    return {**flow, "row": next((one for one in flow["partitions"] if "orders" in one["topic"]), {})}
 
 
 def reaches(service, *, deadline_s=60.0, **numbers):
@@ -86,7 +86,7 @@ def test_what_was_aborted_is_no_lag_of_a_mirror_at_rest_and_no_loss_where_it_is_
     def passed():
         flow = told(one)
         verdicts.add(flow["verdict"])
-        return flow["row"].get("tail_records") == ABORTED + 2 and flow
+        return flow["row"].get("offsets_without_records") == ABORTED + 2 and flow
 
     try:
         flow = eventually(passed, STANDS_S, what="a tail", every_s=0.5)
@@ -107,20 +107,20 @@ def test_what_was_aborted_is_no_lag_of_a_mirror_at_rest_and_no_loss_where_it_is_
     assert then == aborted + ABORTED + 1
     reaches(one, deadline_s=STANDS_S, status="STOP", lag_records=21)  # with the marker behind them
     delete_records(client, topic, before={0: then})
-    flow = reaches(one, start_offset=then)
-    assert (flow["verdict"], flow["cause"], flow["findings"]) == ("stalled", "mirror_down", [])
+    flow = reaches(one, log_start_offset=then)
+    assert (flow["verdict"], flow["cause"]["code"], flow["findings"]) == ("stalled", "mirror_down", [])
 
     # What is deleted of those is what may be lost, and nothing else: how far it copied among aborted records
     # and markers no look tells.
     delete_records(client, topic, before={0: then + 7})
-    reaches(one, deadline_s=STANDS_S, start_offset=then + 7, headroom_records=-7)
+    reaches(one, deadline_s=STANDS_S, log_start_offset=then + 7, headroom_records=-7)
     may = "up to 7 records may have been deleted uncopied"
     eventually(lambda: may in told(one)["sentence"], STANDS_S, what=may, every_s=0.5)
     running.thaw()
     reaches(one, deadline_s=STANDS_S, status="OK", lag_records=0, next_offset=then + 20)
     found = eventually(lambda: told(one)["findings"], 150, what="what may be lost", every_s=0.5)
-    assert [(each["code"], each["records_most"], each["last_offset"]) for each in found] == [
+    assert [(each["cause"]["code"], each["records_most"], each["last_offset"]) for each in found] == [
         ("overtaken", 7, then + 6)
     ]
-    assert f"as its next offset (the next record is at {then})" in found[0]["sentence"]
+    assert f"as its next offset (the next record is at {then})" in found[0]["cause"]["sentence"]
     one.end()

@@ -84,10 +84,11 @@ def test_groups_of_both_protocols_that_move_then_stand_then_are_deleted(asked, t
             readers.enter_context(Reader(asked.client, group, topic, **{"group.protocol": protocol}))
         for group in groups.values():
             read = asked.becomes(group, "OK", lag_records=0, members=1, commits_from="admin")
-            assert [row["committed_offset"] for row in read["rows"]] == [50, 50]
+            assert [row["committed_offset"] for row in read["partitions"]] == [50, 50]
             eventually(
                 lambda group=group: (
-                    {row.get("client_id") for row in asked.group(group)["rows"]} == {f"reader-of-{group}"}
+                    {row.get("client_id") for row in asked.group(group)["partitions"]}
+                    == {f"reader-of-{group}"}
                 ),
                 DEADLINE_S,
                 what=f"an owner of every partition of {group}",
@@ -97,7 +98,7 @@ def test_groups_of_both_protocols_that_move_then_stand_then_are_deleted(asked, t
             moved = asked.becomes(group, "OK", lag_records=0, deadline_s=60)
             eventually(
                 lambda group=group: (
-                    [row["committed_offset"] for row in asked.group(group)["rows"]] == [70, 70]
+                    [row["committed_offset"] for row in asked.group(group)["partitions"]] == [70, 70]
                 ),
                 60,
                 what=f"{group} at the new end",

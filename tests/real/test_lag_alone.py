@@ -93,9 +93,9 @@ def test_a_cluster_that_goes_is_told_and_after_a_start_without_it_nothing_is_mad
     broker, service = lone
     eventually(lambda: lag_of(service) == 6, DEADLINE_S, what="6 records to read")
     broker.kill()
-    eventually(lambda: "L" in get(service, "/api/v1/groups")[1]["away"], DEADLINE_S, what="L is away")
+    eventually(lambda: get(service, "/api/v1/groups")[1]["clusters"][0]["away"], DEADLINE_S, what="L is away")
     _, found = get(service, "/api/v1/groups")
-    assert found["away"]["L"]["sentence"].startswith("L ")
+    assert found["clusters"][0]["away"]["sentence"].startswith("L ")
     assert [one["group"] for one in found["groups"]] == [GROUP]  # what was read stands
     eventually(lambda: status_of(service)[0] == 3, DEADLINE_S, what="status 3")
 

@@ -58,7 +58,7 @@ def test_a_standstill_and_a_loss_are_one_verdict_with_both_evidences(watched, ka
         return found if told >= {topic, probed} and "canary" in parts_of(found) else None
 
     found = eventually(agreed, 100, what="offsets agree", every_s=0.5)
-    assert "No partition moves" in found["cause"]["sentence"]
+    assert "No partition moves" in found["sentence"]
     rows = {(row["topic"], row["partition"]): row for row in found["evidence"] if row["part"] == "lag"}
     age_s = service.metric("flow_recovery_point_age_seconds", **LABELS)
     assert age_s > 30
@@ -72,7 +72,7 @@ def test_a_standstill_and_a_loss_are_one_verdict_with_both_evidences(watched, ka
     assert 0 < found["lost_records"] <= end - copied
     lost = [row for row in found["evidence"] if (row["topic"], row["partition"]) == (topic, 0)]
     assert "lag" in {row["part"] for row in lost}
-    assert found["books"]["lost"] == 0  # no probe sees it
+    assert found["counters"]["lost"] == 0  # no probe sees it
     assert found["also"]["verdict"] == "stalled"
     assert (
         service.metric("flow_cause", **LABELS, cause="overtaken") == 0
@@ -86,7 +86,7 @@ def test_a_standstill_and_a_loss_are_one_verdict_with_both_evidences(watched, ka
     eventually(both_move(service), 120, what="offsets move", every_s=0.5)
     found = service.flow()
     assert (found["verdict"], found["cause"]["code"], found["also"]) == ("losing", "overtaken", None)
-    assert found["books"]["lost"] == 0
+    assert found["counters"]["lost"] == 0
     told = {(verdict, cause) for _, name, verdict, cause in service.said if name == "A->B"}
     assert not {verdict for verdict, _ in told} & {"altered", "repeating"}
     service.end()

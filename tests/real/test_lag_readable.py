@@ -57,7 +57,7 @@ def becomes_told(asked, group, **numbers):  # noqa: F811
     """Wait until this is told of a group's only partition; return the row then."""
 
     def look():
-        rows = asked.group(group).get("rows", [])
+        rows = asked.group(group).get("partitions", [])
         fits = rows and all(rows[0].get(key) == value for key, value in numbers.items())
         return rows[0] if fits else None
 
@@ -119,7 +119,7 @@ def test_markers_aborted_and_compacted_records_are_no_lag(asked, topic_name):  #
     committed(asked.client, half, compact, 1, 5)
     committed(asked.client, front, compact, 1, 19)  # nearer to the end: each has a gap of its own
     told = becomes_told(asked, done, reason="nothing_readable", end_offset=22)
-    assert (told["committed_offset"], told["readable_from"]) == (10, 22)
+    assert (told["committed_offset"], told["first_readable_offset"]) == (10, 22)
     assert (told["lag_records"], told["lag_s"], told["status"]) == (0, 0, "OK")
     assert "Up to 22 the 12 offsets behind it hold no record that a consumer sees" in told["sentence"]
     assert asked.group(done)["status"] == "OK"
@@ -131,14 +131,14 @@ def test_markers_aborted_and_compacted_records_are_no_lag(asked, topic_name):  #
     assert told["lag_records"] == 4  # the one that is left, and what is behind it
     # One record is left for this one, and nobody reads it.
     stopped = asked.becomes(behind, "STOP", deadline_s=STOP_DUE_S + DEADLINE_S)
-    assert stopped["rows"][0]["readable_from"] is None
+    assert stopped["partitions"][0]["first_readable_offset"] is None
     # And when that is called STOP, the others still are not.
     assert {asked.group(name)["status"] for name in (done, compacted, front)} == {"OK"}
     producer.begin_transaction()
     producer.produce(plain, b"more", partition=0)
     producer.commit_transaction(30)
     more = eventually(
-        lambda: (found := asked.group(done)["rows"][0])["end_offset"] == 24 and found,
+        lambda: (found := asked.group(done)["partitions"][0])["log_end_offset"] == 24 and found,
         DEADLINE_S,
         what="the new end",
         every_s=0.5,
@@ -162,7 +162,7 @@ def test_how_far_behind_a_group_is_that_stands_before_all_looks_is_read_from_its
     committed(asked.client, group, topic, 0, 3000)
 
     def told_anew():
-        row = asked.group(group)["rows"][0]
+        row = asked.group(group)["partitions"][0]
         return (
             row["lag_s_kind"] == "estimate" and abs(time.time() - written_ms(3000) / 1000 - row["lag_s"]) < 30
         )

@@ -15,7 +15,9 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from deploy.local.groups import set_offsets
+from deploy.local.service import cause_of
 from deploy.local.topics import create_topic, delete_records, recreate_topic
+from fleet.dialect import moment_ms
 from tests.eventually import eventually
 from tests.real.service_process import ServiceProcess
 from tests.real.test_lag_mirrors import ends_of
@@ -123,7 +125,7 @@ class Scene:
     def offsets(self):
         """Return where the mirror stands in each partition of the two topics."""
         topics = {self.topics["orders"], self.topics["ordersagain"]}
-        return [row["next_offset"] for row in self.flow().get("rows", []) if row["topic"] in topics]
+        return [row["next_offset"] for row in self.flow().get("partitions", []) if row["topic"] in topics]
 
     def kept_at(self):
         """Return when a snapshot was written last (epoch s), 0 while none was."""
@@ -158,7 +160,7 @@ class Scene:
 
         def look():
             stopped, moving, flow = self.group("stopped"), self.group("moving"), self.flow()
-            told.append((stopped.get("status"), moving.get("status"), flow.get("verdict"), flow.get("cause")))
+            told.append((stopped.get("status"), moving.get("status"), flow.get("verdict"), cause_of(flow)))
             assert moving.get("status") not in ALARMS, (moving, told)
             assert flow.get("verdict") in (None, "unknown", "stalled"), (flow, told)
             assert stopped.get("status") in (None, "UNKNOWN", "STOP"), (stopped, told)
@@ -170,9 +172,9 @@ class Scene:
         except AssertionError as error:
             raise AssertionError(f"{error}; {told}; {self.service.logged()[-3000:]}") from None
         assert stopped["lag_records"] == 40
-        assert abs(stopped["rows"][0]["since_ms"] - before["group"]) <= LOOK_MS
-        assert flow["cause"] == before["cause"]
-        assert flow["since_ms"] == before["flow"]
+        assert abs(moment_ms(stopped["partitions"][0]["since"]) - before["group"]) <= LOOK_MS
+        assert cause_of(flow) == before["cause"]
+        assert moment_ms(flow["since"]) == before["flow"]
         return flow
 
 
@@ -186,12 +188,13 @@ def test_nobody_is_blind_or_alarmed_after_a_restart(scene):
     write(scene.client, scene.topics["orders"], 20)
     write(scene.client, scene.topics["ordersagain"], 20)
     scene.becomes(lambda: scene.group("stopped"), status="STOP")
-    scene.becomes(scene.flow, verdict="stalled", cause="mirror_down")
+    scene.becomes(scene.flow, verdict="stalled")
+    assert cause_of(scene.flow()) == "mirror_down"
     flow = scene.flow()
     before = {
-        "group": scene.group("stopped")["rows"][0]["since_ms"],
-        "flow": flow["since_ms"],
-        "cause": flow["cause"],
+        "group": moment_ms(scene.group("stopped")["partitions"][0]["since"]),
+        "flow": moment_ms(flow["since"]),
+        "cause": cause_of(flow),
     }
     since = time.time()
     eventually(lambda: scene.kept_at() > since, 90, what="a snapshot", every_s=1.0)
@@ -223,7 +226,7 @@ def test_nobody_is_blind_or_alarmed_after_a_restart(scene):
     def found():
         flow = scene.flow()
         overtaken = {(one["topic"], one["partition"]): one["records"] for one in flow.get("overtaken", ())}
-        recreated = {(one["topic"], one["side"]) for one in flow.get("recreated", ())}
+        recreated = {(one["topic"], one["side"]) for one in flow.get("recreated_topics", ())}
         wanted = (scene.topics["ordersagain"], "source")
         return overtaken.get((scene.topics["orders"], 0)) == 10 and wanted in recreated
 

@@ -37,7 +37,7 @@ def test_a_mirror_that_keeps_names_by_an_empty_alias_is_healthy(mirror, kafka_pa
         found = service.flow()
         assert (found["verdict"], set(found["parts"])) == ("healthy", {"canary", "lag"})
         offsets = json.loads(service.get("/api/v1/flows/A->B/offsets")[1])
-        assert {(row["topic"], row["partition"]) for row in offsets["rows"]} >= {
+        assert {(row["topic"], row["partition"]) for row in offsets["partitions"]} >= {
             (topic, number) for number in range(PARTITIONS)
         }
         books = service.end()["A->B"]

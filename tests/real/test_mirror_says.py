@@ -74,12 +74,12 @@ def test_a_task_that_stands_is_named_with_its_partitions(service, mirror, topic)
         found = service.becomes("stalled", cause="task_stuck", deadline_s=40)
         named = r"so task MirrorSourceConnector-[01] \(partitions 1 and 3\) stands, or is held back"
         found = eventually(
-            lambda: service.flow() if re.search(named, service.flow()["cause"]["sentence"]) else None,
+            lambda: service.flow() if re.search(named, service.flow()["sentence"]) else None,
             20,
             what=f"{named}; it says {found['cause']['sentence']}",
         )
-        print(found["cause"]["sentence"])
-        (name,) = set(re.findall(r"MirrorSourceConnector-\d", found["cause"]["sentence"]))
+        print(found["sentence"])
+        (name,) = set(re.findall(r"MirrorSourceConnector-\d", found["sentence"]))
         rows = [row["sentence"] for row in found["evidence"] if row["partition"] in (1, 3)]
         assert rows
         assert all(f"; {name} of the mirror carries it" in row for row in rows)

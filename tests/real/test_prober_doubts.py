@@ -97,13 +97,13 @@ def is_doubted_and_well_again(service, running, folder, *, break_store, mend_sto
         try:
             running.thaw()
             flow = service.becomes("unknown", cause="prober", deadline_s=60)
-            print(flow["cause"]["sentence"])
-            assert "its store cannot be written for 1" in flow["cause"]["sentence"]
-            assert words in flow["cause"]["sentence"]
+            print(flow["sentence"])
+            assert "its store cannot be written for 1" in flow["sentence"]
+            assert words in flow["sentence"]
             assert words in service.problems()["store"]
             assert service.get("/-/healthy")[0] == 200
-            assert service.flow()["books"]["good"] > 0  # what is certain stays certain
-            assert service.flow()["books"]["late"] == service.flow()["books"]["lost"] == 0
+            assert service.flow()["counters"]["good"] > 0  # what is certain stays certain
+            assert service.flow()["counters"]["late"] == service.flow()["counters"]["lost"] == 0
         finally:
             mend_store()
         service.is_healthy(deadline_s=40)

@@ -54,17 +54,17 @@ def test_flows_come_and_go_and_a_broken_file_changes_nothing(clusters, kafka_pai
     assert QUICK["interval"] == f"{INTERVAL_MS}ms"
     topic = topic_name("canary")
     with ServiceProcess(tmp_path / "service", topic=topic, clusters=clusters, flows={"A->B": {}}) as service:
-        before = service.is_healthy()["books"]
+        before = service.is_healthy()["counters"]
         reload(service, lambda document: document["flows"].update({"B->A": {}}))
         eventually(lambda: flows_of(service) == {"A->B", "B->A"}, 20)
         service.is_healthy(flow="B->A")
-        after = service.is_healthy()["books"]
+        after = service.is_healthy()["counters"]
         assert went_on(before, after)
         assert after["skipped"] == after["duplicated"] == 0
         assert service.get("/-/ready")[0] == 200
         assert_no_gap(kafka_pair.a, topic)
 
-        before = service.flow("B->A")["books"]
+        before = service.flow("B->A")["counters"]
         reload(service, lambda document: document["flows"].pop("A->B"))
         eventually(lambda: flows_of(service) == {"B->A"}, 20)
         assert not [key for key, _ in service.metrics().items() if ("flow", "A->B") in key[1]]
@@ -89,7 +89,7 @@ def test_flows_come_and_go_and_a_broken_file_changes_nothing(clusters, kafka_pai
         service.config.write_text(whole, encoding="utf-8")
         service.signal(signal.SIGHUP)
         eventually(lambda: "reload" not in service.problems(), 20)
-        assert went_on(before, service.is_healthy(flow="B->A")["books"])
+        assert went_on(before, service.is_healthy(flow="B->A")["counters"])
         assert len(read_all(kafka_pair.a, topic)) == sent
 
         reload(service, lambda document: document["flows"].update({"A->B": {}}))
@@ -103,7 +103,7 @@ def test_other_clients_for_one_cluster_and_orders_over_http(clusters, topic_name
     topic = topic_name("canary")
     flows = {"A->B": {}, "B->A": {}}
     with ServiceProcess(tmp_path / "service", topic=topic, clusters=clusters, flows=flows) as service:
-        before = {flow: service.is_healthy(flow=flow)["books"] for flow in flows}
+        before = {flow: service.is_healthy(flow=flow)["counters"] for flow in flows}
         assert post(service, "/-/reload")[0] == 403
         reload(service, lambda document: document["http"].update(reload=True, tokens={"operator": "t0ken"}))
         eventually(lambda: post(service, "/-/reload")[0] == 401, 20)
@@ -123,14 +123,14 @@ def test_other_clients_for_one_cluster_and_orders_over_http(clusters, topic_name
         )
         eventually(lambda: len([1 for line in service.lines() if line["sentence"] == "probing"]) == 3, 60)
         for flow in flows:
-            after = service.is_healthy(flow=flow)["books"]
+            after = service.is_healthy(flow=flow)["counters"]
             assert went_on(before[flow], after)
             assert after["lost"] == after["duplicated"] == after["produce_failed"] == 0
         change(service, lambda document: document["canary"].update(interval="200ms"))
         status, answer = post(service, "/-/reload", token="t0ken")
         assert answer["changes"] == [f"{flow} begins anew with other settings" for flow in flows]
         for flow in flows:
-            anew = service.is_healthy(flow=flow)["books"]
+            anew = service.is_healthy(flow=flow)["counters"]
             assert anew["lost"] == anew["duplicated"] == anew["foreign"] == anew["warmup"] == 0
         change(service, lambda document: document["clusters"].pop("A"))
         status, answer = post(service, "/-/reload", token="t0ken")

@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from deploy.local.topics import create_topic
+from fleet.dialect import moment_ms
 from tests.eventually import eventually
 from tests.real.orders import change
 from tests.real.service_process import ServiceProcess
@@ -94,7 +95,7 @@ def test_other_orders_reach_it_and_nothing_alarms(scene):
     service = scene.service
     service.is_healthy()
     eventually(lambda: scene.write() or scene.offsets().get("verdict") == "healthy", DEADLINE_S, every_s=0.5)
-    since_ms = scene.offsets()["since_ms"]
+    since_ms = moment_ms(scene.offsets()["since"])
     first = scene.ingest()
     said = len(service.said)
 
@@ -106,7 +107,7 @@ def test_other_orders_reach_it_and_nothing_alarms(scene):
     scene.reload(groups("shop-.*"))
     assert scene.comes_back(first) <= BLIND_S
     second = scene.ingest()
-    assert scene.offsets()["since_ms"] == since_ms  # it has been well all the time
+    assert moment_ms(scene.offsets()["since"]) == since_ms  # it has been well all the time
 
     scene.reload(lambda document: document.update(flows={"B->A": {"topics": "no-such"}}))
     os.kill(second, signal.SIGKILL)  # in the middle of it

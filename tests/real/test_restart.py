@@ -118,7 +118,7 @@ def test_killed_while_the_mirror_stands_it_is_stalled_again_and_recovers(service
     is_kept(service, "overdue", PARTITIONS)
     restart(service)
     flow = service.becomes("stalled", cause="mirror_down")
-    books = flow["books"]
+    books = flow["counters"]
     assert books["inherited"] >= PARTITIONS
     assert books["outstanding"] >= PARTITIONS
     assert books["warmup"] == 0

@@ -230,7 +230,7 @@ def test_one_cluster_down_of_three_stalls_only_what_goes_there(brokers, watched)
     try:
         down.stop()
         for flow in ("A->C", "B->C"):
-            stalled = service.becomes("stalled", flow=flow, cause="target_down", deadline_s=15)["books"]
+            stalled = service.becomes("stalled", flow=flow, cause="target_down", deadline_s=15)["counters"]
             eventually(lambda flow=flow: service.books(flow)["overdue"] > 4, 20)
             # Of the second flow all of this may be so already, within one interval.
             eventually(lambda flow=flow, was=stalled["settled"]: service.books(flow)["settled"] > was, 10)
