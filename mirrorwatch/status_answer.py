@@ -27,6 +27,15 @@ class AlsoAnswer:
     verdict: str
     cause: str
     sentence: str
+    since_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventAnswer:
+    """Something that happened to a flow and may be no fault."""
+
+    at: float | None
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,24 @@ class FlowAnswer:
     also: AlsoAnswer | None = None
     lag: str = ""  # how its mirror is by offsets
     checksum: str = ""  # what its last run came to
+    conditions: tuple[str, ...] | None = None  # that hold right now; None where the service does not say
+    events: tuple[EventAnswer, ...] = ()  # of a day, newest first
+
+    @property
+    def past(self) -> bool:
+        """Tell whether the verdict is about something that does not hold any more."""
+        if self.conditions is None or self.verdict in ("healthy", "unknown"):
+            return False
+        return self.verdict not in self.conditions
+
+    @property
+    def now(self) -> str:
+        """Return what holds right now, the verdict where the service does not say."""
+        if not self.past:
+            return self.verdict
+        if self.also is not None:
+            return self.also.verdict
+        return next(iter(self.conditions or ()), "healthy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +131,7 @@ def answer_of(document: Any) -> Answer:
     if not isinstance(document, dict) or not isinstance(document.get("flows"), list):
         raise MalformedError("no list of flows")
     flows = [_flow(item) for item in document["flows"]]
-    flows.sort(key=lambda flow: (_ORDER.get(flow.verdict, -1), flow.flow))
+    flows.sort(key=lambda flow: (_place(flow), flow.flow))
     clusters = [item for item in _list(document, "clusters") if item.get("state") != "up"]
     return Answer(
         document=document,
@@ -122,6 +149,13 @@ def answer_of(document: Any) -> Answer:
             Note(_text(item, "where"), _text(item, "sentence")) for item in _list(document, "problems")
         ),
     )
+
+
+def _place(flow: FlowAnswer) -> tuple[int, int]:
+    """Return the place of a flow, worst first: bad now, then bad a while ago, then the rest."""
+    if flow.now not in ("healthy", "unknown"):
+        return 0, _ORDER.get(flow.now, -1)
+    return (1, _ORDER.get(flow.verdict, -1)) if flow.past else (2, _ORDER.get(flow.verdict, -1))
 
 
 def groups_of(document: Any) -> GroupsAnswer | None:
@@ -188,12 +222,27 @@ def _flow(item: Any) -> FlowAnswer:
         also=_also(_dict(item, "also")),
         lag=_text(_dict(item, "parts"), "lag"),
         checksum=_text(_dict(item, "parts"), "checksum"),
+        conditions=_conditions(item),
+        events=tuple(
+            EventAnswer(_moment(one.get("at")), _text(one, "sentence")) for one in _list(item, "events")
+        ),
     )
+
+
+def _conditions(item: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return what holds right now, worst first."""
+    found = item.get("conditions")
+    if not isinstance(found, list):
+        return None
+    names = [plain(one) for one in found if isinstance(one, str)]
+    return tuple(sorted(names, key=lambda one: _ORDER.get(one, -1)))
 
 
 def _also(item: dict[str, Any]) -> AlsoAnswer | None:
     verdict, cause = _text(item, "verdict"), _dict(item, "cause")
-    return AlsoAnswer(verdict, _text(cause, "code"), _text(item, "sentence")) if verdict else None
+    if not verdict:
+        return None
+    return AlsoAnswer(verdict, _text(cause, "code"), _text(item, "sentence"), _moment(item.get("since")))
 
 
 def _newest(slices: Any) -> dict[str, Any]:

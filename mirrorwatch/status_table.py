@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mirrorwatch.status_answer import (
         AlsoAnswer,
         Answer,
+        EventAnswer,
         FlowAnswer,
         GroupAnswer,
         GroupsAnswer,
@@ -36,6 +37,7 @@ _STYLES = {
 }
 _UNBOUNDED = 240
 _LONGEST_NAME = 60  # letters of a group's or a topic's
+_MOST_EVENTS = 10
 _MOST_TOPICS = 3  # of groups that are alike
 _NUMBERS = re.compile(r"\d[\d,.:\-]*(?: (?:ms|s|min|h|d|UTC)\b)?(?: (?=\d))?")  # and durations and instants
 _NARROW = 100  # columns of a terminal; below that a table of nine columns breaks every cell
@@ -52,10 +54,7 @@ def show(answer: Answer, console: Console) -> None:
     elif console.width >= _NARROW:
         console.print(_table(answer))
         for flow in answer.flows:
-            if flow.sentence and flow.verdict != "healthy":
-                _say_why(flow.flow, " is ", flow, console)
-            if flow.also is not None:
-                _say_why(flow.flow, " is also ", flow.also, console)
+            _say_reasons(flow, console)
     else:
         for flow in answer.flows:
             _print_folded(flow, answer.now_at, console)
@@ -63,8 +62,35 @@ def show(answer: Answer, console: Console) -> None:
     _print_notes("Mirrors by offsets", mirrors, console)
     checksums = tuple(Note(flow.flow, flow.checksum) for flow in answer.flows if flow.checksum)
     _print_notes("Checksums", checksums, console)
+    _print_notes("Events of the last day", _events(answer), console)
     _print_notes("Clusters that are not up", answer.clusters, console)
     _print_notes("Problems", answer.problems, console)
+
+
+def _say_reasons(flow: FlowAnswer, console: Console) -> None:
+    """Print why a flow is as it is: first what holds now, then what was found before."""
+    if flow.past:
+        if flow.also is not None:
+            _say_why(flow.flow, " is ", flow.also, console)
+        _say_why(flow.flow, " was ", flow, console)
+        return
+    if flow.sentence and flow.verdict != "healthy":
+        _say_why(flow.flow, " is ", flow, console)
+    if flow.also is not None:
+        _say_why(flow.flow, " is also ", flow.also, console)
+
+
+def _events(answer: Answer) -> tuple[Note, ...]:
+    """Return the newest events of all flows."""
+    found = [(event.at or 0.0, flow.flow, event) for flow in answer.flows for event in flow.events]
+    newest = sorted(found, key=lambda one: -one[0])[:_MOST_EVENTS]
+    return tuple(Note(f"{flow}{_at(event, answer.now_at)}", event.sentence) for _, flow, event in newest)
+
+
+def _at(event: EventAnswer, now_at: float | None) -> str:
+    if event.at is None:
+        return ""
+    return f", {moment_text(event.at, event.at if now_at is None else now_at)}"
 
 
 def show_groups(groups: GroupsAnswer, console: Console) -> None:
@@ -161,7 +187,7 @@ def _table(answer: Answer) -> Table:
     for flow in answer.flows:
         table.add_row(
             Text(flow.flow),
-            _verdict(flow),
+            _current(flow),
             _since(flow, answer.now_at),
             Text(flow.cause or NOTHING),
             *(Text(text) for text in _numbers(flow)),
@@ -171,13 +197,16 @@ def _table(answer: Answer) -> Table:
 
 def _print_folded(flow: FlowAnswer, now_at: float | None, console: Console) -> None:
     """Print one flow over a few lines, for a terminal too narrow for the table."""
-    _say(console, Text.assemble((flow.flow, "bold"), "  ", _verdict(flow), "  since ", _since(flow, now_at)))
+    _say(console, Text.assemble((flow.flow, "bold"), "  ", _current(flow), "  since ", _since(flow, now_at)))
+    if flow.past and flow.also is not None:
+        console.print(Padding(Text(f"{flow.also.sentence}{_code(flow.also.cause)}"), (0, 0, 0, 2)))
     if flow.verdict != "healthy" and flow.sentence:
-        cause = f" ({flow.cause})" if flow.cause else ""
-        console.print(Padding(Text(f"{flow.sentence}{cause}"), (0, 0, 0, 2)))
-    if flow.also is not None:
-        cause = f" ({flow.also.cause})" if flow.also.cause else ""
-        text = Text.assemble("also ", _verdict(flow.also), f": {flow.also.sentence}{cause}")
+        text = Text(f"{flow.sentence}{_code(flow.cause)}")
+        if flow.past:
+            text = Text.assemble("recently ", _verdict(flow), ": ", text)
+        console.print(Padding(text, (0, 0, 0, 2)))
+    if flow.also is not None and not flow.past:
+        text = Text.assemble("also ", _verdict(flow.also), f": {flow.also.sentence}{_code(flow.also.cause)}")
         console.print(Padding(text, (0, 0, 0, 2)))
     p50, p99, recovery_point, lost = _numbers(flow)
     numbers = f"p50 {p50}, p99 {p99}, recovery point {recovery_point}, lost {lost}"
@@ -197,15 +226,28 @@ def _say_why(flow: str, joint: str, told: FlowAnswer | AlsoAnswer, console: Cons
     _say(console, Text.assemble((flow, "bold"), joint, _verdict(told), f": {told.sentence}"))
 
 
+def _code(cause: str) -> str:
+    return f" ({cause})" if cause else ""
+
+
+def _current(flow: FlowAnswer) -> Text:
+    """Return what holds now, with what was found before it."""
+    now = Text(flow.now, style=_STYLES.get(flow.now, "bold"))
+    return Text.assemble(now, " (recently ", _verdict(flow), ")") if flow.past else now
+
+
 def _verdict(flow: FlowAnswer | AlsoAnswer) -> Text:
     return Text(flow.verdict, style=_STYLES.get(flow.verdict, "bold"))
 
 
 def _since(flow: FlowAnswer, now_at: float | None) -> Text:
-    if flow.since_at is None:
+    since_at = flow.since_at
+    if flow.past:
+        since_at = None if flow.also is None else flow.also.since_at
+    if since_at is None:
         return Text(NOTHING)
-    now_at = flow.since_at if now_at is None else now_at
-    return Text(f"{moment_text(flow.since_at, now_at)} ({age_text(now_at - flow.since_at)})")
+    now_at = since_at if now_at is None else now_at
+    return Text(f"{moment_text(since_at, now_at)} ({age_text(now_at - since_at)})")
 
 
 def _print_notes(heading: str, notes: tuple[Note, ...], console: Console) -> None:
