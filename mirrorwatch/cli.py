@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
+from mirrorwatch.annotate_command import annotate
 from mirrorwatch.checksum_commands import checksum
 from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, configure_logs
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
@@ -311,6 +312,7 @@ def show_version() -> None:
     click.echo(_version())
 
 
+cli.add_command(annotate)
 cli.add_command(checksum)
 cli.add_command(exclude)
 cli.add_command(objectives)
