@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.quantity import duration_text
 from mirrorwatch.words import latency_text
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _MARGIN = 10  # above the highest and below the lowest value
 _APART = 15  # between two labels of the axis
 _LOG_FROM = 20.0  # beyond this ratio of largest to smallest a linear scale hides the small ones
 _SMALLEST_S = 0.0001
+_QUIET_S = 30.0  # without an arrival for as long as a slice, the age of the last one is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class LatencyChart:
     ticks: tuple[Tick, ...]
     threshold_y: float
     scale: str  # linear | log
+    waiting: str  # how old the last arrival was, while nothing arrives; empty else
     summary: str  # the chart in words, for those who do not see it
 
 
@@ -65,14 +68,19 @@ def latency_chart(
     threshold_s: float,
     now_at: float,
     height: int = HEIGHT,
+    last_arrival_at: float | None = None,
 ) -> LatencyChart | None:
-    """Lay out the last 15 minutes of every stage, or return None when nothing at all was measured.
+    """Lay out the last 15 minutes of every stage, or return None when there is nothing to draw.
+
+    While nothing arrives, the age of the last arrival is drawn too: a stall is no gap but a line that rises.
 
     The scale holds every value and the threshold. It is logarithmic where the largest is more than
     20 times the smallest (an ack of 2 ms beside a threshold of 5 s), else linear from zero.
     """
     recent = {stage: _recent(slices, now_at) for stage, slices in latency.items()}
     values = [value for slices in recent.values() for value in _values(slices)]
+    ages = _ages(last_arrival_at, now_at)
+    values += [age_s for _, age_s in ages]
     if not values:
         return None
     threshold_s = max(threshold_s, _SMALLEST_S)
@@ -97,13 +105,23 @@ def latency_chart(
         ticks=_ticks(marks, threshold_s, place),
         threshold_y=round(place(threshold_s), 1),
         scale=scale,
-        summary=_summary(end_to_end, threshold_s),
+        waiting="M" + "L".join(f"{across(at):.1f} {place(age_s):.1f}" for at, age_s in ages) if ages else "",
+        summary=_summary(end_to_end, threshold_s, ages[-1][1] if ages else None),
     )
 
 
 def newest_measured(slices: Sequence[LatencySlice]) -> LatencySlice | None:
     """Return the newest slice in which something was measured, or None."""
     return next((piece for piece in reversed(slices) if piece.p50_s is not None), None)
+
+
+def _ages(last_arrival_at: float | None, now_at: float) -> list[tuple[float, float]]:
+    """Return moments with the age that the last arrival had then; none while records arrive."""
+    if last_arrival_at is None or now_at - last_arrival_at <= _QUIET_S:
+        return []
+    first = max(last_arrival_at + 1.0, now_at - SPAN_S)
+    moments = [first + (now_at - first) * step / 20 for step in range(21)]
+    return [(at, at - last_arrival_at) for at in moments]
 
 
 def _recent(slices: Sequence[LatencySlice], now_at: float) -> tuple[LatencySlice, ...]:
@@ -207,11 +225,12 @@ def _band(runs: _Runs, across: Callable[[float], float], place: Callable[[float]
     return "".join(drawn)
 
 
-def _summary(slices: Sequence[LatencySlice], threshold_s: float) -> str:
+def _summary(slices: Sequence[LatencySlice], threshold_s: float, waiting_s: float | None) -> str:
     """Say in words what the chart shows of the whole way, end to end."""
     measured = [piece for piece in slices if piece.p99_s is not None]
+    quiet = "" if waiting_s is None else f" Nothing has arrived for {duration_text(waiting_s)}."
     if not measured:
-        return "Nothing arrived in the last 15 minutes."
+        return f"Nothing arrived in the last 15 minutes.{quiet}"
     highest = max(piece.p99_s for piece in measured if piece.p99_s is not None)
     gaps = len(slices) - len(measured)
     said = (
@@ -219,4 +238,5 @@ def _summary(slices: Sequence[LatencySlice], threshold_s: float) -> str:
         f"{latency_text(measured[-1].p99_s)} and was at most {latency_text(highest)}; "
         f"the threshold is {latency_text(threshold_s)}."
     )
-    return said + (f" In {gaps} of {len(slices)} slices nothing was measured." if gaps else "")
+    missing = f" In {gaps} of {len(slices)} slices nothing was measured." if gaps else ""
+    return f"{said}{missing}{quiet}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,11 @@ from alerts.incidents.bars import DAY_COLUMNS, DAY_MINUTES, MONTH_COLUMNS, MONTH
 from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from alerts.incidents import Bar, Batch, Incident, Sample, Span
     from canary.report import Reporter
+    from mirrorwatch.view import FlowView
     from runtime.clock import WaitingClock
     from runtime.store import Store
 
@@ -110,6 +111,13 @@ class IncidentKeeping:
         """Return the incidents of a flow in the last day, newest first."""
         return tuple(one for one in self.recent if one.flow == flow)
 
+    def shown(self, flow: FlowView) -> FlowView:
+        """Return a flow's view with its bars and incidents."""
+        name = flow.flow
+        return replace(
+            flow, bars=self.bars.get(name), incident=self.open_of(name), recent=self.recent_of(name)
+        )
+
     async def find(self, incident: str) -> Incident | None:
         """Return an incident; raises UnavailableError."""
         return await self._store.read(partial(incident_tables.incident_of, incident=incident))
@@ -179,14 +187,15 @@ class IncidentKeeping:
         return last_ns is None or self._clock.monotonic_ns() - last_ns >= every_s * 1e9
 
 
-def _drawn(flows: Iterable[str], found: Mapping[str, list[Span]], until_minute: int) -> dict[str, FlowBars]:
-    """Draw both bars of each flow."""
-    return {
-        name: FlowBars(
-            *(
-                bar_of(found.get(name, ()), until_minute=until_minute, minutes=minutes, columns=columns)
-                for minutes, columns in ((DAY_MINUTES, DAY_COLUMNS), (MONTH_MINUTES, MONTH_COLUMNS))
-            )
+def bars_of(spans: Sequence[Span], until_minute: int) -> FlowBars:
+    """Draw both bars of a flow."""
+    return FlowBars(
+        *(
+            bar_of(spans, until_minute=until_minute, minutes=minutes, columns=columns)
+            for minutes, columns in ((DAY_MINUTES, DAY_COLUMNS), (MONTH_MINUTES, MONTH_COLUMNS))
         )
-        for name in flows
-    }
+    )
+
+
+def _drawn(flows: Iterable[str], found: Mapping[str, list[Span]], until_minute: int) -> dict[str, FlowBars]:
+    return {name: bars_of(found.get(name, ()), until_minute) for name in flows}

@@ -8,13 +8,17 @@ from urllib.parse import quote, urlencode
 from fleet.quantity import between_text, duration_text
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch import words
-from mirrorwatch.group_page import behind_text, lag_text, page_of
+from mirrorwatch.group_page import LOOKS, behind_text, lag_text, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mirrorwatch.current import Told
+
 _PICTURED, _PICTURED_WELL = 6, 2
 _SHOWN = 50  # of what was found
+WAITING = "WAITING"  # what a row shows whose commit is overdue, though its status is still OK
+_OVERDUE_CADENCES = 2.0  # a mirror commits once in each; one may fall between two samples
 # What seconds of headroom are worth that are not taken from our own looks.
 _WORTH = {"by retention.ms and the record's own time": "about ", "by retention.ms, at most": "at most "}
 
@@ -35,19 +39,24 @@ def flow_address(flow: str, offset: int = 0, search: str = "") -> str:
     return f"/flows/{quote(flow, safe='')}/offsets{query}"
 
 
-def mirror_names(document: Mapping[str, Any], *, search: str = "") -> dict[str, Any]:
-    """Return what the template speaks of; `search` is what was searched for."""
+def mirror_names(document: Mapping[str, Any], *, search: str = "", now: Told | None = None) -> dict[str, Any]:
+    """Return what the template needs; `search` is what was searched for, `now` how the flow is by all parts.
+
+    Offsets alone may still look well while the canary shows a stall: then the page says what the flow is.
+    """
+    by_all = now if now is not None and now.is_bad and document["verdict"] == Verdict.HEALTHY else None
     bad = [row for row in document["rows"] if row["status"] != "OK"]
     offset = document["offset"]
     return {
         "document": document,
-        "look": Verdict(document["verdict"]),
+        "look": Verdict(document["verdict"]) if by_all is None else by_all.verdict,
+        "by_all": by_all,
         "lag": lag_text(document["lag_records"]),
         "behind": behind_text(document),
         "read": _read(document),
         **_found(document),
         "pictured": [_pictured(row) for row in (bad[:_PICTURED] or document["rows"][:_PICTURED_WELL])],
-        "rows": [_row(row) for row in document["rows"]],
+        "rows": [_row(row, waiting=_is_waiting(row, document)) for row in document["rows"]],
         "ahead": any(_is_ahead(row) for row in document["rows"]),
         "search": search,
         "address": flow_address(document["flow"]),
@@ -166,9 +175,18 @@ def _pictured(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "committed_offset": row["next_offset"]}
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _is_waiting(row: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
+    """Tell whether a row that counts as OK has records to replicate and a commit that is overdue."""
+    at_ms, lag = row.get("committed_at_ms"), row["lag_records"]
+    if row["status"] != "OK" or at_ms is None or not lag:
+        return False
+    return bool(document["now_ms"] - at_ms > _OVERDUE_CADENCES * 1000 * document["cadence_s"])
+
+
+def _row(row: Mapping[str, Any], *, waiting: bool) -> dict[str, Any]:
     return {
-        "status": row["status"],
+        "status": WAITING if waiting else row["status"],
+        "look": Verdict.LATE if waiting else LOOKS[row["status"]],
         "topic": row["topic"],
         "partition": row["partition"],
         "lag": lag_text(row["lag_records"]),

@@ -20,18 +20,21 @@ from alerts.reports import wording as report_words
 from fleet.quantity import duration_text
 from fleet.series import OUTCOMES
 from fleet.vocabulary import Verdict
-from mirrorwatch import words
+from mirrorwatch import current, words
 from mirrorwatch.budget_chart import budget_chart
 from mirrorwatch.charts import latency_chart, newest_measured
 from mirrorwatch.checksum_shown import run_address, run_text, took_text
 from mirrorwatch.group_page import LOOKS, MEANINGS, ShownName, behind_text, lag_text, offset_text
 from mirrorwatch.group_page_picture import offsets_picture
+from mirrorwatch.incident_page import bar_paths, bar_words, runbook_name
 from mirrorwatch.mirror_page import flow_address
 from mirrorwatch.picture import picture_of
+from mirrorwatch.runbook_page import Mitigations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from alerts.incidents import Incident
     from alerts.reports import Report
     from mirrorwatch.view import FlowView, ServiceView
 
@@ -64,6 +67,7 @@ class Page:
 
     def __init__(self) -> None:
         self.static = _static_files()
+        self._mitigations = Mitigations()
         self.build = hashlib.sha256("".join(f.digest for f in self.static.values()).encode()).hexdigest()[:12]
         environment = Environment(
             loader=PackageLoader("mirrorwatch"),
@@ -82,6 +86,7 @@ class Page:
             "latency_chart": latency_chart,
             "looks": LOOKS,
             "meanings": MEANINGS,
+            "mitigations": self._mitigations,
             "newest_measured": newest_measured,
             "offsets_picture": offsets_picture,
             "stages": STAGES,
@@ -90,6 +95,8 @@ class Page:
         environment.filters |= {
             "age": words.age_text,
             "worth": words.worth_text,
+            "bar_paths": bar_paths,
+            "bar_words": bar_words,
             "bounds": words.bounds_text,
             "anchor": anchor,
             "arrow": arrow,
@@ -98,14 +105,19 @@ class Page:
             "flow_address": flow_address,
             "heartbeat": words.heartbeat_text,
             "lag": lag_text,
+            "lasted": current.lasted_text,
             "latency": words.latency_text,
             "offset": offset_text,
             "passed_by": words.unreached_text,
+            "recent": current.recent_text,
             "run_address": run_address,
+            "runbook_name": runbook_name,
             "run_came_to": run_text,
             "share": words.share_text,
             "shown": ShownName.of,
+            "times": times_of,
             "took": took_text,
+            "what": current.what_text,
         }
         # All of them now: the files may be replaced by another version's while this process runs.
         self._templates = {name: environment.get_template(name) for name in environment.list_templates()}
@@ -128,6 +140,7 @@ class Page:
 
     def draw(self, template: str, names: Mapping[str, Any], *, now_at: float) -> str:
         """Draw a page about groups; `names` are what its template speaks of, `look` among them."""
+        names = {**names, "mitigation": self._mitigations.of(names.get("runbook"))}
         common = {"icon": self.asset(f"icon-{names['look']}.svg"), "now_at": now_at, "when": _when(now_at)}
         return self._templates[template].render(names, **common)
 
@@ -183,12 +196,17 @@ def _readable(value: Any) -> Any:
     return words.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
+def times_of(incident: Incident, now_at: float) -> str:
+    """Write from when to when an incident that has ended lasted."""
+    return current.times_text(incident.started_at, incident.bad_until_at, now_at)
+
+
 def anchor(flow: str) -> str:
     """Return the id of a flow's card: letters and digits, whatever the flow is called."""
     return "flow-" + hashlib.sha256(flow.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def arrow(flow: FlowView) -> Markup:
+def arrow(flow: FlowView | Incident) -> Markup:
     """Write a flow for reading; each name is isolated, so that neither turns the direction of the other."""
     return Markup('<bdi>{}</bdi> <span class="to" role="img" aria-label="to">→</span> <bdi>{}</bdi>').format(
         escape(words.plain(flow.source)), escape(words.plain(flow.target))

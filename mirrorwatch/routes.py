@@ -135,12 +135,25 @@ def find_flow(view: ServiceView, name: str) -> FlowView | None:
 
 def known_flow(request: web.Request, view: ServiceView) -> FlowView:
     """Return the flow that the path names; raises ProblemError `unknown_flow`."""
-    name = request.match_info["flow"]
+    return flow_called(view, request.match_info["flow"], request)
+
+
+def flow_called(view: ServiceView, name: str, request: web.Request) -> FlowView:
+    """Return the flow of this name; raises ProblemError `unknown_flow`."""
     flow = find_flow(view, name)
     if flow is None:
-        sentence = unknown_name("flow", name, [one.flow for one in view.flows][:20])
-        raise ProblemError("unknown_flow", sentence, path=request.path)
+        raise ProblemError("unknown_flow", unknown_flow(view, name), path=request.path)
     return flow
+
+
+def unknown_flow(view: ServiceView, name: str) -> str:
+    """Say that there is no such flow, and which one is nearest."""
+    return unknown_name("flow", name, [one.flow for one in view.flows][:20])
+
+
+def page_answer(text: str) -> web.Response:
+    """Return a page that nobody keeps."""
+    return _html(text)
 
 
 def _html(text: str) -> web.Response:

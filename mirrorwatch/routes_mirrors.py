@@ -15,15 +15,25 @@ from mirrorwatch.routes_lag import passed_on
 from runtime.http_parameters import asked_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from mirrorwatch.current import Told
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
     from runtime.clock import Clock
 
 
-def mirror_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
-    """Return the routes; they stand before those of flows, whose names may hold anything."""
+def mirror_routes(
+    lagging: Lagging,
+    *,
+    page: Page,
+    clock: Clock,
+    now_of: Callable[[str], Told | None] = lambda _flow: None,
+) -> list[web.RouteDef]:
+    """Return the routes; they are registered before those of flows, whose names may hold anything.
+
+    `now_of` returns how a flow is by all parts, None where that is not known.
+    """
     pages = LagPages(lagging, page=page, clock=clock)
 
     async def show_json(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
@@ -33,7 +43,8 @@ def mirror_routes(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.Rou
         given = asked_of(request, GET_OFFSETS.parameters)
         search = given["search"]
         asked = page_from(given) | {"flow": _name(request), "search": search}
-        return await pages.answer("flow", asked, "mirror.html", partial(mirror_names, search=search))
+        names = partial(mirror_names, search=search, now=now_of(_name(request)))
+        return await pages.answer("flow", asked, "mirror.html", names)
 
     return [
         route(GET_OFFSETS, show_json),

@@ -17,6 +17,7 @@ from mirrorwatch.routes_mirrors import mirror_routes
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from mirrorwatch.current import Told
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
     from runtime.clock import Clock
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def routes_while_on(lagging: Lagging, *, page: Page, clock: Clock) -> list[web.RouteDef]:
+def routes_while_on(
+    lagging: Lagging,
+    *,
+    page: Page,
+    clock: Clock,
+    now_of: Callable[[str], Told | None] = lambda _flow: None,
+) -> list[web.RouteDef]:
     """Return all of them; they stand before those of flows, whose names may hold anything."""
     found = [
         *lag_routes(lagging),
         *group_routes(lagging, page=page, clock=clock),
-        *mirror_routes(lagging, page=page, clock=clock),
+        *mirror_routes(lagging, page=page, clock=clock, now_of=now_of),
     ]
     return [web.route(one.method, one.path, _guarded(lagging, one.handler)) for one in found]
 

@@ -1,4 +1,4 @@
-"""Pages of runbooks: what an alert or a cause means and what to do, as the package carries it."""
+"""Runbooks as HTML: what an alert or a cause means and what to do, as the package carries it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from fleet.vocabulary import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_TO_DO = "## Mitigation\n"
+
 
 def runbook_names() -> frozenset[str]:
     """Return the names of all runbooks: those of alerts, and those of causes."""
@@ -20,11 +22,36 @@ def runbook_names() -> frozenset[str]:
 
 
 def runbook(name: str) -> Mapping[str, Any]:
-    """Return what the template of a runbook speaks of; the name has to be one of `runbook_names`."""
+    """Return what the template of a runbook needs; the name has to be one of `runbook_names`."""
+    return {"name": name, "body": _html(_text(name)), "look": Verdict.UNKNOWN}
+
+
+class Mitigations:
+    """What to do now, by the name of a runbook; each is read once, when it is first needed."""
+
+    def __init__(self) -> None:
+        self._known = runbook_names()
+        self._read: dict[str, Markup | None] = {}
+
+    def of(self, name: str | None) -> Markup | None:
+        """Return a runbook's section Mitigation; None where there is no such runbook."""
+        if name is None or name not in self._known:
+            return None
+        if name not in self._read:
+            _, _, rest = _text(name).partition(_TO_DO)
+            text = rest.partition("\n## ")[0]
+            # Links between runbooks are relative to their own folder.
+            self._read[name] = _html(text.replace("](", "](/runbooks/")) if text.strip() else None
+        return self._read[name]
+
+
+def _text(name: str) -> str:
+    text = files("alerts").joinpath("runbooks", f"{name}.md").read_text(encoding="utf-8")
+    return text.removeprefix(f"# {name}\n")  # the page has a heading of its own
+
+
+def _html(text: str) -> Markup:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - 2 MiB that a service needs only when one is read
 
-    text = files("alerts").joinpath("runbooks", f"{name}.md").read_text(encoding="utf-8")
-    text = text.removeprefix(f"# {name}\n")  # the page has a heading of its own
     # Raw HTML is off; links between runbooks are written for a folder of files.
-    body = MarkdownIt("commonmark", {"html": False}).render(text.replace(".md)", ")"))
-    return {"name": name, "body": Markup(body), "look": Verdict.UNKNOWN}  # noqa: S704 - our own text
+    return Markup(MarkdownIt("commonmark", {"html": False}).render(text.replace(".md)", ")")))  # noqa: S704 - our own text

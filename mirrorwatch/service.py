@@ -23,6 +23,7 @@ from mirrorwatch.budget_keeping import BudgetKeeping
 from mirrorwatch.checksum_following import ChecksumFollowing
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_watching import ConnectWatch
+from mirrorwatch.current import standing_of
 from mirrorwatch.incident_keeping import IncidentKeeping
 from mirrorwatch.incident_samples import samples_of
 from mirrorwatch.judging import Judging
@@ -30,6 +31,7 @@ from mirrorwatch.keeping import SiteKeeper
 from mirrorwatch.lag_keeping import LagKeeping
 from mirrorwatch.lagging import Lagging
 from mirrorwatch.latching import Latching
+from mirrorwatch.linking import PageLinks
 from mirrorwatch.minute_keeping import MinuteKeeping, measured_of
 from mirrorwatch.namesakes import of_one_name
 from mirrorwatch.numbering import service_numbers
@@ -40,6 +42,7 @@ from mirrorwatch.routes_about import about_routes
 from mirrorwatch.routes_checksums import checksum_routes
 from mirrorwatch.routes_counts import counts_routes
 from mirrorwatch.routes_groups import GroupCounts
+from mirrorwatch.routes_incidents import Aims, incident_pages
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_upkeep import upkeep_routes
 from mirrorwatch.routes_while_on import routes_while_on
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from canary.latches import Latch
     from mirrorwatch.changes import Changes
     from mirrorwatch.configuration import Configuration
+    from mirrorwatch.current import Told
     from mirrorwatch.numbers import ServiceNumbers
     from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
@@ -405,9 +409,10 @@ class Service:
             [
                 *upkeep_routes(self.numbers, self._untried, self._lagging),
                 *about_routes(self._version),
-                *routes_while_on(self._lagging, page=page, clock=self._clock),
+                *routes_while_on(self._lagging, page=page, clock=self._clock, now_of=self._now_of),
                 *counts_routes(self._checksums, clock=self._clock),
                 *routes(self.view, page=page, groups=GroupCounts(self._lagging, clock=self._clock).view),
+                *incident_pages(self.view, self._incidents, page=page, aims=self._aims),
                 *order_routes(self, clock=self._clock),
                 *checksum_routes(
                     self._checksums,
@@ -419,6 +424,14 @@ class Service:
         )
         return app
 
+    def _now_of(self, flow: str) -> Told | None:
+        verdict = self._judging.verdicts.get(flow)
+        return None if verdict is None else standing_of(verdict).now
+
+    def _aims(self) -> Aims:
+        config = self._config
+        return Aims(config.objectives, config.flow_facts, config.http.external_url or "")
+
     def _untried(self) -> set[str]:
         """Return the clusters that were neither reached yet nor failed at, by whoever reads each."""
         config = self._config
@@ -427,7 +440,7 @@ class Service:
     def view(self) -> ServiceView:
         """Return what the page shows."""
         assert self._prober is not None
-        return service_view(
+        view = service_view(
             self._config,
             self._prober,
             version=self._version,
@@ -443,6 +456,9 @@ class Service:
             complaints=self._complaints.active(),
             checksums=self._checksums.standings,
         )
+        flows = tuple(self._incidents.shown(flow) for flow in view.flows)
+        links = PageLinks(grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
+        return replace(view, flows=flows, links=links)
 
     def numbers(self) -> ServiceNumbers:
         """Return what Prometheus is told."""

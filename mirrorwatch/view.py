@@ -9,12 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mirrorwatch.current import standing_of
+from mirrorwatch.linking import WITHIN
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from alerts.incidents import Incident
     from fleet.quantity import Bounds
     from fleet.vocabulary import FlowVerdict
+    from mirrorwatch.current import Standing
     from mirrorwatch.group_page import GroupsView
+    from mirrorwatch.incident_keeping import FlowBars
+    from mirrorwatch.linking import PageLinks
     from mirrorwatch.recovery_point import RecoveryPoint
 
 
@@ -139,6 +146,14 @@ class FlowView:
     checksum: ChecksumView | None = None  # where a run has ended
     lost_records: Bounds | None = None  # by canary and offsets; None where nobody can know
     events: tuple[EventView, ...] = ()  # of a day, newest first
+    bars: FlowBars | None = None  # how it was over a day and a month
+    incident: Incident | None = None  # the open one
+    recent: tuple[Incident, ...] = ()  # of a day, newest first, the open one among them
+
+    @property
+    def standing(self) -> Standing:
+        """Return what holds now apart from what was found before."""
+        return standing_of(self.verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +177,5 @@ class ServiceView:
     clusters: tuple[ClusterView, ...]
     flows: tuple[FlowView, ...]  # worst first
     problems: tuple[ProblemView, ...]
+    links: PageLinks = WITHIN
     groups: GroupsView | None = None  # how many are how, where the lag monitor is on

@@ -74,7 +74,7 @@ def service_view(
         for name, held in prober.flows.items()
         if name in verdicts
     ]
-    flows.sort(key=lambda flow: (flow.verdict.verdict.severity, flow.flow))
+    flows.sort(key=lambda flow: (flow.standing.rank, flow.flow))
     return ServiceView(
         version=version,
         now_at=now.at,

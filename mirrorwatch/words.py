@@ -16,6 +16,7 @@ from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from fleet.quantity import Bounds
+    from mirrorwatch.current import Standing
     from mirrorwatch.view import ServiceView, UnreachedView
 
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
@@ -46,6 +47,18 @@ _DOING = {
 }
 
 
+BEEN = {
+    Verdict.LOSING: "records lost",
+    Verdict.ALTERED: "records altered",
+    Verdict.STALLED: "stalled",
+    Verdict.REPEATING: "records repeated",
+    Verdict.LATE: "late",
+    Verdict.UNKNOWN: "not known",
+    Verdict.HEALTHY: "healthy",
+}
+"""How a flow was, in a sentence about what is over."""
+
+
 def counted(number: int, noun: str) -> str:
     """Return the number with its noun, `1 flow` or `3 flows`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
@@ -53,7 +66,7 @@ def counted(number: int, noun: str) -> str:
 
 def headline(view: ServiceView) -> str:
     """Say in one line how the flows are, worst first: `1 of 3 flows is losing records, 1 is late`."""
-    counts = Counter(flow.verdict.verdict for flow in view.flows)
+    counts = Counter(flow.standing.now.verdict for flow in view.flows)
     total = len(view.flows)
     if total == 0:
         return "No flow is configured"
@@ -82,22 +95,37 @@ def headline(view: ServiceView) -> str:
 
 
 def side_notes(view: ServiceView) -> tuple[str, ...]:
-    """Say what the headline leaves out: clusters that are not up, and problems that need a person."""
-    notes = [
+    """Say what the headline leaves out: what is past, clusters that are not up, and problems."""
+    away = [
         f"Cluster {cluster.alias} is {cluster.state}" for cluster in view.clusters if cluster.state != "up"
     ]
-    if len(notes) > 3:
-        notes = [f"{len(notes)} of {len(view.clusters)} clusters are not up"]
+    if len(away) > 3:
+        away = [f"{len(away)} of {len(view.clusters)} clusters are not up"]
+    notes = _past_notes(view) + away
     if view.problems:
         verb = "needs" if len(view.problems) == 1 else "need"
         notes.append(f"{counted(len(view.problems), 'problem')} {verb} a person")
     return tuple(notes)
 
 
+def _past_notes(view: ServiceView) -> list[str]:
+    """Say which flows were found bad before and are something else now."""
+    past = Counter((one.past.verdict, one.by_audit) for one in _standings(view) if one.past is not None)
+    return [
+        f"{counted(count, 'flow')} {'found' if by_audit else 'was' if count == 1 else 'were'}"
+        f" {_DOING[verdict]} {'by a checksum' if by_audit else 'recently'}"
+        for (verdict, by_audit), count in sorted(past.items(), key=lambda one: one[0][0].severity)
+    ]
+
+
+def _standings(view: ServiceView) -> list[Standing]:
+    return [flow.standing for flow in view.flows]
+
+
 def worst(view: ServiceView) -> Verdict:
     """Return the worst verdict of all flows, unknown where there is no flow."""
     return min(
-        (flow.verdict.verdict for flow in view.flows),
+        (flow.standing.look for flow in view.flows),
         key=lambda verdict: verdict.severity,
         default=Verdict.UNKNOWN,
     )
@@ -110,7 +138,7 @@ def title(view: ServiceView) -> str:
         return "no flows · mirrorwatch"
     if bad is Verdict.HEALTHY:
         return "healthy · mirrorwatch"
-    count = sum(flow.verdict.verdict is bad for flow in view.flows)
+    count = sum(flow.standing.look is bad for flow in view.flows)
     return f"{bad} {count}/{len(view.flows)} · mirrorwatch"
 
 
@@ -139,6 +167,16 @@ def moment_text(at: float, now_at: float) -> str:
     if moment.year == now.year:
         return f"{moment:%d %b %H:%M} UTC"
     return f"{moment:%d %b %Y %H:%M} UTC"
+
+
+def minute_text(at: float, now_at: float) -> str:
+    """Write a moment in UTC to the minute, with its day unless it is that of `now_at`: `09:18`."""
+    moment, now = _utc(at), _utc(now_at)
+    if moment is None or now is None:
+        return NOTHING
+    if moment.date() == now.date():
+        return f"{moment:%H:%M}"
+    return f"{moment:%d %b %H:%M}" if moment.year == now.year else f"{moment:%d %b %Y %H:%M}"
 
 
 def iso_text(at: float) -> str:
@@ -215,6 +253,13 @@ def share_text(part: int, whole: int) -> str:
     if part < whole and share >= 99.995:
         return "> 99.99 %"
     return f"{share:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def part_text(ratio: float) -> str:
+    """Write a part that may be more than the whole: `about 3 %`, `less than 0.1 %`."""
+    if 0 < ratio < 0.001:
+        return "less than 0.1 %"
+    return f"about {100 * ratio:.2g} %" if ratio < 1 else f"about {100 * ratio:,.0f} %"
 
 
 def _utc(at: float) -> datetime | None:

@@ -25,7 +25,7 @@ from fleet.quantity import Bounds
 from fleet.vocabulary import CONDITIONS, Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 GAP_S = 300.0  # a rebalance or a worker's restart takes minutes: bad time after it is of the same fault
 BLIND_S = 10.0  # without a sample for longer than this nobody was watching
@@ -144,16 +144,12 @@ class Incident:
     @property
     def worst(self) -> Symptom | None:
         """Return the worst symptom, of equally bad ones the one that has a cause and lasted longest."""
-        order = [
-            (
-                one.condition.severity,
-                one.cause in (None, Cause.UNEXPLAINED),
-                one.first_at - one.last_at,
-                number,
-            )
-            for number, one in enumerate(self.symptoms)
-        ]
-        return self.symptoms[min(order)[-1]] if order else None
+        return _worst(self.symptoms)
+
+    @property
+    def present(self) -> Symptom | None:
+        """Return the worst of the symptoms that were seen last: what to do is about these."""
+        return _worst([one for one in self.symptoms if self.bad_until_at - one.last_at <= BLIND_S])
 
     @property
     def counts(self) -> Counts:
@@ -268,6 +264,14 @@ def _joined(one: Symptom, other: Symptom) -> Symptom:
 
 def _without(parts: Mapping[str, Counts], key: str) -> dict[str, Counts]:
     return {name: one for name, one in parts.items() if name != key}
+
+
+def _worst(symptoms: Sequence[Symptom]) -> Symptom | None:
+    order = [
+        (one.condition.severity, one.cause in (None, Cause.UNEXPLAINED), one.first_at - one.last_at, number)
+        for number, one in enumerate(symptoms)
+    ]
+    return symptoms[min(order)[-1]] if order else None
 
 
 def _few(parts: dict[str, Counts]) -> dict[str, Counts]:

@@ -70,13 +70,21 @@ def test_a_loss_is_shown_with_partition_time_and_offset(page):
     assert "canary, 20:26:20 UTC, mirrorwatch-canary, partition 3, source offset 918204" in markup.text
 
 
-def test_how_a_flow_is_right_now_is_said_below_the_verdict_that_holds(page):
+def test_what_holds_now_comes_first_and_what_is_past_below(page):
     text = _drawn(page, views.stalled_beside_losing()).text
-    assert (
-        "■ also stalled since 20:26:10 UTC (30 s): Nothing has come through any partition for 30 s. mirror_down"
-        in text
-    )
-    assert "also" not in _drawn(page, views.flow(verdict=V.LOSING)).text
+    assert "A → B ■ stalled recently ✕ losing since 20:26:10 UTC (30 s)" in text
+    now = text.index("Nothing has come through any partition for 30 s. mirror_down")
+    assert now < text.index("Recently ✕ losing, since 20:23:20 UTC: 17 canary records are on the source")
+    assert "The flow is stalled" in text
+    assert "1 flow was losing records recently." in text
+    assert "ecently" not in _drawn(page, views.flow(verdict=V.LOSING)).text
+
+
+def test_a_flow_that_delivers_again_says_so_first_and_is_not_green(page):
+    drawn = _drawn(page, views.healthy_after_losing())
+    assert "✓ healthy recently ✕ losing 6 of 6 partitions deliver." in drawn.text
+    assert "The flow is healthy" in drawn.text
+    assert 'class="headline v-losing"' in page.page(views.service(views.healthy_after_losing()))
 
 
 def test_the_table_of_losses_and_the_evidence_do_not_both_stand_open(page):

@@ -6,8 +6,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from alerts.incidents import Counts, Incident, Note, Span, Symptom
+from alerts.incidents.incident import incident_id
 from fleet.quantity import Bounds
 from fleet.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
+from mirrorwatch.incident_keeping import FlowBars, bars_of
 from mirrorwatch.recovery_point import older
 from mirrorwatch.view import (
     ClusterView,
@@ -190,6 +193,7 @@ def flow(
             evidence=evidence_rows,
             parts=(("canary", said),),
             since_at=now_at - (7234 if verdict is Verdict.HEALTHY else 200),
+            conditions=frozenset({verdict} - {Verdict.HEALTHY}),
         ),
         canary_topic="mirrorwatch-canary",
         canary_target_topic=f"{source}.mirrorwatch-canary",
@@ -233,7 +237,81 @@ def stalled_beside_losing() -> FlowView:
         since_at=NOW_AT - 30,
         evidence=view.verdict.evidence[1:],
     )
-    return replace(view, verdict=replace(view.verdict, also=also))
+    verdict = replace(view.verdict, also=also, conditions=frozenset({Verdict.STALLED}))
+    return replace(view, verdict=verdict)
+
+
+def healthy_after_losing() -> FlowView:
+    """A flow that lost records a while ago and delivers again."""
+    view = flow(verdict=Verdict.LOSING)
+    parts = (("canary", "6 of 6 partitions deliver."),)
+    return replace(view, verdict=replace(view.verdict, conditions=frozenset(), parts=parts))
+
+
+def incident(
+    source: str = "A",
+    target: str = "B",
+    *,
+    began_s: float = 700.0,
+    lasted_s: float = 180.0,
+    ended: bool = True,
+    now_at: float = NOW_AT,
+    text: str = "",
+) -> Incident:
+    """An incident that began `began_s` before now: a stall and then losses, with a note."""
+    name, started_at = f"{source}->{target}", now_at - began_s
+    until_at = started_at + lasted_s
+    return Incident(
+        incident=incident_id(name, started_at),
+        flow=name,
+        source=source,
+        target=target,
+        started_at=started_at,
+        bad_until_at=until_at,
+        seen_at=until_at,
+        ended=ended,
+        healthy_at=until_at + 1 if ended else None,
+        symptoms=(
+            Symptom(
+                Verdict.STALLED,
+                Cause.MIRROR_DOWN,
+                text or _SENTENCES[Verdict.STALLED],
+                started_at,
+                started_at + min(95, lasted_s),
+                (evidence(text or "probe 4711 waits on A for 42 s"),),
+            ),
+            Symptom(
+                Verdict.LOSING,
+                Cause.FILTERED,
+                text or _SENTENCES[Verdict.LOSING],
+                started_at + min(60, lasted_s),
+                until_at,
+                (evidence(), evidence("offset 918,210 is on A and not on B")),
+            ),
+        ),
+        counts_by={"one:1": Counts(settled=400, good=110, concluded=400, delivered=128, lost=272)},
+        lost_by={"one:1": Bounds(0, 0)},
+        at_risk_records=5_746,
+        recovery_point_age_s=94.0,
+        notes=(Note(until_at + 300, text or "Ada", text or "The worker ran out of memory.\nRaised it."),),
+    )
+
+
+def bars(now_at: float = NOW_AT, *, bad: Verdict = Verdict.STALLED) -> FlowBars:
+    """Bars of a flow that was watched for three weeks, with a restart, some bad time and unknown time."""
+    now = int(now_at // 60)
+    spans = [
+        Span(now - 30_000, now - 9_000, Verdict.HEALTHY),
+        Span(now - 9_000, now - 8_600, Verdict.UNKNOWN),
+        Span(now - 8_600, now - 2_000, Verdict.HEALTHY),
+        Span(now - 2_000, now - 1_950, Verdict.LOSING),
+        Span(now - 1_950, now - 700, Verdict.HEALTHY),
+        Span(now - 640, now - 15, Verdict.HEALTHY),
+        Span(now - 600, now - 560, Verdict.LATE),
+        Span(now - 15, now - 12, bad),
+        Span(now - 12, now, Verdict.HEALTHY),
+    ]
+    return bars_of(spans, now)
 
 
 def cluster(
@@ -281,7 +359,7 @@ def service(
             )
             for alias in aliases
         ),
-        flows=tuple(sorted(flows, key=lambda each: each.verdict.verdict.severity)),
+        flows=tuple(sorted(flows, key=lambda each: each.standing.rank)),
         problems=problems,
     )
 
