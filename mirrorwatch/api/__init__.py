@@ -2,7 +2,7 @@
 
 - `shapes`: how a schema is written down
 - `operations`: what an operation is, and how its route is registered
-- `flows`, `offsets`, `counts`, `orders`, `groups`, `checksums`, `incidents`, `about`: operations and schemas by subject
+- `flows`, `incidents`, `offsets`, `counts`, `orders`, `groups`, `checksums`, `about`: operations and schemas
 - `table`: all of them
 - `openapi`: the OpenAPI document made of the table
 - `reference`: docs/api.md made of the same
