@@ -17,7 +17,7 @@ from mirrorwatch.routes import routes
 from mirrorwatch.routes_incidents import Aims, incident_pages
 from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 from tests.mirrorwatch import views
-from tests.mirrorwatch.test_routes_incidents import ENDED, HOSTILE, OPEN, Incidents
+from tests.mirrorwatch.stored_incidents import ENDED, HOSTILE, OPEN, Incidents
 
 pytestmark = pytest.mark.real
 
@@ -72,7 +72,8 @@ async def page(browser):  # noqa: F811
     page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: said.append(f"error: {error}"))
     yield page
-    assert said == []
+    # The browser itself writes a line for each answer 503.
+    assert [one for one in said if "503 (Service Unavailable)" not in one] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

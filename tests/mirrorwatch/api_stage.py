@@ -12,6 +12,7 @@ from mirrorwatch.routes import routes
 from mirrorwatch.routes_about import about_routes
 from mirrorwatch.routes_checksums import checksum_routes
 from mirrorwatch.routes_counts import counts_routes
+from mirrorwatch.routes_incidents import incident_pages
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_while_on import routes_while_on
 from mirrorwatch.view import ChecksumRunView, ChecksumView, EventView, UnreachedView
@@ -21,6 +22,7 @@ from runtime.http import HttpServer, application
 from tests.lagmon.mirrors import Mirrored
 from tests.mirrorwatch import test_routes_checksums, test_routes_counts, test_routes_orders, views
 from tests.mirrorwatch.monitored import Monitored
+from tests.mirrorwatch.stored_incidents import Incidents
 from tests.mirrorwatch.told_runs import run
 from tests.runtime.fake_clock import FakeClock
 
@@ -137,6 +139,7 @@ def whole_application():
             *routes_while_on(lagging, page=Page(), clock=clock),
             *counts_routes(runs, clock=clock),
             *routes(view),
+            *incident_pages(view, Incidents(), page=Page()),
             *order_routes(Orders(), clock=clock),
             *checksum_routes(runs, lambda: HTTP, render=str, clock=clock),
         ]

@@ -19,6 +19,7 @@ from mirrorwatch.api.table import OPERATIONS, SCHEMAS
 from mirrorwatch.checksum_told import FIELDS
 from runtime.http_problems import KINDS
 from tests.mirrorwatch import api_stage
+from tests.mirrorwatch.stored_incidents import ENDED
 from tests.mirrorwatch.told_runs import counted, run
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +47,9 @@ READ = {
     "/api/v1/groups/A/billing": "GroupDetails",
     "/api/v1/groups/A/a%2Fb": "GroupDetails",
     "/api/v1/checksums/r1": "ChecksumDocument",
+    "/api/v1/incidents": "Incidents",
+    "/api/v1/incidents?flow=A:B&state=open&limit=1&fields=incident,cause": "Incidents",
+    f"/api/v1/incidents/{ENDED.incident}": "Incident",
 }
 
 

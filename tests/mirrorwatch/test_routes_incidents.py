@@ -10,39 +10,13 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from alerts.objectives import defaults_of
-from fleet.errors import UnavailableError
 from fleet.vocabulary import Verdict
 from mirrorwatch.linking import PageLinks
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_incidents import Aims, incident_pages
 from tests.mirrorwatch import views
-
-OPEN = views.incident(began_s=40, lasted_s=40, ended=False)
-ENDED = views.incident()
-HOSTILE = views.incident(source=views.HOSTILE[:20], text=views.HOSTILE, began_s=9000)
-
-
-class Incidents:
-    """The incidents of a store, without a store."""
-
-    def __init__(self):
-        self.all = (OPEN, ENDED, HOSTILE)
-        self.open = (OPEN,)
-        self.failing = False
-
-    async def newest(self, *, flow=None, open_only=False, offset=0, limit=100):
-        self._answer()
-        found = [one for one in self.all if flow in (None, one.flow) and not (open_only and one.ended)]
-        return tuple(found[offset : offset + limit]), len(found)
-
-    async def find(self, incident):
-        self._answer()
-        return next((one for one in self.all if one.incident == incident), None)
-
-    def _answer(self):
-        if self.failing:
-            raise UnavailableError("the store mw.db is closed")
+from tests.mirrorwatch.stored_incidents import ENDED, HOSTILE, OPEN, Incidents
 
 
 @pytest.fixture(scope="module")
