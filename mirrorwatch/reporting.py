@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from alerts.incident_tables import incidents_between
 from alerts.minutes.tables import exclusions
 from alerts.reports import (
     Exclusion,
     ObjectiveReport,
     Report,
+    causes_of,
     document,
     figures_of,
     markdown,
@@ -108,7 +110,12 @@ async def _flow(
     before: Sequence[Figures | None] = [None] * len(objectives)
     if oldest is not None and oldest < first:
         _, before = await _figures(store, objectives, without((2 * first - until, first), left_out))
-    return [ObjectiveReport(*each) for each in zip(objectives, figures, before, strict=True)]
+    flow, between = objectives[0].flow, (first * MINUTE_S, until * MINUTE_S)
+    incidents = await store.read(lambda held: incidents_between(held, *between, flow=flow))
+    return [
+        ObjectiveReport(one, here, then, causes_of(here.stretches, incidents))
+        for one, here, then in zip(objectives, figures, before, strict=True)
+    ]
 
 
 async def _figures(

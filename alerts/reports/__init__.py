@@ -16,7 +16,7 @@ from __future__ import annotations
 from alerts.reports.arithmetic import Figures, Stretch, figures_of
 from alerts.reports.document import document
 from alerts.reports.markdown import markdown
-from alerts.reports.report import POLICY, Exclusion, ObjectiveReport, Report, file_name
+from alerts.reports.report import POLICY, Exclusion, ObjectiveReport, Report, causes_of, file_name
 from alerts.reports.tally import BadMinute, Tally, probe_tally, value_tally
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Report",
     "Stretch",
     "Tally",
+    "causes_of",
     "document",
     "figures_of",
     "file_name",

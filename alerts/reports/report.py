@@ -14,9 +14,13 @@ from alerts.reports.wording import (
     share_text,
     time_text,
 )
+from fleet.probe_history import MINUTE_S
 from fleet.quantity import count_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alerts.incidents import Incident
     from alerts.reports.arithmetic import Figures, Stretch
 
 POLICY = (
@@ -119,6 +123,18 @@ class Report:
             every,
             key=lambda each: (each[1].budget_ratio is not None, -(each[1].budget_ratio or each[1].bad)),
         )[:MAX_STRETCHES]
+
+
+def causes_of(stretches: Sequence[Stretch], incidents: Sequence[Incident]) -> dict[int, str]:
+    """Return by the first minute of each stretch what incidents of then say: conditions, and causes."""
+    found = {}
+    for one in stretches[:MAX_STRETCHES]:
+        begins, ends = (one.first - 1) * MINUTE_S, (one.last + 2) * MINUTE_S
+        then = [each for each in incidents if each.started_at < ends and each.bad_until_at >= begins]
+        causes = dict.fromkeys(cause.value for each in then for cause in each.causes)
+        if causes:
+            found[one.first] = f"{one.what}: {', '.join(causes)}"
+    return found
 
 
 def file_name(report: Report, form: str) -> str:

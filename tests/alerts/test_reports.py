@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alerts.incidents import Incident, Symptom
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports import (
     Exclusion,
     ObjectiveReport,
     Report,
+    Stretch,
+    causes_of,
     document,
     figures_of,
     markdown,
@@ -22,6 +25,7 @@ from alerts.reports import (
 )
 from alerts.reports.wording import share_text
 from fleet.probe_history import DAY_MINUTES, ProbeDay, ProbeMinute, ValueRun
+from fleet.vocabulary import Cause, Verdict
 
 DAY = 20_000
 START = DAY * DAY_MINUTES
@@ -202,3 +206,23 @@ def test_text_of_others_cannot_break_the_table():
     line = next(line for line in markdown(with_reason).splitlines() if "| me |" in line)
     assert line.endswith(r"| me | a \| b # c |")
     json.dumps(document(with_reason))
+
+
+def test_a_bad_time_has_the_causes_of_the_incidents_of_then():
+    stretches = [Stretch(START + n, START + n + 2, 9, "stalled", 0.1) for n in (0, 30, 60)]
+
+    def incident(first, last, *causes):
+        symptoms = tuple(Symptom(Verdict.STALLED, cause, "", 1.0, 2.0) for cause in causes)
+        begins, ends = (START + first) * 60.0, (START + last) * 60.0
+        return Incident("i", "A->B", "A", "B", begins, ends, ends, symptoms=symptoms)
+
+    incidents = [
+        incident(1, 2, Cause.MIRROR_DOWN),
+        incident(31, 33, None),
+        incident(45, 50, Cause.TARGET_DOWN),
+        incident(50, 70, Cause.THROTTLED, Cause.TASK_STUCK),
+    ]
+    assert causes_of(stretches, incidents) == {
+        START: "stalled: mirror_down",
+        START + 60: "stalled: throttled, task_stuck",
+    }
