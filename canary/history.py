@@ -52,10 +52,12 @@ def probe_days(connection: sa.Connection, flow: str, spans: Iterable[tuple[int, 
     Spans are in order and do not overlap. A day of which a span holds a part alone is read by the minute.
     """
     replicas = _replicas(connection)
-    for key, pieces in groupby(by_day(spans), key=itemgetter(0)):
+    parts = list(by_day(spans))
+    kept = _kept(connection, flow, parts)
+    for key, pieces in groupby(parts, key=itemgetter(0)):
         held = [(first, until) for _, first, until in pieces]
-        kept = _kept(connection, flow, key) if held == [_span(key)] else None
-        yield kept or _read(connection, flow, key, held, replicas)
+        body = kept.get(key) if held == [_span(key)] else None
+        yield _read(connection, flow, key, held, replicas) if body is None else _unpacked(key, body)
 
 
 def read_days(
@@ -104,14 +106,19 @@ def _span(day: int) -> tuple[int, int]:
     return day * DAY_MINUTES, (day + 1) * DAY_MINUTES
 
 
-def _kept(connection: sa.Connection, flow: str, day: int) -> ProbeDay | None:
-    body = connection.execute(
-        sa.select(DAYS.c.body).where(DAYS.c.flow == flow, DAYS.c.day == day)
-    ).scalar_one_or_none()
-    if body is None:
-        return None
+def _kept(connection: sa.Connection, flow: str, parts: Sequence[tuple[int, int, int]]) -> dict[int, str]:
+    """Return the rows of whole days from the first of these parts of days to the last."""
+    if not parts:
+        return {}
+    wanted = sa.select(DAYS.c.day, DAYS.c.body).where(
+        DAYS.c.flow == flow, DAYS.c.day.between(parts[0][0], parts[-1][0])
+    )
+    return {row.day: row.body for row in connection.execute(wanted)}
+
+
+def _unpacked(day: int, body: str) -> ProbeDay:
     minutes, probes, uneven = json.loads(body)
-    return ProbeDay(day, minutes, probes, tuple(ProbeMinute(*one) for one in uneven))
+    return ProbeDay(day, minutes, probes, tuple(map(ProbeMinute._make, uneven)))
 
 
 def _read(

@@ -104,10 +104,14 @@ def read_days(
     `exact` reads minutes only, so that ages below `FLOOR_S` are what they were.
     """
     found = []
-    for day, parts in groupby(by_day(spans), key=itemgetter(0)):
-        held = [(first, until) for _, first, until in parts]
-        runs = None if exact or held != [_span(day)] else _kept(connection, flow, day)
-        if runs is None:
+    parts = list(by_day(spans))
+    kept = {} if exact else _kept(connection, flow, parts)
+    for day, pieces in groupby(parts, key=itemgetter(0)):
+        held = [(first, until) for _, first, until in pieces]
+        body = kept.get(day) if held == [_span(day)] else None
+        if body is not None:
+            runs = [ValueRun(*one) for one in json.loads(body)]
+        else:
             runs = [run for first, until in held for run in _minutes(connection, flow, first, until)]
         found.append((day, runs))
     return first_minute(connection, flow), found
@@ -187,11 +191,14 @@ def _span(day: int) -> tuple[int, int]:
     return day * DAY_MINUTES, (day + 1) * DAY_MINUTES
 
 
-def _kept(connection: sa.Connection, flow: str, day: int) -> list[ValueRun] | None:
-    body = connection.execute(
-        sa.select(DAYS.c.body).where(DAYS.c.flow == flow, DAYS.c.day == day)
-    ).scalar_one_or_none()
-    return None if body is None else [ValueRun(*one) for one in json.loads(body)]
+def _kept(connection: sa.Connection, flow: str, parts: Sequence[tuple[int, int, int]]) -> dict[int, str]:
+    """Return the rows of whole days from the first of these parts of days to the last."""
+    if not parts:
+        return {}
+    wanted = sa.select(DAYS.c.day, DAYS.c.body).where(
+        DAYS.c.flow == flow, DAYS.c.day.between(parts[0][0], parts[-1][0])
+    )
+    return {row.day: row.body for row in connection.execute(wanted)}
 
 
 def _minutes(connection: sa.Connection, flow: str, first: int, until: int) -> Iterator[ValueRun]:

@@ -41,16 +41,20 @@ def probe_tally(objective: Objective, day: ProbeDay) -> Tally:
     minutes = day.even_minutes
     good = valid = day.even_probes if objective.slice_ratio is None else day.even_minutes
     unknown, bad = 0, []
-    for one in day.uneven:
-        unknown += one.unknown
-        good_here, valid_here = probe_counts(objective, one)
+    counts = _COUNTS[objective.kind]
+    sliced = objective.slice_ratio
+    for one in day.uneven:  # tens of thousands in a year: nothing is looked up twice
+        unknown += one[7]
+        good_here, valid_here = counts(one)
         if valid_here == 0:
             continue
+        if sliced is not None:
+            good_here, valid_here = int(good_here >= sliced * valid_here), 1
         minutes += 1
         good += good_here
         valid += valid_here
         if good_here < valid_here:
-            bad.append(BadMinute(one.minute, valid_here - good_here, _what(one)))
+            bad.append(BadMinute(one[0], valid_here - good_here, _what(one)))
     return Tally(day.day, minutes, good, valid, unknown, tuple(bad))
 
 
@@ -86,19 +90,30 @@ def good_minutes_of(objective: Objective, run: ValueRun) -> int | None:
 
 def probe_counts(objective: Objective, one: ProbeMinute) -> tuple[int, int]:
     """Return what is good and what is valid of a minute for an objective about probes."""
-    good, valid = _counts(objective.kind, one)
+    good, valid = _COUNTS[objective.kind](one)
     if objective.slice_ratio is None or valid == 0:
         return good, valid
     return int(good >= objective.slice_ratio * valid), 1
 
 
-def _counts(kind: ObjectiveKind, one: ProbeMinute) -> tuple[int, int]:
-    """Return what is good and what is valid of a minute."""
-    if kind is ObjectiveKind.FRESHNESS:
-        return one.good, one.settled
-    if kind is ObjectiveKind.LOSS:
-        return max(0, one.concluded - one.lost - one.confirmed), one.concluded
-    return one.good + one.late, one.concluded
+def _delivered(one: ProbeMinute) -> tuple[int, int]:
+    _, _, good, late, overdue, lost, *_ = one
+    return good + late, good + late + overdue + lost
+
+
+def _fresh(one: ProbeMinute) -> tuple[int, int]:
+    return one[2], one[1]
+
+
+def _not_lost(one: ProbeMinute) -> tuple[int, int]:
+    return max(0, one.concluded - one.lost - one.confirmed), one.concluded
+
+
+_COUNTS = {
+    ObjectiveKind.AVAILABILITY: _delivered,
+    ObjectiveKind.FRESHNESS: _fresh,
+    ObjectiveKind.LOSS: _not_lost,
+}
 
 
 def _what(one: ProbeMinute) -> str:
