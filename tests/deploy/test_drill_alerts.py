@@ -7,7 +7,7 @@ import json
 import pytest
 
 from alerts.rules.rule import CRITICAL
-from deploy.drill_alerts import expected, may_page, wrong
+from deploy.drill_alerts import expected, first_seconds, may_page, wrong
 from deploy.drill_list import BY_LABEL, DRILLS
 from deploy.drill_page import table
 from deploy.drill_result import Result, as_line, from_line
@@ -57,6 +57,16 @@ def test_what_comes_on_the_way_and_after_it_may_page_too():
 )  # fmt: skip
 def test_a_row_is_right_only_where_the_expected_fired_and_nothing_else_paged(drill, fired, paged, sentence):
     assert wrong(drill, fired, paged) == sentence
+
+
+def test_an_alert_is_as_late_as_in_its_slowest_drill():
+    results = [
+        Result("kill-mirror", fired=[(21.0, "NoRecordsArrive", "critical")]),
+        Result("freeze-mirror", fired=[(26.5, "NoRecordsArrive", "critical")]),
+        Result("overtake"),
+    ]
+    measured = {"seconds": 26.5, "severity": "critical", "drill": "freeze-mirror"}
+    assert first_seconds(results) == {"MirrorwatchNoRecordsArrive": measured}
 
 
 def test_a_line_without_alerts_is_of_a_drill_that_nobody_watched_for_them():
