@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from bench import (
+    alert_rules,
     canary_timing,
     checksum,
     detection,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 NAMES = ("tracker", "canary", "exposition")
 # Run once, and only where it is named: it takes as long as it is told to.
-LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon", "checksum", "report")
+LONG = ("detection", "fleet", "rolling", "hostile", "kills", "year", "lagmon", "checksum", "report", "alerts")
 
 
 def main() -> None:
@@ -103,6 +104,7 @@ def _measurements(chosen: argparse.Namespace) -> dict[str, Callable[[], dict[str
         "lagmon": lambda: lagmon.measure(parts=_parts(chosen, lagmon.PARTS), commits=chosen.commits),
         "checksum": lambda: checksum.measure(parts=_parts(chosen, checksum.PARTS), records=chosen.records),
         "report": lambda: report.measure(days=chosen.days),
+        "alerts": alert_rules.measure,
         "year": lambda: year.measure(days=chosen.days, kept=chosen.year_kept),
     }
 

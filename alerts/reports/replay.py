@@ -172,11 +172,19 @@ def _windowed(rates: Sequence[float | None], length_s: float, first: int, *, ste
     return _Windowed(total, mean)
 
 
-def _means(rates: Sequence[float | None], length_s: float, first: int) -> Sequence[float | None]:
-    """Return what the recorded ratios are made of: a mean, from a day on of one value each five minutes."""
+def _counts(
+    bad: Sequence[float | None], valid: Sequence[float | None], length_s: float, first: int
+) -> tuple[Sequence[float | None], list[float]]:
+    """Return the bad ones of a window up to each minute, in minutes, and the recorded ratio.
+
+    From two hours on a window holds one value each five minutes.
+    """
     if length_s <= STEP_S:
-        return rates
-    return _windowed(rates, length_s, first, step=_STEP if length_s >= LONG_S else 1).mean
+        return bad, list(map(_ratio, bad, valid))
+    step, minutes = _STEP if length_s >= LONG_S else 1, length_s / MINUTE_S
+    spent = _windowed(bad, length_s, first, step=step).total
+    due = _windowed(valid, length_s, first, step=step).mean
+    return spent, [_ratio(one, (each or 0.0) * minutes) for one, each in zip(spent, due, strict=True)]
 
 
 def _burning(  # noqa: PLR0917 - what a rule's expression holds, in its order
@@ -189,17 +197,11 @@ def _burning(  # noqa: PLR0917 - what a rule's expression holds, in its order
 ) -> list[bool]:
     counts = objective.kind.counts_probes and objective.slice_ratio is None
     least = LEAST_BAD_PROBES if counts else LEAST_BAD_STEPS * _STEP
-    ratios = [
-        list(map(_ratio, *(_means(rates, length_s, first) for rates in (bad, valid))))
-        for length_s in (window.long_s, window.short_s)
-    ]
-    step = _STEP if window.long_s >= LONG_S / 4 else 1
-    spent = _windowed(bad, window.long_s, first, step=step).total
-    due = _windowed(valid, window.long_s, first, step=step).mean
-    whole = window.long_s / MINUTE_S * above
+    spent, long = _counts(bad, valid, window.long_s, first)
+    _, short = _counts(bad, valid, window.short_s, first)
     return [
-        long > above and short > above and bad_here >= max((valid_here or 0.0) * whole, least)
-        for long, short, bad_here, valid_here in zip(*ratios, spent, due, strict=True)
+        one > above and other > above and (count or 0.0) >= least
+        for one, other, count in zip(long, short, spent, strict=True)
     ]
 
 

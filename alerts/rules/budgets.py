@@ -1,8 +1,12 @@
 """Error ratios of objectives over several windows, and alerts on how fast their budgets burn. Pure.
 
 Bad and valid events of five minutes are recorded, each by itself: a ratio is formed last, so that one moment
-without events (0/0) does not spoil a window. Longer windows are means of these counts. The two longest take
-one value each five minutes, which is exact, as the counts then follow one another.
+without events (0/0) does not spoil a window. Each window sums the bad events that there were, and compares
+them with the valid ones that it would have if all of it were like the part with samples. So time without
+samples spends nothing, and a flow that is new does not page for its first bad seconds.
+
+Windows of two hours and more read copies that are recorded once in five minutes: the counts then follow one
+another exactly, and three days of them are read in milliseconds.
 
 Objectives about time record 1 for bad and for valid time instead of events; everything after that is alike.
 """
@@ -30,16 +34,18 @@ from alerts.rules.rule import (
 from fleet import series, series_checksum, series_lag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from alerts.objectives.burn import BurnWindow
 
-BAD = "mirrorwatch:objective_bad:increase5m"
-VALID = "mirrorwatch:objective_valid:increase5m"
-ERROR = "mirrorwatch:objective_error:ratio_rate"  # with the window behind it
+BAD = "mirrorwatch:objective_bad:increase"  # with the window behind it, as the next two
+VALID = "mirrorwatch:objective_valid:increase"
+ERROR = "mirrorwatch:objective_error:ratio_rate"
 STEP_S = 300.0
-_INTERVAL_S = 30.0  # between two samples of what is recorded
-LONG_S = 86_400.0  # from here on windows are evaluated and sampled every STEP_S
+_STEP = promql_duration(STEP_S)
+SPARSE_COUNT = f"{_STEP}:sparse"  # of five minutes, recorded once in five minutes
+_INTERVAL_S = 30.0  # between two samples of the others
+LONG_S = 7200.0  # windows from here on are read from sparse counts
 LEAST_BAD_PROBES = 2.5  # fewer bad ones in the long window say nothing
 LEAST_BAD_STEPS = 0.5  # of bad time: 150 s
 _EVENTS = {
@@ -61,12 +67,13 @@ def budget_groups(objectives: Sequence[Objective]) -> tuple[Group, ...]:
     every = {one.flow for one in objectives}
     lengths = sorted({each for window in BURN_WINDOWS for each in (window.short_s, window.long_s)})
     events = [record for kind in ObjectiveKind for record in _events(kind, budgeted, every)]
-    short = [_ratio(length) for length in lengths if length < LONG_S]
-    long = [_ratio(length) for length in lengths if length >= LONG_S]
+    dense = [record for length in lengths if length < LONG_S for record in _window(length)]
+    sparse = [record for length in lengths if length >= LONG_S for record in _window(length)]
+    copies = [Record(name=name + SPARSE_COUNT, expression=name + _STEP) for name in (BAD, VALID)]
     burns = [_burn(window, budgeted, every) for window in BURN_WINDOWS]
     return (
-        Group(name="mirrorwatch-objectives", interval_s=_INTERVAL_S, rules=(*events, *short)),
-        Group(name="mirrorwatch-objectives-long", interval_s=STEP_S, rules=tuple(long)),
+        Group(name="mirrorwatch-objectives", interval_s=_INTERVAL_S, rules=(*events, *dense)),
+        Group(name="mirrorwatch-objectives-long", interval_s=STEP_S, rules=(*copies, *sparse)),
         Group(name="mirrorwatch-budgets", interval_s=_INTERVAL_S, rules=tuple(filter(None, burns))),
     )
 
@@ -92,7 +99,7 @@ def _events(kind: ObjectiveKind, objectives: Sequence[Objective], every: set[str
     pair = _probes if kind in _EVENTS else _time
     pairs = [pair(alike[0], flow_matcher({one.flow for one in alike}, every)) for alike in classes]
     for name, expressions in zip((BAD, VALID), zip(*pairs, strict=True), strict=True):
-        yield Record(name=name, expression=either(expressions), labels={"objective": kind.value})
+        yield Record(name=name + _STEP, expression=either(expressions), labels={"objective": kind.value})
 
 
 def _probes(objective: Objective, matcher: str) -> tuple[str, str]:
@@ -114,14 +121,18 @@ def _time(objective: Objective, matcher: str) -> tuple[str, str]:
     return f"{age} > bool {limit}", f"{age} >= bool 0"
 
 
-def _ratio(length_s: float) -> Record:
+def _window(length_s: float) -> Iterator[Record]:
+    """Yield the counts of a window and their ratio, or the ratio alone where the counts are there."""
     window = promql_duration(length_s)
-    if length_s <= STEP_S:
-        return Record(name=ERROR + window, expression=f"{BAD} / ({VALID} > 0)")
-    window_of = f"{window}:{promql_duration(STEP_S)}" if length_s >= LONG_S else window
-    mean = f"avg_over_time({{0}}[{window_of}])"
-    expression = f"{mean.format(BAD)} / ({mean.format(VALID)} > 0)"
-    return Record(name=ERROR + window, expression=expression)
+    if length_s > STEP_S:
+        sparse = length_s >= LONG_S
+        every_s, count = (STEP_S, SPARSE_COUNT) if sparse else (_INTERVAL_S, _STEP)
+        span = f"[{window}:{promql_duration(every_s)}]"
+        bad, valid = (name + count + span for name in (BAD, VALID))
+        weight, steps = number(every_s / STEP_S), number(length_s / STEP_S)
+        yield Record(name=BAD + window, expression=f"sum_over_time({bad}) * {weight}")
+        yield Record(name=VALID + window, expression=f"avg_over_time({valid}) * {steps}")
+    yield Record(name=ERROR + window, expression=f"{BAD}{window} / ({VALID}{window} > 0)")
 
 
 def _burn(window: BurnWindow, objectives: Sequence[Objective], every: set[str]) -> Alert | None:
@@ -155,14 +166,8 @@ def _burning(window: BurnWindow, above: float, objective: Objective, matcher: st
     counts = objective.kind.counts_probes and objective.slice_ratio is None
     least = number(LEAST_BAD_PROBES if counts else LEAST_BAD_STEPS)
     long, short = promql_duration(window.long_s), promql_duration(window.short_s)
-    # Time without samples spends nothing: a flow that is new would else page for its first bad seconds.
-    step_s = STEP_S if window.long_s >= LONG_S / 4 else _INTERVAL_S
-    span = f"{long}:{promql_duration(step_s)}"
-    spent = f"sum_over_time({selector(BAD, which, matcher)}[{span}]) * {number(step_s / STEP_S)}"
-    whole = number(window.long_s / STEP_S * above)
-    allowed = f"avg_over_time({selector(VALID, which, matcher)}[{span}]) * {whole}"
     return (
         f"{selector(ERROR + long, which, matcher)} > {number(above)}"
         f" and {selector(ERROR + short, which, matcher)} > {number(above)}"
-        f" and {spent} >= clamp_min({allowed}, {least})"
+        f" and {selector(BAD + long, which, matcher)} >= {least}"
     )

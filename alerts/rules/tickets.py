@@ -38,6 +38,7 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
     """Return the alerts that open tickets."""
     cause, condition = series.FLOW_CAUSE.full_name, series.FLOW_CONDITION.full_name
     lag = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
+    waiting = f"sum by ({FLOW}) ({lag})"
     throttled = series.CLIENT_THROTTLE_SECONDS_TOTAL.full_name
     rules = (
         *(
@@ -78,8 +79,8 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
         Alert(
             name="MirrorwatchLagGrowing",
             expression=(
-                f"sum by ({FLOW}) ({lag}) > 10000 and sum by ({FLOW}) (deriv({lag}[30m])) > 0"
-                f" and sum by ({FLOW}) ({lag}) > 1.1 * sum by ({FLOW}) ({lag} offset 30m)"
+                f"{waiting} > 10000 and {waiting} > sum by ({FLOW}) ({lag} offset 10m)"
+                f" and {waiting} > 1.1 * sum by ({FLOW}) ({lag} offset 30m)"
             ),
             severity=WARNING,
             for_s=900,

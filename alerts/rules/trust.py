@@ -111,10 +111,11 @@ def _zero_lag() -> str:
     source = series_lag.REPLICATION_SOURCE_END_OFFSET.full_name
     target = series_lag.REPLICATION_TARGET_END_OFFSET.full_name
     lag = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
+    # Two instants instead of all samples between them: these are a series for each topic.
     return (
-        f"sum by ({FLOW}) (max_over_time({lag}[15m])) == 0"
-        f" and sum by ({FLOW}) (changes({source}[15m])) > {LEAST_EVENTS}"
-        f" and sum by ({FLOW}) (changes({target}[15m])) == 0"
+        f"sum by ({FLOW}) ({lag}) == 0"
+        f" and sum by ({FLOW}) ({source}) > sum by ({FLOW}) ({source} offset 15m) + {LEAST_EVENTS}"
+        f" and sum by ({FLOW}) ({target}) == sum by ({FLOW}) ({target} offset 15m)"
     )
 
 

@@ -41,7 +41,7 @@ def promtool(*arguments, folder):
     program = shutil.which("promtool")
     assert program, "promtool is not installed: apt-get install prometheus"
     return subprocess.run(
-        [program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        [program, *arguments], cwd=folder, capture_output=True, text=True, timeout=400, check=False
     )
 
 
