@@ -39,6 +39,7 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
     cause, condition = series.FLOW_CAUSE.full_name, series.FLOW_CONDITION.full_name
     lag = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
     waiting = f"sum by ({FLOW}) ({lag})"
+    left = series.OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO.full_name
     throttled = series.CLIENT_THROTTLE_SECONDS_TOTAL.full_name
     rules = (
         *(
@@ -96,6 +97,15 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             summary="Retention may delete unreplicated records",
             description="The replication lag of {{ $labels.topic }} has used up"
             " {{ $value | humanizePercentage }} of its retention time on {{ $labels.source_cluster }}.",
+        ),
+        Alert(
+            name="MirrorwatchErrorBudgetExhausted",
+            expression=f"min by ({FLOW}, objective) ({left}) <= 0",
+            severity=WARNING,
+            for_s=600,
+            more_labels=("objective",),
+            summary="{{ $labels.objective }} objective of {{ $labels.flow }} is missed",
+            description="The error budget of its period is spent: {{ $value | humanizePercentage }} is left.",
         ),
         Alert(
             name="MirrorwatchCanaryThrottled",

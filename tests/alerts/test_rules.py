@@ -299,6 +299,15 @@ def test_records_that_arrive_twice_page_only_where_that_may_not_be(tmp_path):
     check(tmp_path, OBJECTIVES, cases)
 
 
+def test_an_objective_that_is_missed_is_a_ticket(tmp_path):
+    story = Story(OBJECTIVES[1], [FLOWS[1]], 30)
+    left = series.OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO
+    story.play(left, "0.2x20 -0.1x100", objective="freshness")
+    story.play(left, "1x120", objective="availability")
+    missed = story.fires("MirrorwatchErrorBudgetExhausted", WARNING, objective="freshness")
+    check(tmp_path, OBJECTIVES, [story.case("spent", ("5m", ()), ("14m", ()), ("16m30s", (missed,)))])
+
+
 def test_latencies_of_nothing_and_a_refused_configuration_are_tickets(tmp_path):
     story = Story(OBJECTIVES[1], [FLOWS[1]], 40)
     latency = replace(series.CANARY_LATENCY_SECONDS, name="canary_latency_seconds_sum")

@@ -36,10 +36,9 @@ NOTHING_THERE = {
     "mirrorwatch_checksum_last_success_timestamp_seconds": "no checksum has run",
     "mirrorwatch_checksum_records": "no checksum has run",
     "mirrorwatch_checksum_coverage_ratio": "no checksum has run",
+    "mirrorwatch_objective_error_budget_remaining_ratio": "its store has no whole minute yet",
     "mirrorwatch_client_certificate_expiry_timestamp_seconds": "its clients have no certificate",
     "mirrorwatch_replication_topic_retention_headroom_seconds": "retention is days away",
-    "mirrorwatch:objective_error:ratio_rate1d": "its group is evaluated every 20 s",
-    "mirrorwatch:objective_error:ratio_rate3d": "its group is evaluated every 20 s",
 }
 
 
