@@ -167,7 +167,9 @@ def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(mo
     good, bad = copied(FULL), changed(["status"], 9)
     bad["findings"] = {"count": 40, "shown": [{} for _ in range(4)]}
     read = []
-    monkeypatch.setattr(checksum_told, "read_run", lambda one: read.append(one) or read_run(one))
+    monkeypatch.setattr(
+        checksum_told, "read_run", lambda one, **how: read.append(one) or read_run(one, **how)
+    )
     with pytest.raises(NoRunError) as refused:
         read_told({"runs": [good, bad, bad, *[bad] * 50]})
     assert len(read) == 3

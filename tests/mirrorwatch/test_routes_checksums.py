@@ -127,7 +127,7 @@ async def test_each_run_of_a_file_is_taken_that_ended(scene):
         201,
         [("r1", True), ("c1", False)],
     )
-    assert answer["runs"][0]["sentence"] == "the run is kept, and stands at /checksums/r1"
+    assert answer["runs"][0]["sentence"] == "stored; see /checksums/r1"
     assert scene.kept.documents == {"r1": first, "c1": second}
     assert scene.kept.unsettled == 0
     assert (await tell(scene, written(first)))[0] == 200
