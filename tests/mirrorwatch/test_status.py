@@ -104,11 +104,11 @@ async def test_the_table_is_worst_first_with_reasons_below():
 @pytest.mark.parametrize(
     ("width", "said"),
     [
-        (140, "A->B is also stalled: Nothing has come through any partition for 30 s."),
-        (60, "also stalled: Nothing has come through any partition for 30 s. (mirror_down)"),
+        (140, "A->B is stalled: Nothing has come through any partition for 30 s."),
+        (60, "stalled (recently losing) since 20:26:10 UTC (30 s) Nothing has come through any partition"),
     ],
 )
-async def test_how_a_flow_is_right_now_is_told_below_the_verdict_that_holds(width, said):
+async def test_what_holds_now_is_printed_before_what_was_found_earlier(width, said):
     _, text = await _ask(views.service(views.stalled_beside_losing()), width=width, terminal=True)
     assert said in " ".join(text.split())
     _, text = await _ask(views.service(views.flow(verdict=V.LOSING)), width=width, terminal=True)
