@@ -32,7 +32,7 @@ class Links:
     def dashboard(self, alert: Alert) -> str:
         """Return the address of the dashboard that shows what the alert is about."""
         if self.grafana is None:
-            return f"{self.service}/flows/{_FLOW_IN_PATH}/offsets" if alert.of_flow else f"{self.service}/"
+            return f"{self.service}/flows/{_FLOW_IN_PATH}" if alert.of_flow else f"{self.service}/"
         if alert.of_flow:
             return f"{self.grafana}/d/mirrorwatch-flow?var-flow={_FLOW_IN_QUERY}"
         return f"{self.grafana}/d/mirrorwatch-service"

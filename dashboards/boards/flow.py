@@ -86,6 +86,6 @@ FLOW_BOARD = Board(
     description="One flow: its canary, its lag by offsets, and how close retention is.",
     variables=(flows(many=False),),
     alerts='flow="$flow"',
-    page="/flows/${flow:percentencode}/offsets",
+    page="/flows/${flow:percentencode}",
     rows=(("Canary", _CANARY), ("Offsets", _OFFSETS)),
 )
