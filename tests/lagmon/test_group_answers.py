@@ -131,7 +131,7 @@ async def test_an_unknown_cluster_is_not_an_empty_one(monitored):
     for question in ("groups", "group"):
         status, document = await told(monitored, question, kafka_cluster="C", group="billing")
         assert status == 404
-        assert document == {"error": "No cluster is called C (known: A, B)."}
+        assert document == {"error": "unknown Kafka cluster 'C'; known: A, B"}
 
 
 async def test_a_group_shows_its_partitions_worst_first_with_where_the_log_ended(monitored):

@@ -81,7 +81,7 @@ def test_a_run_is_told_shown_and_remembered(service, address):
     assert (status, answer["detail"]) == (400, "the document is not a checksum run: it is no JSON")
     with pytest.raises(UnavailableError, match="does not take the token of MIRRORWATCH_TOKEN"):
         asyncio.run(tell(service.url, night, {TOKEN: "auditors"}))
-    with pytest.raises(NotTakenError, match=r"HTTP 404: there is no flow 'A->C' here"):
+    with pytest.raises(NotTakenError, match=r"HTTP 404: unknown flow 'A->C'"):
         asyncio.run(tell(service.url, night | {"flow": "A->C"}, {TOKEN: OURS}))
     with pytest.raises(
         NotTakenError, match=r"HTTP 400: the document is not a checksum run: status is no whole number"
