@@ -42,12 +42,12 @@ class NearestGroup(click.Group):
     def _unknown(self, ctx: click.Context, name: str) -> str:
         if name in LATER_COMMANDS:
             return f"command '{name}': not in this version; see 'mirrorwatch help'"
+        if Path(name).suffix in {".yaml", ".yml", ".properties"}:
+            return f"'{name[:200]}': not a command; write 'mirrorwatch run {name[:200]}'"
         known = self.list_commands(ctx)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         if near:
             return f"unknown command '{name[:60]}'; did you mean '{near[0]}'?"
-        if Path(name).suffix in {".yaml", ".yml", ".properties"}:
-            return f"'{name[:200]}': not a command; write 'mirrorwatch run {name[:200]}'"
         return f"unknown command '{name[:60]}'; the commands are {', '.join(known)}"
 
 
