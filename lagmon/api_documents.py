@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.dialect import chosen, moment_ms_text, next_address
 from fleet.quantity import bounds_kind
-from lagmon.headroom import How
+from lagmon.words import How
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

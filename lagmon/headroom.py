@@ -17,28 +17,16 @@ The sooner of the two is told, and which it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lagmon.time_lag import LagKind
+from lagmon.words import How
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST_S = 1e9  # beyond thirty years is not in sight
-
-
-class How(StrEnum):
-    """What the seconds were taken from."""
-
-    OVERTAKEN = "overtaken"
-    BY_RETENTION = "by retention.ms"
-    BY_RECORD_TIME = "by retention.ms and the record's own time"
-    AT_MOST = "by retention.ms, at most"
-    BY_SPEED = "by speed"
-    NOT_IN_SIGHT = "not in sight"
-    NOT_KNOWN = "not known"
 
 
 _BY = {

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import duration_text
-from lagmon.headroom import How
 from lagmon.mirror_sight import LOOK_MS
 from lagmon.mirror_starts import room_of
 from lagmon.time_lag import LagKind, written
-from lagmon.words import Status
+from lagmon.words import How, Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,10 @@ import numpy as np
 from fleet import series_lag as series
 from lagmon.exposition_family import Family
 from lagmon.faults import let_through
-from lagmon.headroom import LONGEST_S, How
+from lagmon.headroom import LONGEST_S
 from lagmon.mirror_starts import room_of
 from lagmon.time_lag import LagKind, written
+from lagmon.words import How
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ Numbers of statuses are told as metrics; those of reasons stand in arrays and ne
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 
 class Status(IntEnum):
@@ -131,3 +131,15 @@ STATUS_OF = {
     Reason.BURROW_GROUP_WARN: Status.WARN,
     Reason.BURROW_GROUP_OK: Status.OK,
 }
+
+
+class How(StrEnum):
+    """What seconds of headroom were taken from."""
+
+    OVERTAKEN = "overtaken"
+    BY_RETENTION = "by retention.ms"
+    BY_RECORD_TIME = "by retention.ms and the record's own time"
+    AT_MOST = "by retention.ms, at most"
+    BY_SPEED = "by speed"
+    NOT_IN_SIGHT = "not in sight"
+    NOT_KNOWN = "not known"

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagmon.headroom import Headroom, How, replication_headroom
+from lagmon.headroom import Headroom, replication_headroom
 from lagmon.time_lag import LagKind
+from lagmon.words import How
 
 NOW = 1_800_000_000_000
 S = 1000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lagmon.headroom import How
 from lagmon.mirror_rows import row_document
 from lagmon.mirror_starts import mirror_per_s
 from lagmon.mirror_telling import MirrorTelling
+from lagmon.words import How
 from tests.lagmon.mirrors import Mirrored
 
 

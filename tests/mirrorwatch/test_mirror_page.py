@@ -12,8 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from fleet.errors import UnavailableError
-from lagmon.headroom import How
 from lagmon.mirror_answers import MirrorAnswers
+from lagmon.words import How
 from mirrorwatch.mirror_page import _headroom, mirror_names
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
