@@ -61,7 +61,7 @@ def test_a_healthy_flow_in_numbers(watched, kafka_pair, topic_name):
     assert service.get("/-/healthy")[0] == 200
     assert service.get("/-/ready")[0] == 200
     assert service.get("/api/v1/flows/A:B")[0] == 200
-    assert flow["canary"]["partitions"] == 2
+    assert flow["canary"]["partition_count"] == 2
     labels = {"flow": "A->B", "source_cluster": "A", "target_cluster": "B"}
     told = service.metrics()
 

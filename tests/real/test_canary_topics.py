@@ -75,7 +75,7 @@ def test_a_target_topic_that_is_made_anew_is_read_again(watched, kafka_pair, top
 
 def test_added_partitions_are_probed_too(watched, kafka_pair, topic):
     topics.add_partitions(kafka_pair.a.client_properties(), topic, total=4)
-    eventually(lambda: watched.flow()["canary"]["partitions"] == 4, 20)
+    eventually(lambda: watched.flow()["canary"]["partition_count"] == 4, 20)
     eventually(lambda: topics.partition_count(kafka_pair.b.client_properties(), f"A.{topic}") == 4, 30)
     watched.is_healthy(good=16, deadline_s=40)
     books = watched.end()["A->B"]

@@ -76,7 +76,7 @@ def test_a_second_signal_while_it_drains_gives_130(service, kafka_pair):
 def test_a_sudden_end_and_a_new_start_lose_nothing_and_need_no_warm_up(service, kafka_pair, topic):
     service.is_healthy()
     # It is written every second, more seldom by a machine that has much to do: what was not is not known again.
-    partitions = service.flow()["canary"]["partitions"]
+    partitions = service.flow()["canary"]["partition_count"]
     eventually(lambda: kept_as_carried(service.config.parent) == partitions, 20, what="carried, in the store")
     first = service.books()
     service.kill()
