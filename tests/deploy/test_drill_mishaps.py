@@ -131,6 +131,6 @@ def test_an_act_that_fails_is_told(pair):
 def test_an_act_that_is_done_is_listened_to_as_long_as_told(pair):
     done = act("")
     done.wait()
-    told = listening({"verdict": "healthy", "cause": {"code": None, "sentence": ""}, "events": []})
+    told = listening({"verdict": "healthy", "cause": None, "events": []})
     told.until(600.0, pair, done, ends=lambda: bool(told.result.said))
     assert [said[1:] for said in told.result.said] == [("healthy", None)]

@@ -79,7 +79,7 @@ def test_the_document_tells_all_of_it():
     document = flow_document(flow)
     assert document["heartbeat_age_s"] == 1.2
     assert document["canary"]["interval_s"] == 1.0
-    assert document["canary"]["unreached"] == [{"side": "target", "kafka_cluster": "B", "brokers": [4, 6]}]
+    assert document["canary"]["unreached"] == [{"side": "target", "kafka_cluster": "B", "broker_ids": [4, 6]}]
     assert flow_document(replace(flow, heartbeat_age_s=None, unreached=()))["heartbeat_age_s"] is None
 
 

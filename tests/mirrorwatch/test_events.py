@@ -22,7 +22,7 @@ SENTENCE = "MirrorMaker copied 50 records of orders-0 to B again."
 def event(at=views.NOW_AT - 60.0, **told):
     known = {
         "kind": "went_back", "last_at": at, "topic": "orders", "partitions": 1, "records": 50,
-        "records_most": 50, "sentence": SENTENCE, "worst": ({"partition": 0, "from_offset": 150},),
+        "records_most": 50, "sentence": SENTENCE, "worst": ({"partition": 0, "records": 50, "records_most": 50},),
     }  # fmt: skip
     return EventView(at=at, **(known | told))
 
@@ -80,11 +80,12 @@ def test_it_is_in_the_document_of_the_flow():
         "at": told["last_at"],
         "last_at": told["at"],
         "topic": "orders",
-        "partitions": 1,
+        "partition_count": 1,
         "records": 50,
         "records_most": 50,
+        "records_kind": "exact",
         "sentence": SENTENCE,
-        "worst": [{"partition": 0, "from_offset": 150}],
+        "worst": [{"partition": 0, "records": 50, "records_most": 50, "records_kind": "exact"}],
     }
     assert flow_document(views.flow())["events"] == []
 

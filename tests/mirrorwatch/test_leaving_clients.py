@@ -54,7 +54,7 @@ def log():
 @pytest.fixture(params=["http", "https"])
 async def server(request, tmp_path, monkeypatch, log):
     monkeypatch.setattr(routes_scrape, "render", lambda _numbers, _accept: (OWN, "text/plain; version=0.0.4"))
-    monkeypatch.setattr(routes_module, "flows_document", lambda _view: {"flows": [LARGE]})
+    monkeypatch.setattr(routes_module, "flows_document", lambda *_asked: {"flows": [LARGE]})
     page = SimpleNamespace(page=lambda _view: LARGE, fragment=lambda _view: LARGE)
     web_config = WebConfig()
     if request.param == "https":
