@@ -30,7 +30,8 @@ def watched(mirror, topic, tmp_path):
 def test_a_source_topic_that_is_deleted_comes_back_by_itself(watched, kafka_pair, topic):
     client = kafka_pair.a.client_properties()
     before = topics.topic_id(client, topic)
-    good = watched.books()["good"]
+    had = watched.books()
+    good = had["good"]
     topics.delete_topic(client, topic)
     eventually(lambda: topics.partition_count(client, topic) == 2, 20, what="the topic, made by the service")
     assert topics.topic_id(client, topic) != before
@@ -40,7 +41,8 @@ def test_a_source_topic_that_is_deleted_comes_back_by_itself(watched, kafka_pair
     print(f"source deleted: {books}")
     assert "topic was re-created" in [line["sentence"] for line in watched.lines()]
     assert books["lost"] == books["confirmed"] == books["duplicated"] == books["corrupted"] == 0
-    assert books["unknown"] > 0 or books["produce_failed"] > 0 or books["skipped"] > 0
+    # A topic that is back before the next probe is due costs only the warm-up of the new one.
+    assert any(books[name] > had[name] for name in ("unknown", "produce_failed", "skipped", "warmup"))
     assert not watched.verdicts() & {"losing", "altered", "repeating"}
 
 
