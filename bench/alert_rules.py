@@ -49,6 +49,7 @@ _RECORDED_S = 30
 _EVERY_S = 5  # instead of up to five minutes from one evaluation to the next
 _LONGEST_BLOCK = f"{DAYS * 24}h"
 _READY_S = 60.0
+_AHEAD_S = 120  # samples go so far past the start, since writing them takes a while
 _ALERTS = ("availability", "freshness", "recovery_point")
 
 
@@ -92,6 +93,7 @@ def _evaluated_ms(folder: Path) -> dict[str, float]:
         _backfill(text, data)
         text.unlink()
     process, address = _prometheus(folder, data)
+    time.sleep(max(0.0, now_s + _AHEAD_S - time.time()))  # what is older than the newest block is refused
     process.start()
     try:
         return _times(address)
@@ -180,8 +182,8 @@ def _flows() -> list[dict[str, str]]:
 def _recorded(now_s: int) -> Iterator[tuple[str, dict[str, str], Iterable[tuple[int, float]]]]:
     """Yield what rules have recorded: one flow in ten fails now and then."""
     chance = np.random.default_rng(1)
-    long = range(now_s - DAYS * _DAY_S, now_s + 120, int(STEP_S))
-    short = range(now_s - 2 * _HOUR_S, now_s + 120, _RECORDED_S)
+    long = range(now_s - DAYS * _DAY_S, now_s + _AHEAD_S, int(STEP_S))
+    short = range(now_s - 2 * _HOUR_S, now_s + _AHEAD_S, _RECORDED_S)
     windows = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
     names = [kind + window for kind in (BAD, VALID, ERROR) for window in windows]
     for name in (*names, *(kind + SPARSE_COUNT for kind in (BAD, VALID))):
@@ -205,7 +207,7 @@ def _recorded_value(name: str, chance: np.random.Generator, good: float, bad: fl
 
 def _raw(now_s: int) -> Iterator[tuple[str, dict[str, str], Iterable[tuple[int, float]]]]:
     """Yield what scrapes of the last hour have stored."""
-    times = range(now_s - _HOUR_S, now_s + 120, SCRAPE_S)
+    times = range(now_s - _HOUR_S, now_s + _AHEAD_S, SCRAPE_S)
     yield "up", {"job": JOB, "instance": "a:1"}, ((at, 1.0) for at in times)
     for alias in _aliases(FLOWS):
         for one in (series.KAFKA_CLUSTER_UP, series.KAFKA_CLUSTER_CLOCK_SKEW_SECONDS):
