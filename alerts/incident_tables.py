@@ -30,6 +30,7 @@ from alerts.incidents.recorder import Span
 from fleet.quantity import Bounds
 from fleet.vocabulary import Cause, Evidence, Verdict
 from runtime.store_migrations import Migration, create
+from runtime.store_rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -239,30 +240,23 @@ def _keep_history(
         for flow, batch in batches.items()
         for one in batch.spans
     ]
-    if not rows:
-        return
-    here = [HISTORY.c[name] == sa.bindparam(f"key_{name}") for name in ("flow", "observer", "first_minute")]
-    keys = [{f"key_{name}": row[name] for name in ("flow", "observer", "first_minute")} for row in rows]
-    connection.execute(sa.delete(HISTORY).where(*here), keys)
-    connection.execute(sa.insert(HISTORY), rows)
+    replace_rows(connection, HISTORY, rows)
 
 
 def _write(connection: sa.Connection, incident: Incident) -> None:
-    connection.execute(sa.delete(INCIDENTS).where(INCIDENTS.c.incident == incident.incident))
-    connection.execute(
-        sa.insert(INCIDENTS).values(
-            incident=incident.incident,
-            flow=incident.flow,
-            source=incident.source,
-            target=incident.target,
-            started_at=incident.started_at,
-            bad_until_at=incident.bad_until_at,
-            seen_at=incident.seen_at,
-            healthy_at=incident.healthy_at,
-            ended=incident.ended,
-            document=json.dumps(_document(incident), separators=(",", ":")),
-        )
-    )
+    row = {
+        "incident": incident.incident,
+        "flow": incident.flow,
+        "source": incident.source,
+        "target": incident.target,
+        "started_at": incident.started_at,
+        "bad_until_at": incident.bad_until_at,
+        "seen_at": incident.seen_at,
+        "healthy_at": incident.healthy_at,
+        "ended": incident.ended,
+        "document": json.dumps(_document(incident), separators=(",", ":")),
+    }
+    replace_rows(connection, INCIDENTS, [row])
 
 
 def _document(incident: Incident) -> dict[str, Any]:

@@ -2,23 +2,19 @@
 
 Of several replicas that probed a flow, each minute takes the one whose probes settled most. What a process
 took over from another belongs to the replica that sent it.
-
-A day whose minutes are complete is also kept as one row, so that a report over a year reads a row a day.
-Whoever writes a minute removes the row of its day in the same transaction.
 """
 
 from __future__ import annotations
 
 import json
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
 from canary.leases import INCARNATIONS
-from canary.tables import DAYS, MINUTES
-from fleet.probe_history import DAY_MINUTES, ProbeDay, ProbeMinute, by_day
+from canary.tables import DAY_ROWS, MINUTES
+from fleet.probe_history import ProbeDay, ProbeMinute
+from runtime.store_days import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,32 +35,21 @@ class _Part(NamedTuple):
     counts: Sequence[int]
 
 
-def first_minute(connection: sa.Connection, flow: str) -> int | None:
-    """Return the first minute of a flow, None where there is none."""
-    found = connection.execute(sa.select(sa.func.min(MINUTES.c.minute)).where(MINUTES.c.flow == flow))
-    minute: int | None = found.scalar_one()
-    return minute
-
-
 def probe_days(connection: sa.Connection, flow: str, spans: Iterable[tuple[int, int]]) -> Iterator[ProbeDay]:
     """Yield the days of a flow within spans of minutes (first, and the one after the last), in order.
 
     Spans are in order and do not overlap. A day of which a span holds a part alone is read by the minute.
     """
     replicas = _replicas(connection)
-    parts = list(by_day(spans))
-    kept = _kept(connection, flow, parts)
-    for key, pieces in groupby(parts, key=itemgetter(0)):
-        held = [(first, until) for _, first, until in pieces]
-        body = kept.get(key) if held == [_span(key)] else None
-        yield _read(connection, flow, key, held, replicas) if body is None else _unpacked(key, body)
+    for day, parts, body in DAY_ROWS.within(connection, flow, spans):
+        yield _read(connection, flow, day, parts, replicas) if body is None else _unpacked(day, body)
 
 
 def read_days(
     connection: sa.Connection, *, flow: str, spans: Sequence[tuple[int, int]]
 ) -> tuple[int | None, list[ProbeDay]]:
     """Return the first minute of a flow at all, and its days within spans."""
-    return first_minute(connection, flow), list(probe_days(connection, flow, spans))
+    return DAY_ROWS.first_minute(connection, flow), list(probe_days(connection, flow, spans))
 
 
 def read_minutes(connection: sa.Connection, *, flow: str, span: tuple[int, int]) -> list[ProbeMinute]:
@@ -74,46 +59,13 @@ def read_minutes(connection: sa.Connection, *, flow: str, span: tuple[int, int])
 
 def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int) -> int:
     """Keep some more days before `before` as one row each; return how many it were."""
-    found = days_to_roll_up(connection, flows, before=before, at_most=at_most)
-    for flow, day in found:
-        roll_up(connection, flow, day)
-    return len(found)
+    replicas = _replicas(connection)
 
+    def body_of(flow: str, day: int) -> str:
+        found = _read(connection, flow, day, [span_of(day)], replicas)
+        return json.dumps([found.even_minutes, found.even_probes, found.uneven], separators=(",", ":"))
 
-def roll_up(connection: sa.Connection, flow: str, day: int) -> None:
-    """Keep a day that is over as one row."""
-    found = _read(connection, flow, day, [_span(day)], _replicas(connection))
-    body = json.dumps([found.even_minutes, found.even_probes, found.uneven], separators=(",", ":"))
-    connection.execute(sa.delete(DAYS).where(DAYS.c.flow == flow, DAYS.c.day == day))
-    connection.execute(sa.insert(DAYS).values(flow=flow, day=day, body=body))
-
-
-def days_to_roll_up(
-    connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int
-) -> list[tuple[str, int]]:
-    """Return days before `before` of these flows that are not kept as one row, newest first."""
-    found: list[tuple[str, int]] = []
-    for flow in flows:
-        first = first_minute(connection, flow)
-        if first is not None:
-            kept = set(connection.execute(sa.select(DAYS.c.day).where(DAYS.c.flow == flow)).scalars())
-            days = range(before - 1, first // DAY_MINUTES - 1, -1)
-            found += [(flow, day) for day in days if day not in kept]
-    return found[:at_most]
-
-
-def _span(day: int) -> tuple[int, int]:
-    return day * DAY_MINUTES, (day + 1) * DAY_MINUTES
-
-
-def _kept(connection: sa.Connection, flow: str, parts: Sequence[tuple[int, int, int]]) -> dict[int, str]:
-    """Return the rows of whole days from the first of these parts of days to the last."""
-    if not parts:
-        return {}
-    wanted = sa.select(DAYS.c.day, DAYS.c.body).where(
-        DAYS.c.flow == flow, DAYS.c.day.between(parts[0][0], parts[-1][0])
-    )
-    return {row.day: row.body for row in connection.execute(wanted)}
+    return DAY_ROWS.tidy(connection, flows, before=before, at_most=at_most, body_of=body_of)
 
 
 def _unpacked(day: int, body: str) -> ProbeDay:

@@ -18,7 +18,9 @@ from canary.findings import LOOPS, number_of
 from canary.minutes import COLUMNS
 from fleet.evidence import Finding, FindingKind
 from fleet.probe_history import DAY_MINUTES
+from runtime.store_days import DayRows, days_table
 from runtime.store_migrations import Migration, create
+from runtime.store_rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,13 +47,8 @@ MINUTES = sa.Table(
     sa.Column("probes_of", sa.String(16), primary_key=True),
     *(sa.Column(name, sa.BigInteger, nullable=False) for name in COLUMNS),
 )
-DAYS = sa.Table(  # what reports read in place of the minutes of a day: see history
-    "canary_days",
-    _METADATA,
-    sa.Column("flow", sa.String(300), primary_key=True),
-    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("body", sa.Text, nullable=False),
-)
+DAYS = days_table("canary_days", _METADATA)
+DAY_ROWS = DayRows(MINUTES, DAYS)
 COVERAGE = sa.Table(
     "canary_coverage",
     _METADATA,
@@ -132,15 +129,8 @@ def keep_minutes(
 ) -> None:
     """Write rows whole, numbers in the order of minutes.COLUMNS."""
     writer = {"replica": replica, "incarnation": incarnation}
-    days = {(flow, minute // DAY_MINUTES) for flow, _, minute in rows}
-    if days:  # a day that is kept as one row is not what its minutes are any more
-        connection.execute(
-            sa.delete(DAYS).where(
-                DAYS.c.flow == sa.bindparam("of_flow"), DAYS.c.day == sa.bindparam("of_day")
-            ),
-            [{"of_flow": flow, "of_day": day} for flow, day in sorted(days)],
-        )
-    _replace(
+    DAY_ROWS.forget(connection, ((flow, minute // DAY_MINUTES) for flow, _, minute in rows))
+    replace_rows(
         connection,
         MINUTES,
         [
@@ -153,7 +143,7 @@ def keep_minutes(
 
 def keep_coverages(connection: sa.Connection, rows: Iterable[tuple[str, str, Coverage]]) -> None:
     """Write coverages whole, each with its flow and the target's topic id (empty: not known)."""
-    _replace(
+    replace_rows(
         connection,
         COVERAGE,
         [
@@ -198,7 +188,7 @@ def coverages_of(
 
 def keep_findings(connection: sa.Connection, rows: Iterable[tuple[str, Finding]]) -> None:
     """Write findings whole, each with its flow."""
-    _replace(
+    replace_rows(
         connection,
         FINDINGS,
         [
@@ -267,18 +257,5 @@ def _findings(connection: sa.Connection, wanted: sa.Select[Any]) -> dict[str, li
 
 def delete_old(connection: sa.Connection, *, minutes_before: int, findings_before: float) -> None:
     """Delete minutes and findings that are older than they are to be kept."""
-    connection.execute(sa.delete(MINUTES).where(MINUTES.c.minute < minutes_before))
-    connection.execute(sa.delete(DAYS).where(DAYS.c.day * DAY_MINUTES < minutes_before))
+    DAY_ROWS.delete_old(connection, before=minutes_before)
     connection.execute(sa.delete(FINDINGS).where(FINDINGS.c.last_found_at < findings_before))
-
-
-def _replace(connection: sa.Connection, table: sa.Table, rows: list[dict[str, object]]) -> None:
-    """Write rows by their primary key, whatever stood there."""
-    if not rows:
-        return
-    keys = [column.name for column in table.primary_key]
-    here = [table.c[name] == sa.bindparam(f"key_{name}") for name in keys]
-    connection.execute(
-        sa.delete(table).where(*here), [{f"key_{name}": row[name] for name in keys} for row in rows]
-    )
-    connection.execute(sa.insert(table), rows)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from checksum.book_entries import Counted, OpenRun, PackedRun, RunRow, VerifiedTo
 from checksum.book_tables import COUNTS, OPEN, OWED, RUNS, TAKEN, UNTOLD, VERIFIED
+from runtime.store_rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -212,12 +213,7 @@ def _write_verified(connection: sa.Connection, flow: str, marks: Mapping[Place, 
         }
         for (topic, partition), one in marks.items()
     ]
-    if not rows:
-        return
-    here = [VERIFIED.c[name] == sa.bindparam(f"key_{name}") for name in ("flow", "topic", "partition")]
-    keys = [{f"key_{name}": row[name] for name in ("flow", "topic", "partition")} for row in rows]
-    connection.execute(sa.delete(VERIFIED).where(*here), keys)
-    connection.execute(sa.insert(VERIFIED), rows)
+    replace_rows(connection, VERIFIED, rows)
 
 
 def _write_counts(connection: sa.Connection, flow: str, counts: Sequence[Counted], *, now_ms: int) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import sqlalchemy as sa
 
 from runtime.store_migrations import Migration, create
+from runtime.store_rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,15 +54,7 @@ def ids_of(connection: sa.Connection, flow: str, topic: str | None = None) -> li
 
 def write_ids(connection: sa.Connection, flow: str, seen: Iterable[SeenId]) -> None:
     """Write these whole, in the place of what there is of the same ids."""
-    rows = [{"flow": flow, **one._asdict()} for one in seen]
-    if not rows:
-        return
-    keys = [column.name for column in TOPIC_IDS.primary_key]
-    here = [TOPIC_IDS.c[name] == sa.bindparam(f"key_{name}") for name in keys]
-    connection.execute(
-        sa.delete(TOPIC_IDS).where(*here), [{f"key_{name}": row[name] for name in keys} for row in rows]
-    )
-    connection.execute(sa.insert(TOPIC_IDS), rows)
+    replace_rows(connection, TOPIC_IDS, [{"flow": flow, **one._asdict()} for one in seen])
 
 
 def forget_ids(connection: sa.Connection, *, before_ms: int) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from alerts.minutes.recorder import oldest, worst
-from fleet.probe_history import DAY_MINUTES, MINUTE_S, ValueRun, by_day
+from fleet.probe_history import DAY_MINUTES, MINUTE_S, ValueRun
+from runtime.store_days import DayRows, days_table, span_of
 from runtime.store_migrations import Migration, create
+from runtime.store_rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,13 +39,8 @@ MINUTES = sa.Table(
     sa.Column("recovery_point_s", sa.Float),
     sa.Column("audited_at", sa.Float),
 )
-DAYS = sa.Table(
-    "flow_days",
-    _METADATA,
-    sa.Column("flow", sa.String(300), primary_key=True),
-    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("body", sa.Text, nullable=False),  # JSON: rows of fleet.probe_history.ValueRun
-)
+DAYS = days_table("flow_days", _METADATA)
+DAY_ROWS = DayRows(MINUTES, DAYS)
 EXCLUSIONS = sa.Table(
     "exclusions",
     _METADATA,
@@ -81,19 +77,21 @@ def keep_minutes(
     incarnation: str,
 ) -> None:
     """Write rows of minutes that are over, each with its flow; twice does no harm."""
-    for flow, row in rows:
-        key = {"flow": flow, "minute": row.first, "replica": replica, "incarnation": incarnation}
-        here = [MINUTES.c[name] == value for name, value in key.items()]
-        connection.execute(sa.delete(MINUTES).where(*here))
-        values = {
+    written = {
+        (flow, row.first): {
+            "flow": flow,
+            "minute": row.first,
+            "replica": replica,
+            "incarnation": incarnation,
             "observed_s": row.observed_s,
             "lag_s": row.lag_s,
             "recovery_point_s": row.recovery_point_s,
             "audited_at": row.audited_at,
         }
-        connection.execute(sa.insert(MINUTES).values(**key, **values))
-        day = row.first // DAY_MINUTES
-        connection.execute(sa.delete(DAYS).where(DAYS.c.flow == flow, DAYS.c.day == day))
+        for flow, row in rows
+    }
+    replace_rows(connection, MINUTES, [*written.values()])
+    DAY_ROWS.forget(connection, ((flow, minute // DAY_MINUTES) for flow, minute in written))
 
 
 def read_days(
@@ -104,54 +102,27 @@ def read_days(
     `exact` reads minutes only, so that ages below `FLOOR_S` are what they were.
     """
     found = []
-    parts = list(by_day(spans))
-    kept = {} if exact else _kept(connection, flow, parts)
-    for day, pieces in groupby(parts, key=itemgetter(0)):
-        held = [(first, until) for _, first, until in pieces]
-        body = kept.get(day) if held == [_span(day)] else None
-        if body is not None:
+    for day, parts, body in DAY_ROWS.within(connection, flow, spans):
+        if body is not None and not exact:
             runs = [ValueRun(*one) for one in json.loads(body)]
         else:
-            runs = [run for first, until in held for run in _minutes(connection, flow, first, until)]
+            runs = [run for first, until in parts for run in _minutes(connection, flow, first, until)]
         found.append((day, runs))
-    return first_minute(connection, flow), found
-
-
-def roll_up(connection: sa.Connection, flow: str, day: int) -> None:
-    """Keep a day that is over as one row."""
-    runs = list(_runs(_minutes(connection, flow, *_span(day))))
-    connection.execute(sa.delete(DAYS).where(DAYS.c.flow == flow, DAYS.c.day == day))
-    connection.execute(
-        sa.insert(DAYS).values(flow=flow, day=day, body=json.dumps(runs, separators=(",", ":")))
-    )
+    return DAY_ROWS.first_minute(connection, flow), found
 
 
 def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int) -> int:
     """Keep some more days before `before` as one row each, newest first; return how many it were."""
-    done = 0
-    for flow in flows:
-        first = first_minute(connection, flow)
-        if first is None:
-            continue
-        kept = set(connection.execute(sa.select(DAYS.c.day).where(DAYS.c.flow == flow)).scalars())
-        for day in range(before - 1, first // DAY_MINUTES - 1, -1):
-            if day not in kept and done < at_most:
-                roll_up(connection, flow, day)
-                done += 1
-    return done
 
+    def body_of(flow: str, day: int) -> str:
+        return json.dumps(list(_runs(_minutes(connection, flow, *span_of(day)))), separators=(",", ":"))
 
-def first_minute(connection: sa.Connection, flow: str) -> int | None:
-    """Return the first minute of a flow, None where there is none."""
-    found = connection.execute(sa.select(sa.func.min(MINUTES.c.minute)).where(MINUTES.c.flow == flow))
-    minute: int | None = found.scalar_one()
-    return minute
+    return DAY_ROWS.tidy(connection, flows, before=before, at_most=at_most, body_of=body_of)
 
 
 def delete_old(connection: sa.Connection, *, minutes_before: int) -> None:
     """Delete minutes that are older than they are to be kept."""
-    connection.execute(sa.delete(MINUTES).where(MINUTES.c.minute < minutes_before))
-    connection.execute(sa.delete(DAYS).where(DAYS.c.day * DAY_MINUTES < minutes_before))
+    DAY_ROWS.delete_old(connection, before=minutes_before)
 
 
 # --- exclusions
@@ -185,20 +156,6 @@ def exclusions(connection: sa.Connection) -> list[Excluded]:
 def include(connection: sa.Connection, number: int) -> bool:
     """Remove an exclusion; False where there is none of this number."""
     return connection.execute(sa.delete(EXCLUSIONS).where(EXCLUSIONS.c.number == number)).rowcount == 1
-
-
-def _span(day: int) -> tuple[int, int]:
-    return day * DAY_MINUTES, (day + 1) * DAY_MINUTES
-
-
-def _kept(connection: sa.Connection, flow: str, parts: Sequence[tuple[int, int, int]]) -> dict[int, str]:
-    """Return the rows of whole days from the first of these parts of days to the last."""
-    if not parts:
-        return {}
-    wanted = sa.select(DAYS.c.day, DAYS.c.body).where(
-        DAYS.c.flow == flow, DAYS.c.day.between(parts[0][0], parts[-1][0])
-    )
-    return {row.day: row.body for row in connection.execute(wanted)}
 
 
 def _minutes(connection: sa.Connection, flow: str, first: int, until: int) -> Iterator[ValueRun]:

@@ -107,6 +107,10 @@ async def test_spans_leave_out_what_is_between_them(store):
     assert found == [ProbeDay(DAY, 3, 3, ()), ProbeDay(DAY + 1, 0, 0, ())]
 
 
+def roll_up(connection, day):
+    history.tidy(connection, [FLOW], before=day + 1, at_most=1)
+
+
 async def test_a_day_in_one_row_reads_as_its_minutes_until_one_is_written_again(store):
     await written(
         store,
@@ -115,9 +119,9 @@ async def test_a_day_in_one_row_reads_as_its_minutes_until_one_is_written_again(
         lambda c: write(c, START + 2 * DAY_MINUTES, good(60)),
     )
     plain = await store.read(days)
-    due = partial(history.days_to_roll_up, flows=[FLOW], before=DAY + 2, at_most=10)
+    due = partial(tables.DAY_ROWS.missing, flows=[FLOW], before=DAY + 2, at_most=10)
     assert await store.read(due) == [(FLOW, DAY + 1), (FLOW, DAY)]
-    await written(store, *(partial(history.roll_up, flow=FLOW, day=day) for day in (DAY, DAY + 1)))
+    await written(store, *(partial(roll_up, day=day) for day in (DAY, DAY + 1)))
     assert await store.read(due) == []
     assert await store.read(days) == plain
     await written(store, lambda c: write(c, START + 5, good(3)))
@@ -127,13 +131,13 @@ async def test_a_day_in_one_row_reads_as_its_minutes_until_one_is_written_again(
 
 async def test_a_part_of_a_day_is_read_by_the_minute(store):
     await written(store, *(partial(write, minute=START + n, counts=good(1)) for n in range(10)))
-    await written(store, lambda c: history.roll_up(c, FLOW, DAY))
+    await written(store, lambda c: roll_up(c, DAY))
     found = await store.read(lambda c: days(c, (START, START + 4), (START + 5, START + DAY_MINUTES)))
     assert found == [ProbeDay(DAY, 9, 9, ())]
 
 
 async def test_old_days_go_with_their_minutes(store):
-    await written(store, lambda c: write(c, START, good(1)), lambda c: history.roll_up(c, FLOW, DAY))
+    await written(store, lambda c: write(c, START, good(1)), lambda c: roll_up(c, DAY))
     await written(store, lambda c: tables.delete_old(c, minutes_before=START + 1, findings_before=0.0))
     assert await store.read(days) == [ProbeDay(DAY, 0, 0, ())]
 
@@ -157,7 +161,7 @@ def test_days_equal_a_plain_count(parts):
         for (of, minute), counts in parts.items():
             write(connection, START + minute, tuple(counts), of=of, replica=REPLICAS[of])
         found = days(connection)
-        history.roll_up(connection, FLOW, DAY)
+        roll_up(connection, DAY)
         assert days(connection) == (found or [ProbeDay(DAY, 0, 0, ())])
     engine.dispose()
     settled = 0
