@@ -202,7 +202,7 @@ steps = st.lists(
     control=st.sampled_from(list(Control)),
     carried=st.sampled_from([0, 2, 4]),
 )
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=400)
 def test_the_quick_look_never_says_anything_else_than_the_rules(steps, asked_ms, control, carried):
     scene, now = Scene(carried=carried, warmup_s=3 if carried == 2 else 0), 100 * S
     for number in range(4):

@@ -87,7 +87,7 @@ def covered(world: World) -> dict[str, Sequences]:
 
 
 @given(worlds, steps)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=300)
 def test_every_probe_on_the_source_is_counted_once_and_no_other_than_those_that_ended(world, plan):
     processes = play(world, plan)
     found = covered(world)
@@ -113,7 +113,7 @@ def test_every_probe_on_the_source_is_counted_once_and_no_other_than_those_that_
 
 
 @given(worlds, steps)
-@settings(deadline=None, max_examples=70)
+@settings(deadline=None, max_examples=200)
 def test_what_is_lost_is_exactly_a_part_of_what_the_mirror_dropped(world, plan):
     play(world, plan)
     kept = world.kept
@@ -124,7 +124,7 @@ def test_what_is_lost_is_exactly_a_part_of_what_the_mirror_dropped(world, plan):
 
 
 @given(worlds, st.lists(st.sampled_from([1, 2]), min_size=4, max_size=40), st.integers(0, 20), st.booleans())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=150)
 def test_two_replicas_judge_each_its_own_and_the_survivor_what_the_other_left(world, who, killed_at, keeps):
     one, two = Process(world, 1, 0, ()), Process(world, 2, 0, ())
     alive = [one, two]

@@ -70,7 +70,7 @@ def test_at_the_default_interval_five_probes_do():
     assert log.proved_after() == 24
 
 
-@settings(max_examples=100)
+@settings(max_examples=300)
 @given(
     restarts=st.lists(st.tuples(st.integers(1, 40_000), st.integers(2_001, 30_000)), max_size=30),
     interval_ms=st.sampled_from([100, 250, 1000, 10_000]),

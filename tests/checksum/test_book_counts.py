@@ -77,7 +77,7 @@ def finish(connection, number, counts, verified):
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_whatever_runs_count_again_each_record_is_counted_once(data):
     """A log that grows; runs move their mark to its end, or leave it and count again from there."""

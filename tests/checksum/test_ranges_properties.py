@@ -105,7 +105,7 @@ WENT_BACK = [("write", 12), ("copy", 8), ("repeat", 1), ("write", 1), ("drop", 3
 @given(STORIES, st.sampled_from([3, 100]), st.booleans())
 @example([*WENT_BACK, ("copy", 3), ("crash", 1), ("drop", 1), ("copy", 1)], 3, False)
 @example(DROPPED_AND_EXPIRED, 3, False)
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_first_run_sees_no_difference_that_is_none(story, lag_max, ids):
     mirrored = play(Mirrored(lag_max=lag_max), story)
     plan, left, _ = mirrored.plan(ids=ids)
@@ -113,7 +113,7 @@ def test_a_first_run_sees_no_difference_that_is_none(story, lag_max, ids):
 
 
 @given(STORIES, st.sampled_from([3, 100]))
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_nor_does_that_of_a_compacted_topic_of_which_retention_took_some(story, lag_max):
     mirrored = play(Mirrored(lag_max=lag_max), story)
     plan, left, _ = mirrored.plan(compacted=True)
@@ -121,7 +121,7 @@ def test_nor_does_that_of_a_compacted_topic_of_which_retention_took_some(story, 
 
 
 @given(STORIES, st.lists(STEPS, max_size=40), st.sampled_from([3, 100]))
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_second_run_begins_where_the_first_one_ended(first, second, lag_max):
     mirrored = play(Mirrored(lag_max=lag_max), first)
     plan, _, _ = mirrored.plan()

@@ -423,7 +423,7 @@ ANY = st.recursive(
 
 
 @given(document=ANY)
-@settings(max_examples=100)
+@settings(max_examples=300)
 def test_any_document_is_read_or_refused(document):
     for form in (written, expanded):
         try:

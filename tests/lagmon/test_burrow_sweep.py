@@ -54,7 +54,7 @@ def ring_from(window, owned, length=LENGTH):
 
 
 @given(rows, policies, st.sampled_from([NOW, NOW + 999, NOW + 60_000]), st.integers(1, 3))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=150)
 def test_the_sweep_says_what_burrow_says(rows, policy, now_ms, groups):
     windows, lists, owned = ([row[index] for row in rows] for index in range(3))
     found = swept(windows, lists, owned, now_ms=now_ms, policy=policy)

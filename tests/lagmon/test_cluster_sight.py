@@ -94,7 +94,7 @@ def _told(judged):
 @given(
     st.lists(_rounds, min_size=1, max_size=25), _members, st.booleans(), st.sets(st.integers(0, 2)), st.data()
 )
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=150)
 def test_judged_in_blocks_slots_get_the_verdicts_of_all_at_once(rounds, members, asking, carried, data):
     lag, now_ms = _lived(rounds, members, asking=asking)
     now_ms += data.draw(st.sampled_from([0, 5_000, 90_000]))

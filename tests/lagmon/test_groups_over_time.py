@@ -48,7 +48,7 @@ def due_s(life, look_s):
 
 
 @given(cadences_s, seeds, st.booleans())
-@settings(deadline=None, max_examples=4, phases=WITHOUT_SHRINKING)
+@settings(deadline=None, max_examples=8, phases=WITHOUT_SHRINKING)
 def test_who_keeps_reading_is_never_alarmed_at_and_who_ends_is_told_when_it_is_due(cadence_s, seed, forgets):
     crowd = Crowd(list(some_lives(cadence_s, seed)), forgets_at_s=9.5 * cadence_s if forgets else 0.0)
     ended, due = [], []

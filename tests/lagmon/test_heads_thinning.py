@@ -15,7 +15,7 @@ STEPS = st.sampled_from([0, 0, 0, 1, 2, 50, 10**6, 10**7, -1, -30, -(10**6)])
 
 
 @given(st.lists(st.tuples(PAUSES_S, STEPS), min_size=25, max_size=140))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=150)
 def test_an_error_is_at_most_its_share_of_the_age_and_a_day_is_covered(looks):
     heads, every = Heads(), EveryLook()
     heads.claim(1)

@@ -185,7 +185,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS, ahead=st.integers(0, 50))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_truth_is_always_within(steps, ahead):
     one = Followed(ahead)
     for what, value in steps:

@@ -77,7 +77,7 @@ def asked(heads, place, offsets):
 
 
 @given(LOOKS, st.permutations([0, 1, 2]))
-@settings(deadline=None, max_examples=70)
+@settings(deadline=None, max_examples=200)
 def test_all_answers_are_those_of_the_ends_that_can_be_kept(looks, order):
     heads, every, near, now_ms = played(looks, order)
     for place, kept in enumerate(near):

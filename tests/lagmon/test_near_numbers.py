@@ -55,7 +55,7 @@ def change(plain, near, one):
 
 
 @given(st.lists(changes(), max_size=14), st.booleans())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=300)
 def test_what_is_written_is_what_is_read(drawn, anchored):
     plain, near = np.full((ROWS, LENGTH), -1, np.int64), NearNumbers(ROWS, LENGTH, anchored=anchored)
     for one in drawn:

@@ -558,7 +558,7 @@ values = st.recursive(
     st.dictionaries(st.sampled_from(sorted(HEAD)), values),
     st.dictionaries(st.sampled_from(sorted(NO_TOPICS)), values),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_other_documents_are_refused_in_words_or_harmless(head, topics):
     lag, _ = many(1)
     body = list(frames_of(lag, contextlib.nullcontext(), cluster_id="X", now_ms=NOW))[1]

@@ -443,7 +443,7 @@ values = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(sorted(WHOLE)), values))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_other_documents_are_refused_in_words_or_harmless(changes):
     try:
         found = read_flow(seal(WHOLE | changes))

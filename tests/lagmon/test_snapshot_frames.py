@@ -83,7 +83,7 @@ def test_what_unpacks_to_more_than_it_tells_is_never_unpacked_whole():
 
 
 @given(st.binary(max_size=200), st.integers(0, 60), st.integers(0, 255))
-@settings(max_examples=100)
+@settings(max_examples=300)
 def test_other_bytes_are_refused_and_nothing_worse(noise, at, byte):
     payload = bytearray(seal({"a": 1}, b"body"))
     payload[at % len(payload)] = byte

@@ -43,7 +43,7 @@ rows = st.lists(st.tuples(any_windows(), any_positions, st.integers(0, LENGTH)),
 
 
 @given(rows, policies)
-@settings(deadline=None, max_examples=70)
+@settings(deadline=None, max_examples=200)
 def test_the_sweep_says_what_the_rules_say(rows, policy):
     windows = arrays_of_windows([one for one, _, _ in rows], live=[live for _, _, live in rows])
     positions = arrays_of_positions([one for _, one, _ in rows])

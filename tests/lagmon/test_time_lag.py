@@ -251,7 +251,7 @@ any_time = st.one_of(any_long, st.integers(T - 10**6, T + 10**6))
     st.lists(any_long, min_size=1, max_size=20),
     any_time,
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=300)
 def test_whatever_is_told_the_answer_is_a_number_that_is_not_negative(looks, start, records, offsets, now_ms):
     heads = Heads()
     heads.claim(1)

@@ -67,7 +67,7 @@ commits_of_many = st.lists(st.tuples(slots, st.integers(0, 3), gaps_ms, st.integ
 
 
 @given(commits_of_many, st.lists(st.integers(1, 40), min_size=1, max_size=12))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=300)
 def test_what_stands_is_what_is_defined_however_the_commits_are_cut(drawn, cuts):
     commits, at_ms = [], 1_790_000_000_000
     for slot, offset, gap_ms, lag in drawn:

@@ -86,7 +86,7 @@ _LATENCY = st.one_of(st.none(), st.floats(min_value=0, max_value=1e6), st.sample
     st.lists(st.tuples(st.floats(min_value=-60, max_value=1000), _LATENCY, _LATENCY), max_size=40),
     st.floats(min_value=1e-6, max_value=1e5),
 )
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_point_lies_in_the_plot_and_labels_keep_apart(measured, threshold_s):
     slices = tuple(LatencySlice(_NOW_AT - age, p50, p99, None) for age, p50, p99 in measured)
     chart = _chart(*slices, threshold_s=threshold_s)

@@ -411,7 +411,7 @@ _KEYS = ("since", "sentence", "cause", "latency", "counters", "recovery_point_ag
     _JSON,
     _JSON,
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_document_is_read_or_refused(decoration, clusters, problems, now):
     document = {
         "flows": [{"flow": "A->B", "verdict": "late", **decoration}],
