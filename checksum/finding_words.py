@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from checksum.findings import RecordVerdict
+from fleet.dialect import moment_ms_text
 from fleet.quantity import count_text
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from checksum.plan_shape import OffsetRange, Plan
 
 _OTHER = {"key": "another key", "value": "another value", "headers": "other headers"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def finding_text(finding: Finding, plan: Plan) -> str:
@@ -69,11 +68,7 @@ def open_block_text(block: ReadAgain, plan: Plan) -> str:
 
 def time_text(timestamp_ms: int) -> str:
     """Return a record's time as ISO 8601 in UTC with milliseconds; what no calendar holds, as its number."""
-    try:
-        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
-    except OverflowError:
-        return f"{timestamp_ms} ms after 1970"
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment_ms_text(timestamp_ms) or f"{timestamp_ms} ms after 1970"
 
 
 def _record(finding: Finding) -> str:

@@ -10,11 +10,15 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from fleet.quantity import bounds_kind
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+MOST_NAMED = 20  # names that one sentence lists, and sentences about names that are unknown
+_LONGEST = 100  # letters of a name
 
 
 def moment_text(at: float | None) -> str | None:
@@ -47,15 +51,26 @@ def moment_ms(text: str) -> int:
     return (moment - _EPOCH) // _MILLISECOND
 
 
-def next_address(address: str, *, offset: int, shown: int, count: int) -> str | None:
-    """Return the address of the page behind one of `shown` items, None where there is none.
+def page(name: str, items: Sequence[Any], *, offset: int, count: int, address: str) -> dict[str, Any]:
+    """Return a page of a list; `address` is that of the list, with its query but without `offset`."""
+    behind = offset + len(items)
+    more = items and behind < count
+    return {
+        name: items,
+        "count": count,
+        "offset": offset,
+        "next": f"{address}{'&' if '?' in address else '?'}offset={behind}" if more else None,
+    }
 
-    `address` is that of the list, with its query but without `offset`.
-    """
-    behind = offset + shown
-    if not shown or behind >= count:
-        return None
-    return f"{address}{'&' if '?' in address else '?'}offset={behind}"
+
+def cause_document(code: str | None, sentence: str) -> dict[str, str] | None:
+    """Return a cause with why it is one; None where there is none."""
+    return None if code is None else {"code": str(code), "sentence": sentence}
+
+
+def records_document(least: int | None, most: int | None) -> dict[str, Any]:
+    """Return how many records, with what the two numbers are worth."""
+    return {"records": least, "records_most": most, "records_kind": bounds_kind(least, most)}
 
 
 def chosen(item: Mapping[str, Any], fields: Iterable[str] | None) -> dict[str, Any]:
@@ -68,9 +83,21 @@ def chosen(item: Mapping[str, Any], fields: Iterable[str] | None) -> dict[str, A
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, and which is nearest: `unknown parameter 'limt'; did you mean 'limit'?`."""
-    names = sorted(known)
-    near = get_close_matches(name, names, n=1, cutoff=0.6)
-    said = f"unknown {what} '{name[:100]}'"
+    names, short = sorted(known), name[:_LONGEST]
+    near = get_close_matches(short, names, n=1, cutoff=0.6)
+    said = f"unknown {what} '{short}'"
     if near:
         return f"{said}; did you mean '{near[0]}'?"
-    return f"{said}; known: {', '.join(names)}" if names else f"{said}; there are none here"
+    if not names:
+        return f"{said}; there are none here"
+    more = len(names) - MOST_NAMED
+    listed = [*names[:MOST_NAMED], f"and {more} more"] if more > 0 else names
+    return f"{said}; known: {', '.join(listed)}"
+
+
+def unknown_names(what: str, names: Iterable[str], known: Collection[str]) -> list[str]:
+    """Say so of each of these names that is not known, each once; behind some, how many more there are."""
+    strange = [name for name in dict.fromkeys(names) if name not in known]
+    said = [unknown_name(what, name, known) for name in strange[:MOST_NAMED]]
+    more = len(strange) - len(said)
+    return [*said, f"and {more} more unknown {what}s"] if more else said

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.dialect import chosen, moment_ms_text, next_address
+from fleet.dialect import cause_document, chosen, moment_ms_text, page, records_document
 from fleet.quantity import bounds_kind
 from lagmon.words import How
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
 Document = dict[str, Any]
-
-_KINDS = {"bound": "at_least"}  # of a time lag; the others are called the same
 
 # What seconds of headroom were taken from, and what they are worth.
 HEADROOM: Mapping[str | None, tuple[str | None, str]] = {
@@ -76,8 +74,10 @@ def offsets_document(found: Mapping[str, Any], *, address: str, fields: Collecti
         "verdict": found["verdict"],
         "since": moment_ms_text(found["since_ms"]),
         "sentence": found["sentence"],
-        "cause": _cause(found["cause"], found["sentence"]),
-        "standstill": None if standstill is None else _cause(standstill["cause"], standstill["sentence"]),
+        "cause": cause_document(found["cause"], found["sentence"]),
+        "standstill": None
+        if standstill is None
+        else cause_document(standstill["cause"], standstill["sentence"]),
         "status": found["status"],
         "lag_from": found["lag_from"],
         "offsets": found["offsets"],
@@ -119,13 +119,8 @@ def _page(
     address: str,
     fields: Collection[str] | None,
 ) -> Document:
-    offset, count = found["offset"], found["count"]
-    return {
-        name: [chosen(item(row), fields) for row in rows],
-        "count": count,
-        "offset": offset,
-        "next": next_address(address, offset=offset, shown=len(rows), count=count),
-    }
+    items = [chosen(item(row), fields) for row in rows]
+    return page(name, items, offset=found["offset"], count=found["count"], address=address)
 
 
 def _reading(alias: str, found: Mapping[str, Any]) -> Document:
@@ -147,7 +142,7 @@ def _group(line: Mapping[str, Any]) -> Document:
         "sentence": line["sentence"],
         "worst_partition": line["worst"],
         "carried_by": line["carried_by"],
-        "partitions_by_status": line["partitions"] if isinstance(line["partitions"], dict) else {},
+        "partitions_by_status": line["partitions"],
         **_lag(line, unknown=line["lag_unknown_partitions"]),
         "max_lag_records": line["max_lag_records"],
     }
@@ -166,8 +161,7 @@ def _lag(found: Mapping[str, Any], *, unknown: int) -> Document:
 
 
 def _lag_s(found: Mapping[str, Any]) -> Document:
-    kind = found["lag_s_kind"]
-    return {"lag_s": found["lag_s"], "lag_s_kind": _KINDS.get(kind, kind)}
+    return {"lag_s": found["lag_s"], "lag_s_kind": found["lag_s_kind"]}
 
 
 def _group_row(row: Mapping[str, Any]) -> Document:
@@ -254,9 +248,7 @@ def _overtaken(one: Mapping[str, Any]) -> Document:
     return {
         "topic": one["topic"],
         "partition": one["partition"],
-        "records": one["records"],
-        "records_most": one["records_most"],
-        "records_kind": bounds_kind(one["records"], one["records_most"]),
+        **records_document(one["records"], one["records_most"]),
         "next_offset": one["next_offset"],
         "written_offset": one["written_offset"],
         "log_start_offset": one["start_offset"],
@@ -269,14 +261,14 @@ def _missing(one: Mapping[str, Any]) -> Document:
     return {
         "topic": one["topic"],
         "since": moment_ms_text(one["since_ms"]),
-        "cause": _cause(one["code"], one["sentence"]),
+        "cause": cause_document(one["code"], one["sentence"]),
     }
 
 
 def _finding(one: Mapping[str, Any]) -> Document:
     return {
         "verdict": one["verdict"],
-        "cause": _cause(one["code"], one["sentence"]),
+        "cause": cause_document(one["code"], one["sentence"]),
         "topic": one["topic"],
         "partition": one["partition"],
         "side": one["side"],
@@ -297,19 +289,12 @@ def _event(one: Mapping[str, Any]) -> Document:
         "last_at": moment_ms_text(one["last_ms"]),
         "topic": one["topic"],
         "partition_count": one["partitions"],
-        "records": one["records"],
-        "records_most": one["records_most"],
-        "records_kind": bounds_kind(one["records"], one["records_most"]),
+        **records_document(one["records"], one["records_most"]),
         "sentence": one["sentence"],
         "worst": [
-            {**each, "records_kind": bounds_kind(each["records"], each["records_most"])}
-            for each in one["worst"]
+            {**each, **records_document(each["records"], each["records_most"])} for each in one["worst"]
         ],
     }
-
-
-def _cause(code: str | None, sentence: str) -> Document | None:
-    return None if code is None else {"code": code, "sentence": sentence}
 
 
 def _known(number: int | None) -> int | None:

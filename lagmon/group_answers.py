@@ -72,7 +72,7 @@ class GroupAnswers:
             "now_ms": int(self._now_s() * 1000),
         }
         if "address" in question:
-            return _answer(groups_document(document, **_form(question)))
+            return _answer(groups_document(document, **form_of(question)))
         return _answer(document, status=503 if len(lacking) == len(asked) else 200)
 
     def counts(self, _question: dict[str, Any]) -> Answer:
@@ -124,7 +124,7 @@ class GroupAnswers:
                 "now_ms": sight.now_ms,
             }
         document |= {"away": self._away([alias], lacking)}
-        return _answer(group_document(document, **_form(question)) if "address" in question else document)
+        return _answer(group_document(document, **form_of(question)) if "address" in question else document)
 
     def _seen(self, asked: Iterable[str]) -> dict[str, GroupSight]:
         """Return the verdicts that one answer is made from: its numbers stand for nothing in others."""
@@ -204,7 +204,7 @@ def refusal(code: str, sentence: str, *, status: int) -> Answer:
     return Answer({"status": status, "code": code}, [json.dumps({"error": sentence}).encode()])
 
 
-def _form(question: Mapping[str, Any]) -> dict[str, Any]:
+def form_of(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return how /api/v1 wants its documents: the address of the list and the fields of its items."""
     return {"address": question["address"], "fields": question.get("fields")}
 

@@ -32,7 +32,7 @@ LONGEST_S = 1e9  # beyond thirty years is not in sight
 _BY = {
     LagKind.NONE: How.AT_MOST,
     LagKind.EXACT: How.BY_RETENTION,
-    LagKind.BOUND: How.AT_MOST,
+    LagKind.AT_LEAST: How.AT_MOST,
     LagKind.ESTIMATE: How.BY_RECORD_TIME,
 }
 

@@ -14,7 +14,7 @@ from fleet.vocabulary import Verdict
 from lagmon.api_documents import offsets_document
 from lagmon.connect_states import take_states
 from lagmon.faults import fault_text, let_through
-from lagmon.group_answers import refusal
+from lagmon.group_answers import form_of, refusal
 from lagmon.mirror_movement import movement_document
 from lagmon.mirror_pages import partition_page
 from lagmon.mirror_rows import flow_document
@@ -153,7 +153,7 @@ class MirrorAnswers:
             rows, count = partition_page(self.flows[name], found, first=first, most=most, search=search)
             told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
         if "address" in question:
-            told = offsets_document(told, address=question["address"], fields=question.get("fields"))
+            told = offsets_document(told, **form_of(question))
         return Answer({"status": 200}, [json.dumps(told).encode()])
 
     def _in_short(

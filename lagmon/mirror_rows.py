@@ -161,8 +161,8 @@ def _largest_kind(sight: MirrorSight) -> LagKind:
     used = np.flatnonzero(sight.used)
     if not len(used):
         return LagKind.NONE
-    if (sight.lag_kind[used] == LagKind.BOUND).any():
-        return LagKind.BOUND
+    if (sight.lag_kind[used] == LagKind.AT_LEAST).any():
+        return LagKind.AT_LEAST
     return LagKind(int(sight.lag_kind[used[np.argmax(sight.lag_s[used])]]))
 
 

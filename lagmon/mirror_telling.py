@@ -194,7 +194,7 @@ def _soonest(flow: MirrorFlow, found: FlowSight) -> dict[str, float]:
             seconds, is_bound = (None, False) if room is None else (room.seconds, room.how is How.AT_MOST)
         else:
             seconds = max(0, flow.retention_ms[topic] - max(0, found.now_ms - written_ms)) / 1000
-            is_bound = kind == LagKind.BOUND and seconds > 0
+            is_bound = kind == LagKind.AT_LEAST and seconds > 0
         if seconds is not None:
             soonest[topic] = min(soonest.get(topic, (LONGEST_S, False)), (seconds, is_bound))
     return {topic: seconds for topic, (seconds, is_bound) in soonest.items() if not is_bound}

@@ -34,7 +34,7 @@ class LagKind(IntEnum):
 
     NONE = 0  # no answer
     EXACT = 1  # between two looks at the end, or 0
-    BOUND = 2  # so much at least
+    AT_LEAST = 2
     ESTIMATE = 3  # by the timestamps of records: of the next one itself, or of such around it
 
 
@@ -60,7 +60,7 @@ def lag_s(
 def written(heads: Heads, places: Int32s, offsets: Int64s) -> tuple[Int64s, npt.NDArray[np.uint8]]:
     """Return when the records at these offsets were written, epoch ms, and what each of that is worth.
 
-    -1 and NONE where there is no such record yet, or nothing is known. A BOUND is written then or before.
+    -1 and NONE where there is no such record yet, or nothing is known. AT_LEAST: written then or before.
     """
     return _written(heads, places, offsets, heads.passed_ms(places, offsets))
 
@@ -69,9 +69,9 @@ def _written(
     heads: Heads, places: Int32s, offsets: Int64s, passed: tuple[Int64s, Flags]
 ) -> tuple[Int64s, npt.NDArray[np.uint8]]:
     written_ms, exact = passed
-    kinds = np.where(exact, LagKind.EXACT, np.where(written_ms < 0, LagKind.NONE, LagKind.BOUND))
+    kinds = np.where(exact, LagKind.EXACT, np.where(written_ms < 0, LagKind.NONE, LagKind.AT_LEAST))
     told = kinds.astype(np.uint8)
-    rows = np.flatnonzero(told == LagKind.BOUND)
+    rows = np.flatnonzero(told == LagKind.AT_LEAST)
     if len(rows):
         written_ms[rows], told[rows] = _by_records(heads, places[rows], offsets[rows], written_ms[rows])
     return written_ms, told
@@ -104,4 +104,4 @@ def _by_records(
     line_ms = point_ms + np.rint((next_ms - point_ms) * share).astype(np.int64)
     written_ms = np.where(own | between, line_ms, next_ms)
     is_bound = ~(own | between) | (own & (offsets < next_there))
-    return written_ms, np.where(is_bound, LagKind.BOUND, LagKind.ESTIMATE).astype(np.uint8)
+    return written_ms, np.where(is_bound, LagKind.AT_LEAST, LagKind.ESTIMATE).astype(np.uint8)

@@ -178,12 +178,13 @@ def read_run(document: object, *, posted: bool = False) -> ToldRun:
         raise NoRunError(
             [f"version is {str(told)[:_SHOWN]}, and this service reads {VERSION}: use one release for both"]
         )
-    if posted and isinstance(document, dict):
-        problems += [unknown_name("field", name, FIELDS) for name in document if name not in FIELDS]
+    names = document if posted and isinstance(document, dict) else ()
+    strange = [name for name in names if name not in FIELDS]
+    problems += [unknown_name("field", name, FIELDS) for name in strange[:MOST_PROBLEMS]]
     counts_only = top.get("counts_only").flag()
     run = _run(top, counts_only=counts_only)
     if problems:
-        raise NoRunError(problems)
+        raise NoRunError(problems, more=max(0, len(strange) - MOST_PROBLEMS))
     return run
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from fleet.dialect import chosen, moment_text, next_address
+from fleet.dialect import cause_document, chosen, moment_text, page, records_document
 from fleet.quantity import bounds_kind
 from fleet.vocabulary import CONDITIONS
 from mirrorwatch.checksum_shown import checksum_document
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     )
 
 
-_AGE_KINDS = {"bound": "at_least"}  # the others are called the same
-
-
 def flows_document(
     view: ServiceView, asked: Mapping[str, Any] | None = None, address: str = "/api/v1/flows"
 ) -> dict[str, Any]:
@@ -42,14 +39,12 @@ def flows_document(
     asked = asked or {"offset": 0, "limit": len(view.flows), "fields": None}
     offset = asked["offset"]
     shown = view.flows[offset : offset + asked["limit"]]
+    flows = [chosen(flow_document(flow), asked["fields"]) for flow in shown]
     return {
         "version": view.version,
         "now": moment_text(view.now_at),
         "started_at": moment_text(view.started_at),
-        "flows": [chosen(flow_document(flow), asked["fields"]) for flow in shown],
-        "count": len(view.flows),
-        "offset": offset,
-        "next": next_address(address, offset=offset, shown=len(shown), count=len(view.flows)),
+        **page("flows", flows, offset=offset, count=len(view.flows), address=address),
         "clusters": [_cluster(cluster) for cluster in view.clusters],
         "problems": [_problem(problem) for problem in view.problems],
     }
@@ -75,7 +70,7 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
         **_told(verdict),
         "conditions": [str(one) for one in CONDITIONS if one in verdict.conditions],
         "also": None if verdict.also is None else _told(verdict.also),
-        "evidence": [_evidence(evidence) for evidence in verdict.evidence],
+        "evidence": [evidence_document(evidence) for evidence in verdict.evidence],
         "parts": dict(verdict.parts),
         "canary": {
             "state": flow.canary_state,
@@ -95,7 +90,7 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
         "latency": {stage: [_slice(piece) for piece in slices] for stage, slices in flow.latency.items()},
         "heartbeat_age_s": _age(flow.heartbeat_age_s),
         "recovery_point_age_s": _age(flow.recovery_point.age_s),
-        "recovery_point_age_s_kind": _AGE_KINDS.get(flow.recovery_point.kind, flow.recovery_point.kind),
+        "recovery_point_age_s_kind": flow.recovery_point.kind,
         "lost_records": None if lost is None else lost.least,
         "lost_records_most": None if lost is None else lost.most,
         "lost_records_kind": bounds_kind(*(lost or (None, None))),
@@ -107,16 +102,16 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
 
 def _told(told: FlowVerdict | Also) -> dict[str, Any]:
     """Return a verdict with its reason; the cause is null where none is known."""
-    cause = None if told.cause is None else {"code": str(told.cause), "sentence": told.sentence}
     return {
         "verdict": str(told.verdict),
         "since": moment_text(told.since_at),
         "sentence": told.sentence,
-        "cause": cause,
+        "cause": cause_document(told.cause, told.sentence),
     }
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
+def evidence_document(evidence: Evidence) -> dict[str, Any]:
+    """Return one fact behind a verdict."""
     return {
         "part": evidence.part,
         "topic": evidence.topic,
@@ -156,13 +151,9 @@ def _event(event: EventView) -> dict[str, Any]:
         "last_at": moment_text(event.last_at),
         "topic": event.topic,
         "partition_count": event.partitions,
-        "records": event.records,
-        "records_most": event.records_most,
-        "records_kind": bounds_kind(event.records, event.records_most),
+        **records_document(event.records, event.records_most),
         "sentence": event.sentence,
-        "worst": [
-            {**one, "records_kind": bounds_kind(one["records"], one["records_most"])} for one in event.worst
-        ],
+        "worst": [{**one, **records_document(one["records"], one["records_most"])} for one in event.worst],
     }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.dialect import chosen, moment_text, next_address
+from fleet.dialect import cause_document, chosen, moment_text, page
 from fleet.quantity import bounds_kind
+from mirrorwatch.documents import evidence_document
 from mirrorwatch.linking import runbook_of
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from alerts.incidents import Incident, Symptom
     from alerts.objectives import FlowFacts, Objective
-    from fleet.vocabulary import Evidence
     from mirrorwatch.linking import PageLinks
 
     Budgets = tuple[tuple[str, float], ...]  # by the kind of the objective: about which share was spent
@@ -29,15 +29,8 @@ def incidents_document(
     spent: Mapping[str, Budgets],
 ) -> dict[str, Any]:
     """Return a page of the list; `spent` is by incident."""
-    offset = asked["offset"]
-    return {
-        "incidents": [
-            chosen(incident_document(one, links, spent[one.incident]), asked["fields"]) for one in incidents
-        ],
-        "count": count,
-        "offset": offset,
-        "next": next_address(address, offset=offset, shown=len(incidents), count=count),
-    }
+    items = [chosen(incident_document(one, links, spent[one.incident]), asked["fields"]) for one in incidents]
+    return page("incidents", items, offset=asked["offset"], count=count, address=address)
 
 
 def incident_document(incident: Incident, links: PageLinks, spent: Budgets) -> dict[str, Any]:
@@ -57,7 +50,7 @@ def incident_document(incident: Incident, links: PageLinks, spent: Budgets) -> d
         "duration_s": least_s,
         "duration_s_most": most_s,
         "conditions": [str(one) for one in incident.conditions],
-        "cause": None if worst is None else _cause(worst),
+        "cause": None if worst is None else cause_document(worst.cause, worst.sentence),
         "causes": [str(one) for one in incident.causes],
         "symptoms": [_symptom(one) for one in incident.symptoms],
         "lost_records": lost.least,
@@ -103,28 +96,12 @@ def budgets_of(incident: Incident, objectives: Iterable[Objective], facts: Itera
     )
 
 
-def _cause(symptom: Symptom) -> dict[str, Any] | None:
-    return None if symptom.cause is None else {"code": str(symptom.cause), "sentence": symptom.sentence}
-
-
 def _symptom(symptom: Symptom) -> dict[str, Any]:
     return {
         "condition": str(symptom.condition),
-        "cause": _cause(symptom),
+        "cause": cause_document(symptom.cause, symptom.sentence),
         "sentence": symptom.sentence,
         "first_at": moment_text(symptom.first_at),
         "last_at": moment_text(symptom.last_at),
-        "evidence": [_evidence(one) for one in symptom.evidence],
-    }
-
-
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    return {
-        "part": evidence.part,
-        "topic": evidence.topic,
-        "partition": evidence.partition,
-        "source_offset": evidence.source_offset,
-        "target_offset": evidence.target_offset,
-        "at": moment_text(evidence.at),
-        "sentence": evidence.sentence,
+        "evidence": [evidence_document(one) for one in symptom.evidence],
     }

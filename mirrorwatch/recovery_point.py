@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPoint:
-    """An age (s) and its worth: `exact`, at least that (`bound`), about that (`estimate`), or `none`."""
+    """An age (s) and its worth: `exact`, at least that (`at_least`), about that (`estimate`), or `none`."""
 
     age_s: float | None
     kind: str
@@ -28,4 +28,4 @@ def older(canary_s: float | None, by_offsets: RecoveryPoint = NO_POINT) -> Recov
         return RecoveryPoint(canary_s, "exact")
     if canary_s < by_offsets.age_s:
         return by_offsets
-    return RecoveryPoint(canary_s, "bound" if by_offsets.kind == "bound" else "exact")
+    return RecoveryPoint(canary_s, "at_least" if by_offsets.kind == "at_least" else "exact")

@@ -61,19 +61,17 @@ def routes(
         return replace(look(), groups=counted)
 
     async def show_page(_: web.Request) -> web.Response:
-        return _html(await whole.of(await seen()))
+        return page_answer(await whole.of(await seen()))
 
     async def show_view(_: web.Request) -> web.Response:
-        return _html(await fragment.of(await seen()))
+        return page_answer(await fragment.of(await seen()))
 
     async def show_static(request: web.Request) -> web.Response:
         return _static(page, request.match_info["name"], request.query.get("v"))
 
     async def show_flows(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         address = list_address(request)
-        return _json(
-            await asyncio.to_thread(lambda view: _json_text(flows_document(view, asked, address)), look())
-        )
+        return await answer_beside(lambda view: flows_document(view, asked, address), look())
 
     async def show_flow(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         flow = known_flow(request, look())
@@ -84,10 +82,9 @@ def routes(
         now_at = look().now_at
         if name not in runbook_names():
             sentence = f"There is no runbook '{name[:100]}'."
-            response = _html(page.away(sentence, now_at=now_at, of_groups=False))
-            response.set_status(404)
-            return response
-        return _html(await asyncio.to_thread(lambda: page.draw("runbook.html", runbook(name), now_at=now_at)))
+            return page_answer(page.away(sentence, now_at=now_at, of_groups=False), status=404)
+        text = await asyncio.to_thread(lambda: page.draw("runbook.html", runbook(name), now_at=now_at))
+        return page_answer(text)
 
     handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
         "/": show_page,
@@ -148,18 +145,13 @@ def flow_called(view: ServiceView, name: str, request: web.Request) -> FlowView:
 
 def unknown_flow(view: ServiceView, name: str) -> str:
     """Say that there is no such flow, and which one is nearest."""
-    return unknown_name("flow", name, [one.flow for one in view.flows][:20])
+    return unknown_name("flow", name, [one.flow for one in view.flows])
 
 
-def page_answer(text: str) -> web.Response:
+def page_answer(text: str, *, status: int = 200) -> web.Response:
     """Return a page that nobody keeps."""
-    return _html(text)
-
-
-def _html(text: str) -> web.Response:
-    response = web.Response(
-        text=text, content_type="text/html", headers={**SECURITY_HEADERS, "Cache-Control": "no-store"}
-    )
+    headers = {**SECURITY_HEADERS, "Cache-Control": "no-store"}
+    response = web.Response(text=text, status=status, content_type="text/html", headers=headers)
     response.enable_compression()
     return response
 
@@ -167,6 +159,11 @@ def _html(text: str) -> web.Response:
 def json_answer(document: dict[str, Any], *, status: int = 200) -> web.Response:
     """Return a document that is not kept by anybody."""
     return _json(_json_text(document), status=status)
+
+
+async def answer_beside(make: Callable[..., dict[str, Any]], *of: Any) -> web.Response:
+    """Return a document that takes a while to make: beside the event loop."""
+    return _json(await asyncio.to_thread(lambda: _json_text(make(*of))))
 
 
 def _json_text(document: dict[str, Any]) -> str:

@@ -11,7 +11,6 @@ import asyncio
 import base64
 import hashlib
 import json
-import math
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -25,6 +24,7 @@ from mirrorwatch.api.checksums import GET_CHECKSUM, POST_CHECKSUMS
 from mirrorwatch.api.operations import route
 from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_told
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
+from mirrorwatch.routes_orders import take_turn
 from runtime import logs
 from runtime.allowance import Allowance
 from runtime.http_guards import API
@@ -109,14 +109,7 @@ class _Desk:
 
     async def take(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
         require_token(request, self._http().tokens.audit, name="audit")
-        wait_s = self._told.take(self._clock.monotonic_ns())
-        if wait_s:
-            raise ProblemError(
-                "too_many_requests",
-                f"runs are posted too often; try again in {math.ceil(wait_s)} s",
-                path=request.path,
-                headers={hdrs.RETRY_AFTER: str(math.ceil(wait_s))},
-            )
+        take_turn(self._told, self._clock, request, said="runs are posted too often")
         body = await _body(request)
         try:
             told = await asyncio.to_thread(_read, body)

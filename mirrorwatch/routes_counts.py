@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.count_document import produced_and_mirrored
-from fleet.dialect import moment_ms_text, next_address
-from fleet.errors import UnavailableError
+from fleet.dialect import moment_ms_text, page
 from mirrorwatch.api.counts import LIST_COUNTS
 from mirrorwatch.api.operations import route
 from mirrorwatch.routes import json_answer
@@ -49,25 +48,20 @@ def counts_routes(counts: Counts, *, clock: Clock) -> list[web.RouteDef]:
             raise ProblemError("unknown_flow", f"unknown flow '{name[:200]}'", path=request.path)
         until_ms = round(clock.wall_s() * 1000) if asked["until"] is None else asked["until"]
         since_ms = until_ms - round(DEFAULT_S * 1000) if asked["since"] is None else asked["since"]
-        try:
-            rows = await counts.counts(flow, topic, since_ms=since_ms, until_ms=until_ms, limit=MOST_ROWS)
-        except UnavailableError as error:
-            raise ProblemError("unavailable", str(error), path=request.path) from error
+        rows = await counts.counts(flow, topic, since_ms=since_ms, until_ms=until_ms, limit=MOST_ROWS)
         if len(rows) == MOST_ROWS:
             sentence = f"since: {MOST_ROWS:,} rows or more are too many at once; ask for a shorter time"
             raise ProblemError("invalid_query", sentence, path=request.path, problems=[sentence])
         offset = asked["offset"]
         buckets, count = produced_and_mirrored(rows, offset=offset, limit=asked["limit"])
-        following = next_address(list_address(request), offset=offset, shown=len(buckets), count=count)
+        window = {"since": moment_ms_text(since_ms), "until": moment_ms_text(until_ms)}
+        given = {name: at for name, at in window.items() if at is not None and name not in request.query}
+        address = list_address(request, **given)  # each page is of the same time
         document = {
             "flow": flow,
             "topic": topic,
-            "since": moment_ms_text(since_ms),
-            "until": moment_ms_text(until_ms),
-            "buckets": buckets,
-            "count": count,
-            "offset": offset,
-            "next": following,
+            **window,
+            **page("buckets", buckets, offset=offset, count=count, address=address),
         }
         return json_answer(document)
 

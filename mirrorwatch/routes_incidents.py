@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -23,12 +23,13 @@ from mirrorwatch.incident_page import (
     incident_names,
     incidents_names,
 )
-from mirrorwatch.routes import find_flow, flow_called, json_answer, page_answer, unknown_flow
+from mirrorwatch.linking import WITHIN, PageLinks
+from mirrorwatch.routes import answer_beside, flow_called, json_answer, known_flow, page_answer
 from runtime.http_parameters import list_address
 from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from alerts.incidents import Incident
     from alerts.objectives import FlowFacts, Objective
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from mirrorwatch.page import Page
     from mirrorwatch.view import FlowView, ServiceView
 
+    PageHandler = Callable[[web.Request], Awaitable[web.Response]]
+
 
 @dataclass(frozen=True, slots=True)
 class Aims:
@@ -44,7 +47,7 @@ class Aims:
 
     objectives: Sequence[Objective] = ()
     facts: Sequence[FlowFacts] = ()
-    external_url: str = ""  # of this service; empty: addresses are relative
+    links: PageLinks = WITHIN  # of documents, which are read elsewhere
 
     def spent(self, incident: Incident) -> Budgets:
         """Return about which share of each budget an incident spent."""
@@ -62,9 +65,9 @@ def incident_pages(
     pages = _Pages(look, incidents, page, aims)
     return [
         web.get("/flows", pages.flows),
-        web.get("/flows/{flow:.+}/incident", pages.newest),
-        web.get("/flows/{flow:.+}", pages.flow),
-        web.get("/incidents", pages.incidents),
+        web.get("/flows/{flow:.+}/incident", pages.guarded(pages.newest)),
+        web.get("/flows/{flow:.+}", pages.guarded(pages.flow)),
+        web.get("/incidents", pages.guarded(pages.incidents)),
         web.get("/incidents/{incident}", pages.incident),
         web.get("/checksums", pages.checksums),
         route(LIST_INCIDENTS, pages.list_json),
@@ -95,9 +98,7 @@ class _Pages:
 
     async def flow(self, request: web.Request) -> web.Response:
         view = self._look()
-        flow = find_flow(view, request.match_info["flow"])
-        if flow is None:
-            return self._away(view, _capital(unknown_flow(view, request.match_info["flow"])), 404)
+        flow = known_flow(request, view)
         try:
             found, count = await self._incidents.newest(flow=flow.flow, limit=OF_FLOW)
             sentence = ""
@@ -111,25 +112,22 @@ class _Pages:
     async def newest(self, request: web.Request) -> web.Response:
         """Lead to the open or else the newest incident of a flow: an alert cannot know its name."""
         view = self._look()
-        flow = find_flow(view, request.match_info["flow"])
-        if flow is None:
-            return self._away(view, _capital(unknown_flow(view, request.match_info["flow"])), 404)
+        flow = known_flow(request, view)
         found: Sequence[Any] = flow.recent[:1]
         if not found:
             try:
                 found, _ = await self._incidents.newest(flow=flow.flow, limit=1)
             except UnavailableError:
                 found = ()
-        where = f"/incidents/{found[0].incident}" if found else _path(flow, view)
+        links = view.links
+        where = links.incident(found[0].incident) if found else links.flow(flow.source, flow.target)
         return web.Response(status=302, headers={"Location": where, "Cache-Control": "no-store"})
 
     async def incidents(self, request: web.Request) -> web.Response:
         view = self._look()
         flow: FlowView | None = None
         if "flow" in request.query:
-            flow = find_flow(view, request.query["flow"])
-            if flow is None:
-                return self._away(view, _capital(unknown_flow(view, request.query["flow"])), 404)
+            flow = flow_called(view, request.query["flow"], request)
         offset = request.query.get("offset", "0")
         if not re.fullmatch(r"[0-9]{1,9}", offset):
             return self._away(view, f"There is no page '{offset[:40]}'.", 400)
@@ -157,38 +155,42 @@ class _Pages:
         return await self._drawn("incident.html", names, view)
 
     async def list_json(self, request: web.Request, asked: Mapping[str, Any]) -> web.Response:
-        view, aims = self._look(), self._aims()
-        flow = None if not asked["flow"] else flow_called(view, asked["flow"], request)
-        try:
-            found, count = await self._incidents.newest(
-                flow=None if flow is None else flow.flow,
-                open_only=asked["state"] == "open",
-                offset=asked["offset"],
-                limit=asked["limit"],
-            )
-        except UnavailableError as error:
-            raise ProblemError("unavailable", str(error), path=request.path) from error
-        return json_answer(
-            incidents_document(
+        aims = self._aims()
+        flow = None if not asked["flow"] else flow_called(self._look(), asked["flow"], request)
+        found, count = await self._incidents.newest(
+            flow=None if flow is None else flow.flow,
+            open_only=asked["state"] == "open",
+            offset=asked["offset"],
+            limit=asked["limit"],
+        )
+        return await answer_beside(
+            lambda: incidents_document(
                 found,
                 count=count,
                 asked=asked,
                 address=list_address(request),
-                links=replace(view.links, service=aims.external_url),
+                links=aims.links,
                 spent={one.incident: aims.spent(one) for one in found},
             )
         )
 
     async def show_json(self, request: web.Request, asked: Mapping[str, Any]) -> web.Response:
         name, aims = request.match_info["incident"], self._aims()
-        try:
-            found = await self._incidents.find(name)
-        except UnavailableError as error:
-            raise ProblemError("unavailable", str(error), path=request.path) from error
+        found = await self._incidents.find(name)
         if found is None:
             raise ProblemError("unknown_incident", f"unknown incident '{name[:100]}'", path=request.path)
-        links = replace(self._look().links, service=aims.external_url)
-        return json_answer(chosen(incident_document(found, links, aims.spent(found)), asked["fields"]))
+        return json_answer(chosen(incident_document(found, aims.links, aims.spent(found)), asked["fields"]))
+
+    def guarded(self, show: PageHandler) -> PageHandler:
+        """Return what answers with a page where a request names a flow that there is not."""
+
+        async def answer(request: web.Request) -> web.Response:
+            try:
+                return await show(request)
+            except ProblemError as error:
+                return self._away(self._look(), _capital(error.detail), error.status)
+
+        return answer
 
     async def _drawn(self, template: str, names: Mapping[str, Any], view: ServiceView) -> web.Response:
         return page_answer(
@@ -196,13 +198,7 @@ class _Pages:
         )
 
     def _away(self, view: ServiceView, sentence: str, status: int) -> web.Response:
-        response = page_answer(self._page.away(sentence, now_at=view.now_at, of_groups=False))
-        response.set_status(status)
-        return response
-
-
-def _path(flow: FlowView, view: ServiceView) -> str:
-    return view.links.flow(flow.source, flow.target).removeprefix(view.links.service)
+        return page_answer(self._page.away(sentence, now_at=view.now_at, of_groups=False), status=status)
 
 
 def _capital(sentence: str) -> str:

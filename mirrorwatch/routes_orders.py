@@ -73,7 +73,7 @@ class _Desk:
     async def resume(self, request: web.Request, _asked: Mapping[str, Any]) -> web.Response:
         _require_operator(request, self._orders.http)
         flow = known_flow(request, self._orders.view())
-        _take_turn(self._resumes, self._clock, request)
+        take_turn(self._resumes, self._clock, request)
         topic, source = flow.canary_topic, flow.source
         try:
             latch = await self._orders.resume(source, topic)
@@ -101,7 +101,7 @@ class _Desk:
             _require_operator(request, http)
         elif _is_of_another_site(request):
             raise ProblemError("forbidden", "a page of another site may not ask for this", path=request.path)
-        _take_turn(self._reloads, self._clock, request)
+        take_turn(self._reloads, self._clock, request)
         self._log.info("a reload was asked for", by=request.remote)
         done = await self._orders.reload()
         if done.problems:
@@ -127,13 +127,15 @@ def _require_operator(request: web.Request, http: HttpConfig) -> None:
         raise as_problem(refused, path=request.path) from None
 
 
-def _take_turn(allowance: Allowance, clock: Clock, request: web.Request) -> None:
+def take_turn(
+    allowance: Allowance, clock: Clock, request: web.Request, *, said: str = "this was asked for too often"
+) -> None:
     """Count a request; raises ProblemError `too_many_requests` where there were too many."""
     wait_s = math.ceil(allowance.take(clock.monotonic_ns()))
     if wait_s:
         raise ProblemError(
             "too_many_requests",
-            f"this was asked for too often; try again in {wait_s} s",
+            f"{said}; try again in {wait_s} s",
             path=request.path,
             headers={hdrs.RETRY_AFTER: str(wait_s)},
         )

@@ -430,7 +430,10 @@ class Service:
 
     def _aims(self) -> Aims:
         config = self._config
-        return Aims(config.objectives, config.flow_facts, config.http.external_url or "")
+        return Aims(config.objectives, config.flow_facts, self._links(config.http.external_url or ""))
+
+    def _links(self, service: str = "") -> PageLinks:
+        return PageLinks(service, grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
 
     def _untried(self) -> set[str]:
         """Return the clusters that were neither reached yet nor failed at, by whoever reads each."""
@@ -457,8 +460,7 @@ class Service:
             checksums=self._checksums.standings,
         )
         flows = tuple(self._incidents.shown(flow) for flow in view.flows)
-        links = PageLinks(grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
-        return replace(view, flows=flows, links=links)
+        return replace(view, flows=flows, links=self._links())
 
     def numbers(self) -> ServiceNumbers:
         """Return what Prometheus is told."""

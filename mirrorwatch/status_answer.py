@@ -103,7 +103,7 @@ class GroupAnswer:
     status: str
     lag_records: int | None
     lag_s: float | None
-    lag_s_kind: str  # what that is worth: `exact`, `bound`, `estimate` or `none`
+    lag_s_kind: str  # what that is worth: `exact`, `at_least`, `estimate` or `none`
     sentence: str
     topic: str = ""  # which partition that is about: its worst, where the service names one
     partition: int | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
 
 _SHOWN_BROKERS = 6
-_WORTHS = {"bound": "at least ", "at_least": "at least ", "estimate": "about "}
+_WORTHS = {"at_least": "at least ", "estimate": "about "}
 _UNSEEN_BLANKS = re.compile(r"^ +| +$|(?<= ) +", re.ASCII)
 _BREAKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 

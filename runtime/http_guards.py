@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NoReturn
 
 from aiohttp import hdrs, web
 
-from runtime.http_problems import PROBLEM_JSON, as_problem, problem_document
+from runtime.http_problems import as_problem
 from runtime.http_users import Token, Users, has_token
 
 if TYPE_CHECKING:
@@ -71,7 +70,8 @@ def plain_errors(log: Logger) -> Middleware:
         except web.RequestPayloadError:
             if _BEGUN in request:
                 cut(request)
-            return _answer(request, HTTPStatus.BAD_REQUEST, "The body of the request cannot be decoded.\n")
+            sentence = "The body of the request cannot be decoded.\n"
+            raise _in_form(web.HTTPBadRequest(text=sentence), request) from None
         except Exception as error:
             if isinstance(error, ConnectionError) and _has_left(request):
                 raise  # to the library, which closes the connection
@@ -79,7 +79,7 @@ def plain_errors(log: Logger) -> Middleware:
             if _BEGUN in request:
                 cut(request)
             failed = "The request failed inside mirrorwatch; its log says why.\n"
-            return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, failed)
+            raise _in_form(web.HTTPInternalServerError(text=failed), request) from None
 
     return middleware
 
@@ -92,14 +92,6 @@ def _in_form(refusal: web.HTTPException, request: web.Request) -> web.HTTPExcept
 def _has_left(request: web.Request) -> bool:
     """Return whether the client has closed its connection."""
     return request.transport is None or request.transport.is_closing()
-
-
-def _answer(request: web.Request, status: HTTPStatus, sentence: str) -> web.Response:
-    if not request.path.startswith(API):
-        return web.Response(status=status, text=sentence)
-    code = "internal" if status is HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request"
-    document = problem_document(code, sentence.strip(), path=request.path)
-    return web.Response(status=status, text=json.dumps(document) + "\n", content_type=PROBLEM_JSON)
 
 
 def _sentence(status: int, request: web.Request) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fleet.dialect import moment_ms, unknown_name
+from fleet.dialect import moment_ms, unknown_name, unknown_names
 from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
@@ -35,44 +35,35 @@ class Parameter:
     required: bool = False
 
 
-def whole(name: str, description: str, *, least: int, most: int, default: int | None = None) -> Parameter:
+def whole(name: str, description: str, *, least: int, most: int, default: int) -> Parameter:
     """Return a parameter that is a whole number within bounds."""
-    schema: dict[str, Any] = {"type": "integer", "minimum": least, "maximum": most}
-    if default is not None:
-        schema["default"] = default
     return Parameter(
         name=name,
         description=description,
         read=partial(_whole, least=least, most=most),
-        schema=schema,
+        schema={"type": "integer", "minimum": least, "maximum": most, "default": default},
         default=default,
     )
 
 
-def text(
-    name: str, description: str, *, most: int = MAX_TEXT, default: str | None = "", required: bool = False
-) -> Parameter:
-    """Return a parameter that is any text of at most so many letters."""
+def text(name: str, description: str, *, most: int = MAX_TEXT) -> Parameter:
+    """Return a parameter that is any text of at most so many letters, empty without it."""
     return Parameter(
         name=name,
         description=description,
         read=partial(_text, most=most),
         schema={"type": "string", "maxLength": most},
-        default=default,
-        required=required,
+        default="",
     )
 
 
-def choice(name: str, description: str, values: Collection[str], *, default: str | None = None) -> Parameter:
+def choice(name: str, description: str, values: Collection[str], *, default: str) -> Parameter:
     """Return a parameter that is one of these values."""
-    schema: dict[str, Any] = {"type": "string", "enum": list(values)}
-    if default is not None:
-        schema["default"] = default
     return Parameter(
         name=name,
         description=description,
         read=partial(_choice, values=tuple(values)),
-        schema=schema,
+        schema={"type": "string", "enum": list(values), "default": default},
         default=default,
     )
 
@@ -113,16 +104,16 @@ def asked_of(request: web.Request, parameters: Sequence[Parameter]) -> dict[str,
     """
     known = {one.name: one for one in parameters}
     values: dict[str, Any] = {one.name: one.default for one in parameters}
-    problems: list[str] = []
-    for name in dict.fromkeys(request.query):
-        given = request.query.getall(name)
-        if name not in known:
-            problems.append(unknown_name("parameter", name, known))
-        elif len(given) > 1:
+    problems = unknown_names("parameter", request.query, known)
+    for name, parameter in known.items():
+        given = request.query.getall(name, ())
+        if not given:
+            continue
+        if len(given) > 1:
             problems.append(f"{name}: given {len(given)} times; give it once")
         else:
             try:
-                values[name] = known[name].read(given[0])
+                values[name] = parameter.read(given[0])
             except ValueError as error:
                 problems.append(f"{name}: {error}")
     problems += [
@@ -135,9 +126,9 @@ def asked_of(request: web.Request, parameters: Sequence[Parameter]) -> dict[str,
     return values
 
 
-def list_address(request: web.Request) -> str:
-    """Return the address of a list with its query, without `offset`: what `next_address` starts from."""
-    return str(request.rel_url.without_query_params("offset"))
+def list_address(request: web.Request, **more: str) -> str:
+    """Return the address of a list with its query and these parameters, without `offset`."""
+    return str(request.rel_url.without_query_params("offset").update_query(more))
 
 
 def _shown(value: str) -> str:
@@ -175,7 +166,7 @@ def _fields(given: str, *, known: tuple[str, ...]) -> tuple[str, ...]:
     if len(given) > _MAX_FIELDS:
         raise ValueError(f"{len(given):,} letters are too many; write at most {_MAX_FIELDS:,}")
     names = [name.strip() for name in given.split(",")]
-    problems = [unknown_name("field", name, known) for name in dict.fromkeys(names) if name not in known]
+    problems = unknown_names("field", names, known)
     if problems:
         raise ValueError("; ".join(problems))
     return tuple(dict.fromkeys(names))

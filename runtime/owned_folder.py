@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-MANIFEST = ".mirrorwatch-render.json"
-
 
 def write_owned(
     folder: Path, files: Mapping[str, str], *, by: str = "render", keep: bool = False
@@ -36,20 +34,21 @@ def write_owned(
         problems = _in_the_way(folder, files, owned, by)
         if problems:
             raise ConfigurationError(problems)
-        return _write(folder, files, owned, kept, folder / _manifest_name(by))
+        return _write(folder, files, owned, kept, folder / manifest_name(by))
     except OSError as error:
         raise UnavailableError(f"{error.filename or folder}: cannot write: {error.strerror}") from error
 
 
-def _manifest_name(by: str) -> str:
-    return MANIFEST.replace("render", by)
+def manifest_name(by: str) -> str:
+    """Return the name of the manifest of a folder that this command owns."""
+    return f".mirrorwatch-{by}.json"
 
 
 def _owned(folder: Path, by: str) -> dict[str, list[str]]:
     """Return the sums that each file of ours may have."""
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError([Problem(str(folder), "", "is not a folder; name a folder to write into")])
-    manifest = folder / _manifest_name(by)
+    manifest = folder / manifest_name(by)
     if manifest.is_file():
         try:
             files = json.loads(manifest.read_bytes())["files"]

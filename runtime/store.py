@@ -88,10 +88,7 @@ class Store:
 
     async def open_if_made(self) -> bool:
         """Open a store that somebody has made; False, and nothing is written, where nobody has."""
-        made = await self._open(self._migrate_what_is_made)
-        if not made:
-            await self.close()
-        return made
+        return await self._open_made(self._migrate)
 
     async def open_to_read(self) -> bool:
         """Open a store without writing; False where nobody has made one.
@@ -101,7 +98,18 @@ class Store:
         file = Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
         if file is not None and not file.exists():  # SQLite makes what it opens
             return False
-        made = await self._open(self._check_migrations, writing=False)
+        return await self._open_made(self._check_migrations, writing=False)
+
+    async def _open_made(self, then: Callable[[sa.Connection], None], *, writing: bool = True) -> bool:
+        """Open and do this if somebody has made the store; else close it and return False."""
+
+        def go_on_if_made(connection: sa.Connection) -> bool:
+            made = is_made(connection)
+            if made:
+                then(connection)
+            return made
+
+        made = await self._open(go_on_if_made, writing=writing)
         if not made:
             await self.close()
         return made
@@ -246,17 +254,8 @@ class Store:
         now_ms = int(self._clock.wall_s() * 1000)
         migrate(connection, self._migrations, now_ms=now_ms, where=f"the store {self.where}")
 
-    def _migrate_what_is_made(self, connection: sa.Connection) -> bool:
-        made = is_made(connection)
-        if made:
-            self._migrate(connection)
-        return made
-
-    def _check_migrations(self, connection: sa.Connection) -> bool:
-        made = is_made(connection)
-        if made:
-            check_complete(connection, self._migrations, where=f"the store {self.where}")
-        return made
+    def _check_migrations(self, connection: sa.Connection) -> None:
+        check_complete(connection, self._migrations, where=f"the store {self.where}")
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

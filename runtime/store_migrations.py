@@ -95,9 +95,7 @@ def migrate(
     for us.
     """
     check_numbering(migrations)
-    tables = sa.inspect(connection).get_table_names()
-    if _is_strange(connection, tables):
-        raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
+    tables = _our_tables(connection, where=where)
     if SCHEMA_VERSION.name not in tables:
         SCHEMA_VERSION.create(connection)
     missing = _missing(connection, migrations, where=where)
@@ -113,13 +111,19 @@ def migrate(
 
 def check_complete(connection: sa.Connection, migrations: Sequence[Migration], *, where: str) -> None:
     """Raise UnavailableError unless the store has taken these migrations and no others."""
-    tables = sa.inspect(connection).get_table_names()
-    if _is_strange(connection, tables):
-        raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
+    _our_tables(connection, where=where)
     if _missing(connection, migrations, where=where):
         raise UnavailableError(
             f"{where}: was made by an older version; start the service of this version once, which updates it"
         )
+
+
+def _our_tables(connection: sa.Connection, *, where: str) -> list[str]:
+    """Return the names of all tables; raises UnavailableError where they are another program's."""
+    tables = sa.inspect(connection).get_table_names()
+    if _is_strange(connection, tables):
+        raise UnavailableError(f"{where} belongs to another program: name a file of its own in store.url")
+    return tables
 
 
 def _missing(connection: sa.Connection, migrations: Sequence[Migration], *, where: str) -> list[Migration]:

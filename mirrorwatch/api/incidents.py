@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fleet.vocabulary import Cause, Verdict
+from mirrorwatch.api.flows import RECORD_KINDS
 from mirrorwatch.api.operations import Operation
-from mirrorwatch.api.shapes import closed, listed, moment, nullable, one_of, ref, seconds, text, whole
+from mirrorwatch.api.shapes import closed, listed, moment, nullable, one_of, page, ref, seconds, text, whole
 from runtime.http_parameters import choice, fields, paging
 from runtime.http_parameters import text as text_parameter
 
@@ -35,7 +36,7 @@ _INCIDENT = {
     "symptoms": listed(ref("Symptom"), "What held from when to when, in the order in which it began."),
     "lost_records": whole("Records lost, the canary's and yours."),
     "lost_records_most": nullable(whole("At most; null where that is not known.")),
-    "lost_records_kind": one_of(("exact", "between", "at_least", "none")),
+    "lost_records_kind": one_of(RECORD_KINDS),
     "canary_records": closed({name: whole() for name in _COUNTS}),
     "waiting_records_most": nullable(whole("The most records that waited to be replicated at one time.")),
     "recovery_point_age_s_most": nullable(seconds("The oldest recovery point.")),
@@ -52,14 +53,7 @@ _INCIDENT = {
 SCHEMAS = {
     "Symptom": closed(_SYMPTOM),
     "Incident": closed(_INCIDENT, optional=_INCIDENT),
-    "Incidents": closed(
-        {
-            "incidents": listed(ref("Incident")),
-            "count": whole("How many items there are in all."),
-            "offset": whole("How many of them were skipped."),
-            "next": nullable(text("The address of the next page, without the host; null on the last.")),
-        }
-    ),
+    "Incidents": page("incidents", ref("Incident")),
 }
 
 LIST_INCIDENTS = Operation(

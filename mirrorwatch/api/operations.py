@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from fleet.errors import UnavailableError
 from runtime.http_parameters import asked_of
+from runtime.http_problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -53,10 +55,16 @@ class Operation:
 
 
 def route(operation: Operation, handler: Handler) -> web.RouteDef:
-    """Return the route of an operation; an unknown or invalid parameter never reaches the handler."""
+    """Return the route of an operation; an unknown or invalid parameter never reaches the handler.
+
+    A handler may raise UnavailableError: the operation lists `unavailable` among its problems then.
+    """
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        return await handler(request, asked_of(request, operation.parameters))
+        try:
+            return await handler(request, asked_of(request, operation.parameters))
+        except UnavailableError as error:
+            raise ProblemError("unavailable", str(error), path=request.path) from error
 
     if operation.method == "GET":
         return web.get(operation.path, answer)

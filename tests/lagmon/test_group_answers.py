@@ -60,7 +60,7 @@ async def test_the_sentence_of_a_group_names_its_worst_partition(monitored):
 
 async def test_what_was_written_before_all_looks_is_a_bound(monitored):
     _, document = await told(monitored, "groups", kafka_cluster="B")
-    assert document["groups"][0]["lag_s_kind"] == "bound"
+    assert document["groups"][0]["lag_s_kind"] == "at_least"
 
 
 @pytest.mark.parametrize(

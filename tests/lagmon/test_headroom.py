@@ -76,8 +76,8 @@ def test_the_sooner_of_the_two_is_told(age_s, seconds, how):
     [
         (LagKind.EXACT, 60, 3540.0, How.BY_RETENTION),
         (LagKind.ESTIMATE, 3000, 600.0, How.BY_RECORD_TIME),
-        (LagKind.BOUND, 60, 3540.0, How.AT_MOST),  # seen a minute ago: it may be of long before
-        (LagKind.BOUND, 3600, 0.0, How.BY_RETENTION),  # so old it is at least: no more is left, nor less
+        (LagKind.AT_LEAST, 60, 3540.0, How.AT_MOST),  # seen a minute ago: it may be of long before
+        (LagKind.AT_LEAST, 3600, 0.0, How.BY_RETENTION),  # so old it is at least: no more is left, nor less
         (LagKind.ESTIMATE, 7200, 0.0, How.BY_RETENTION),
     ],
 )
@@ -87,7 +87,7 @@ def test_an_age_that_is_only_a_bound_gives_a_bound(produced, age_s, seconds, how
 
 
 def test_a_speed_that_is_sooner_than_a_bound_is_told():
-    known = {"retention_ms": 3600 * S, "produced": LagKind.BOUND, "mirror_per_s": 0.0}
+    known = {"retention_ms": 3600 * S, "produced": LagKind.AT_LEAST, "mirror_per_s": 0.0}
     sooner = headroom(produced_ms=NOW, start_looks=STEPPING, **known)
     assert (sooner.seconds, sooner.how) == (60.0, How.BY_SPEED)
     later = headroom(produced_ms=NOW - 3550 * S, start_looks=STEPPING, **known)

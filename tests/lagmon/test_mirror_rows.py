@@ -48,7 +48,7 @@ def test_a_flows_lag_in_seconds_is_worth_what_that_of_its_slowest_partition_is(f
     behind.commit(partition=1)
     behind.look()
     behind.go(30)
-    assert told(behind) == (30.0, "bound")
+    assert told(behind) == (30.0, "at_least")
 
 
 def test_of_a_flow_whose_lag_is_not_known_the_seconds_are_worth_nothing():

@@ -34,8 +34,8 @@ def with_start(start, start_at_ms):
         (GREATEST, (0.0, LagKind.EXACT)),
         (199, (50.05, LagKind.EXACT)),  # between two looks
         (100, (59.95, LagKind.EXACT)),
-        (99, (60.0, LagKind.BOUND)),  # older than all looks
-        (0, (60.0, LagKind.BOUND)),
+        (99, (60.0, LagKind.AT_LEAST)),  # older than all looks
+        (0, (60.0, LagKind.AT_LEAST)),
         (-1, (-1.0, LagKind.NONE)),
         (LEAST, (-1.0, LagKind.NONE)),
     ],
@@ -47,8 +47,8 @@ def test_each_rule_without_a_log_start(offset, expected):
 @pytest.mark.parametrize(
     ("offset", "expected"),
     [
-        (0, (160.0, LagKind.BOUND)),  # deleted: so old at least as what follows it
-        (49, (160.0, LagKind.BOUND)),
+        (0, (160.0, LagKind.AT_LEAST)),  # deleted: so old at least as what follows it
+        (49, (160.0, LagKind.AT_LEAST)),
         (50, (160.0, LagKind.ESTIMATE)),  # the record whose timestamp it is
         (75, (110.0, LagKind.ESTIMATE)),
         (99, (62.0, LagKind.ESTIMATE)),
@@ -72,7 +72,7 @@ def test_each_rule_with_the_log_starts_timestamp(offset, expected):
     ],
 )
 def test_a_log_start_that_proves_nothing_is_left_out(start, start_at_ms):
-    assert lag(with_start(start, start_at_ms), 20) == (60.0, LagKind.BOUND)
+    assert lag(with_start(start, start_at_ms), 20) == (60.0, LagKind.AT_LEAST)
 
 
 HOUR = 3600 * S
@@ -91,7 +91,7 @@ def with_records(*found, start=None):
 @pytest.mark.parametrize(
     ("offset", "expected"),
     [
-        (99, (HOUR / S + 60, LagKind.BOUND)),  # as old as what comes behind it, at least
+        (99, (HOUR / S + 60, LagKind.AT_LEAST)),  # as old as what comes behind it, at least
         (100, (HOUR / S + 60, LagKind.ESTIMATE)),
         (120, (HOUR / S + 60, LagKind.ESTIMATE)),  # there is no other record in between
         (340, (2700 + 60, LagKind.ESTIMATE)),  # a quarter of the way to the oldest look
@@ -118,12 +118,12 @@ def test_who_stands_before_a_record_has_not_read_an_older_one_behind_it_either()
 @pytest.mark.parametrize("before_ms", [-1, T, T - 1, T - 1_790_000_000, T + 1, -(2**62)])
 def test_a_time_that_no_record_can_have_is_no_fact(before_ms):
     """Later than our look at it, of 1970, or none."""
-    assert lag(with_records((100, 100, before_ms)), 100) == (60.0, LagKind.BOUND)
+    assert lag(with_records((100, 100, before_ms)), 100) == (60.0, LagKind.AT_LEAST)
 
 
 def test_a_reader_whose_records_are_gone_is_as_far_behind_as_the_first_that_is_left_at_least():
     heads = with_records((300, 300, HOUR), start=300)
-    assert lag(heads, 20) == (3660.0, LagKind.BOUND)
+    assert lag(heads, 20) == (3660.0, LagKind.AT_LEAST)
     assert lag(heads, 300) == (3660.0, LagKind.ESTIMATE)
     # The start has gone on since, and its first record was not looked at again: the line.
     heads.note_starts(places(0), longs(650))
@@ -148,15 +148,15 @@ def away():
 
 def test_what_came_while_nobody_looked_is_as_old_as_the_look_after_it_at_least():
     heads = away()
-    assert lag(heads, 150, T + HOUR + 60 * S) == (60.0, LagKind.BOUND)
-    assert lag(heads, 99, T + HOUR + 60 * S) == (3660.0, LagKind.BOUND)
+    assert lag(heads, 150, T + HOUR + 60 * S) == (60.0, LagKind.AT_LEAST)
+    assert lag(heads, 99, T + HOUR + 60 * S) == (3660.0, LagKind.AT_LEAST)
 
 
 def test_what_came_while_nobody_looked_is_known_by_its_own_time():
     heads = away()
     heads.note_records(places(0), longs(150), longs(150), longs(T + HOUR // 2))
     assert lag(heads, 150, T + HOUR + 60 * S) == (1860.0, LagKind.ESTIMATE)
-    assert lag(heads, 151, T + HOUR + 60 * S) == (60.0, LagKind.BOUND)
+    assert lag(heads, 151, T + HOUR + 60 * S) == (60.0, LagKind.AT_LEAST)
 
 
 def test_when_a_record_was_written_is_told_with_what_that_is_worth():
@@ -165,7 +165,7 @@ def test_when_a_record_was_written_is_told_with_what_that_is_worth():
     at_ms, kinds = written(heads, np.zeros(5, np.int32), offsets)
     assert (at_ms - T).tolist() == [-HOUR, -HOUR, 5, -1 - T, -1 - T]
     assert kinds.tolist() == [
-        LagKind.BOUND,
+        LagKind.AT_LEAST,
         LagKind.ESTIMATE,
         LagKind.EXACT,
         LagKind.NONE,
@@ -209,7 +209,7 @@ def test_a_topic_made_anew_has_none_of_the_old_ones_age():
     heads.forget(places(0))
     assert lag(heads, 150) == (-1.0, LagKind.NONE)
     heads.note(places(0), longs(7), T + 50 * S)
-    assert lag(heads, 3) == (10.0, LagKind.BOUND)
+    assert lag(heads, 3) == (10.0, LagKind.AT_LEAST)
     assert lag(heads, 7) == (0.0, LagKind.EXACT)
 
 
@@ -231,7 +231,7 @@ def test_every_row_is_answered_by_itself():
     heads.note_starts(places(2), longs(0), longs(T - 100 * S))
     seconds, kinds = lag_s(heads, places(3, 2, 1, 0, 0), longs(5, 50, 100, 100, 20), NOW)
     assert seconds.tolist() == [-1.0, 110.0, 0.0, 59.95, 60.0]
-    assert kinds.tolist() == [LagKind.NONE, LagKind.ESTIMATE, LagKind.EXACT, LagKind.EXACT, LagKind.BOUND]
+    assert kinds.tolist() == [LagKind.NONE, LagKind.ESTIMATE, LagKind.EXACT, LagKind.EXACT, LagKind.AT_LEAST]
     assert (seconds.dtype, kinds.dtype) == (np.float64, np.uint8)
 
 
@@ -291,5 +291,5 @@ def test_who_is_further_behind_in_records_is_not_less_behind_in_seconds(looks, s
     assert (np.diff(seconds) <= 0).all()
     assert seconds[end] == 0
     for offset, second, kind in zip(offsets.tolist(), seconds.tolist(), kinds.tolist(), strict=True):
-        if kind == LagKind.BOUND and offset >= start and not records:  # never more than by every look
+        if kind == LagKind.AT_LEAST and offset >= start and not records:  # never more than by every look
             assert second <= (at_ms - every.passed(offset)[0]) / 1000

@@ -163,6 +163,14 @@ def test_all_problems_are_said_at_once_and_no_more_than_can_be_read():
     assert said[-1] == f"and {1601 - MOST_PROBLEMS} more"
 
 
+def test_unknown_fields_are_counted_and_only_some_are_named():
+    document = copied(FULL) | {f"{number}" * 200: 0 for number in range(20_000)}
+    with pytest.raises(NoRunError) as refused:
+        read_run(document, posted=True)
+    assert refused.value.problems[MOST_PROBLEMS:] == [f"and {20_000 - MOST_PROBLEMS} more"]
+    assert max(map(len, refused.value.problems)) < 700
+
+
 def test_of_a_file_no_more_runs_are_read_than_until_no_more_problems_are_told(monkeypatch):
     good, bad = copied(FULL), changed(["status"], 9)
     bad["findings"] = {"count": 40, "shown": [{} for _ in range(4)]}

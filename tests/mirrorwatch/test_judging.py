@@ -146,9 +146,9 @@ def test_a_flow_that_is_forgotten_begins_anew():
     [
         (None, NO_POINT, NO_POINT),
         (0.4, NO_POINT, RecoveryPoint(0.4, "exact")),
-        (None, RecoveryPoint(7200.0, "bound"), RecoveryPoint(7200.0, "bound")),
-        (0.4, RecoveryPoint(7200.0, "bound"), RecoveryPoint(7200.0, "bound")),
-        (6.0, RecoveryPoint(5.9, "bound"), RecoveryPoint(6.0, "bound")),
+        (None, RecoveryPoint(7200.0, "at_least"), RecoveryPoint(7200.0, "at_least")),
+        (0.4, RecoveryPoint(7200.0, "at_least"), RecoveryPoint(7200.0, "at_least")),
+        (6.0, RecoveryPoint(5.9, "at_least"), RecoveryPoint(6.0, "at_least")),
         (6.0, RecoveryPoint(5.9, "estimate"), RecoveryPoint(6.0, "exact")),
         (42.0, RecoveryPoint(0.0, "exact"), RecoveryPoint(42.0, "exact")),
         (0.0, RecoveryPoint(0.0, "exact"), RecoveryPoint(0.0, "exact")),

@@ -130,10 +130,10 @@ def test_a_flow_that_warms_up_shows_dashes_and_says_why(page):
 def test_a_recovery_point_says_what_its_age_is_worth(page):
     shown = {
         kind: _drawn(page, replace(views.flow(), recovery_point=RecoveryPoint(7200.0, kind))).text
-        for kind in ("exact", "bound", "estimate")
+        for kind in ("exact", "at_least", "estimate")
     }
     assert "Recovery point2 h" in shown["exact"]
-    assert "Recovery pointat least 2 h" in shown["bound"]
+    assert "Recovery pointat least 2 h" in shown["at_least"]
     assert "Recovery pointabout 2 h" in shown["estimate"]
 
 

@@ -39,12 +39,10 @@ class Kept:
 
 @pytest.fixture
 async def scene():
-    kept, app = Kept(), application()
-    app.add_routes(
-        [*counts_routes(kept, clock=FakeClock(wall_s=NOW_AT)), *routes(lambda: views.service(views.flow()))]
-    )
+    kept, app, clock = Kept(), application(), FakeClock(wall_s=NOW_AT)
+    app.add_routes([*counts_routes(kept, clock=clock), *routes(lambda: views.service(views.flow()))])
     async with TestClient(TestServer(app)) as client:
-        yield SimpleNamespace(kept=kept, client=client)
+        yield SimpleNamespace(kept=kept, client=client, clock=clock)
 
 
 async def ask(scene, path, **asked):
@@ -61,6 +59,16 @@ async def test_a_topic_of_the_last_day(scene, path):
     assert bucket["differing"] == [{"partition": 1, "source_records": 7, "target_records": 6}]
     now_ms = round(NOW_AT * 1000)
     assert scene.kept.asked == [("A->B", "orders", now_ms - DAY_MS, now_ms)]
+
+
+async def test_every_page_is_of_the_same_time(scene):
+    scene.kept.rows.append(Counted("orders", 0, 1_800_000, 3, 3))
+    _, first = await ask(scene, PATH, topic="orders", limit="1")
+    scene.clock.advance(3600)
+    answer = await scene.client.get(first["next"])
+    second = await answer.json()
+    assert (len(first["buckets"]), len(second["buckets"]), second["next"]) == (1, 1, None)
+    assert scene.kept.asked[0] == scene.kept.asked[1]
 
 
 async def test_a_time_of_ones_own(scene):

@@ -36,7 +36,7 @@ async def scene(page):
 
     objectives = defaults_of("A->B", "A", "B", has_canary=True)
     facts = (SimpleNamespace(name="A->B", probes_per_s=6.0),)
-    aims = Aims(objectives, facts, "https://mw.example.org")
+    aims = Aims(objectives, facts, PageLinks("https://mw.example.org", grafana="https://g.example.org"))
     application = web.Application()
     application.add_routes(
         [*routes(look, page=page), *incident_pages(look, scene.incidents, page=page, aims=lambda: aims)]

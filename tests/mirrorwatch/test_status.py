@@ -117,7 +117,7 @@ async def test_what_holds_now_is_printed_before_what_was_found_earlier(width, sa
 
 @pytest.mark.parametrize("width", [140, 60])
 async def test_a_recovery_point_that_is_a_bound_says_so(width):
-    view = views.service(replace(views.flow(), recovery_point=RecoveryPoint(7200.0, "bound")))
+    view = views.service(replace(views.flow(), recovery_point=RecoveryPoint(7200.0, "at_least")))
     _, text = await _ask(view, width=width, terminal=True)
     assert "at least 2 h" in " ".join(text.split())
 

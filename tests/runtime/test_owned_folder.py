@@ -7,9 +7,11 @@ import json
 import pytest
 
 from fleet.errors import ConfigurationError
-from runtime.owned_folder import MANIFEST, write_owned
+from runtime.owned_folder import manifest_name, write_owned
 
 FILES = {"prometheus/rules.yml": "groups: []\n", "alertmanager.yml": "route: {}\n"}
+
+MANIFEST = manifest_name("render")
 
 
 def refused(folder, files=FILES, **how):
