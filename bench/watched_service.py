@@ -76,7 +76,7 @@ class WatchedService(Service):
         try:
             wait_until(look, deadline_s=deadline_s, what="It", every_s=_LOOK_S)
         except TimeoutError:
-            told = "; ".join(f"{flow}: {one['cause']['sentence']}" for flow, one in said.items())
+            told = "; ".join(f"{flow}: {one['sentence']}" for flow, one in said.items())
             raise TimeoutError(
                 f"{' and '.join(flows)} were not healthy within {deadline_s:g} s. {told}"
             ) from None

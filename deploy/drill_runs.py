@@ -266,7 +266,7 @@ class Bench(Several):
             result.fired, result.paged = alerts.fired(), alerts.paged()
         if reading is not None:
             self._compare(drill, reading, listening)
-        after = watched.flow().get("books", before)
+        after = watched.flow().get("counters", before)
         result.books = {name: after[name] - before.get(name, 0) for name in after}
         if pair.mirror is not None:
             pair.mirror.switch.off()

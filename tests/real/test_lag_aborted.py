@@ -94,7 +94,7 @@ def test_what_was_aborted_is_no_lag_of_a_mirror_at_rest_and_no_loss_where_it_is_
         raise AssertionError(f"{error}; it says {told(one)}") from None
     assert (verdicts, flow["row"]["lag_records"], flow["row"]["next_offset"]) == ({"healthy"}, 0, 100)
     delete_records(client, topic, before={0: 101 + ABORTED})
-    reaches(one, start_offset=101 + ABORTED)
+    reaches(one, log_start_offset=101 + ABORTED)
     assert (told(one)["verdict"], told(one)["findings"]) == ("healthy", [])
 
     # It goes on, and stands before as many again, with records behind them.

@@ -118,16 +118,16 @@ def test_markers_aborted_and_compacted_records_are_no_lag(asked, topic_name):  #
     )
     committed(asked.client, half, compact, 1, 5)
     committed(asked.client, front, compact, 1, 19)  # nearer to the end: each has a gap of its own
-    told = becomes_told(asked, done, reason="nothing_readable", end_offset=22)
+    told = becomes_told(asked, done, reason="nothing_readable", log_end_offset=22)
     assert (told["committed_offset"], told["first_readable_offset"]) == (10, 22)
     assert (told["lag_records"], told["lag_s"], told["status"]) == (0, 0, "OK")
     assert "Up to 22 the 12 offsets behind it hold no record that a consumer sees" in told["sentence"]
     assert asked.group(done)["status"] == "OK"
     assert asked.service.metric("group_lag_records", kafka_cluster="A", group=done) == 0
     for group in (compacted, front):
-        told = becomes_told(asked, group, reason="nothing_readable", readable_from=22)
+        told = becomes_told(asked, group, reason="nothing_readable", first_readable_offset=22)
         assert (told["lag_records"], told["status"]) == (0, "OK")
-    told = becomes_told(asked, half, readable_from=18)
+    told = becomes_told(asked, half, first_readable_offset=18)
     assert told["lag_records"] == 4  # the one that is left, and what is behind it
     # One record is left for this one, and nobody reads it.
     stopped = asked.becomes(behind, "STOP", deadline_s=STOP_DUE_S + DEADLINE_S)

@@ -46,7 +46,7 @@ def test_maintenance_loses_nothing_and_nothing_is_called_lost(stack):
     assert replicas.replicas(source, rolling.TOPIC) == turned
     assert set(figures["flows"]) == set(rolling.FLOWS)
     for flow in figures["flows"].values():
-        books = flow["counters"]
+        books = flow["books"]
         assert flow["false_losses"] == flow["called_lost"] == flow["missing_on_target"] == 0
         assert flow["altered_on_target"] == books.get("corrupted", 0) == 0
         assert books.get("duplicated", 0) == flow["repeated_on_target"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deploy.local.ports import free_port
 from deploy.local.process import Process
 from deploy.local.properties import write_properties
-from deploy.local.service import flows_at, minor
+from deploy.local.service import cause_of, flows_at, minor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,8 +71,7 @@ class Service(Process):
         said = flows_at(self.url).get(flow)
         if said is None:
             return None
-        cause = said.get("cause") or {}
-        return Said(str(said.get("verdict")), str(cause.get("code") or ""), str(cause.get("sentence") or ""))
+        return Said(str(said.get("verdict")), cause_of(said) or "", str(said.get("sentence") or ""))
 
 
 def service_port() -> int:
