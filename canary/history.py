@@ -45,11 +45,9 @@ def probe_days(connection: sa.Connection, flow: str, spans: Iterable[tuple[int, 
         yield _read(connection, flow, day, parts, replicas) if body is None else _unpacked(day, body)
 
 
-def read_days(
-    connection: sa.Connection, *, flow: str, spans: Sequence[tuple[int, int]]
-) -> tuple[int | None, list[ProbeDay]]:
-    """Return the first minute of a flow at all, and its days within spans."""
-    return DAY_ROWS.first_minute(connection, flow), list(probe_days(connection, flow, spans))
+def read_days(connection: sa.Connection, *, flow: str, spans: Sequence[tuple[int, int]]) -> list[ProbeDay]:
+    """Return the days of a flow within spans."""
+    return list(probe_days(connection, flow, spans))
 
 
 def read_minutes(connection: sa.Connection, *, flow: str, span: tuple[int, int]) -> list[ProbeMinute]:

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alerts.minutes.tables import exclusions
+from alerts.reports import burn_of
 from fleet.errors import UnavailableError
 from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
 from mirrorwatch.numbers import BudgetNumbers
 from mirrorwatch.tallying import tallies_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from alerts.objectives import Objective
+    from alerts.reports import Tally
     from canary.report import Reporter
-    from mirrorwatch.tallying import Span
     from runtime.clock import WaitingClock
     from runtime.store import Store
 
@@ -30,7 +31,7 @@ ROUND_S = 60.0
 WHOLE_MINUTES = 60
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Sums:
     """What an objective counts from the start of its period up to a minute."""
 
@@ -38,6 +39,13 @@ class _Sums:
     valid: int
     until: int
     read_at: int  # the minute in which the whole period was read
+
+    def and_then(self, tallies: Iterable[Tally], until: int) -> _Sums:
+        """Return the sums with what was counted since."""
+        good, valid = self.good, self.valid
+        for one in tallies:
+            good, valid = good + one.good, valid + one.valid
+        return _Sums(good, valid, until, self.read_at)
 
 
 class BudgetKeeping:
@@ -79,36 +87,38 @@ class BudgetKeeping:
         until = self._until(self._clock.wall_s())
         try:
             left_out = await self._store.read(exclusions)
-            for one in self._objectives:
-                spans = [(each.first, each.until) for each in left_out if each.flow == one.flow]
-                await self._follow(one, until, spans)
+            for (flow, since), wanted in self._due(until).items():
+                spans = [(each.first, each.until) for each in left_out if each.flow == flow]
+                tallies = await tallies_of(self._store, wanted, without((since, until), spans))
+                for one, each in zip(wanted, tallies, strict=True):
+                    self._sums[one] = self._held(one, until).and_then(each, until)
         except UnavailableError as error:
             self._reporter.problem(WHERE, str(error))
         else:
             self._reporter.settled(WHERE)
         self._show()
 
-    async def _follow(self, objective: Objective, until: int, left_out: Sequence[Span]) -> None:
+    def _due(self, until: int) -> dict[tuple[str, int], list[Objective]]:
+        """Return objectives that are read together: by flow, and the minute from which on they are read."""
+        found: dict[tuple[str, int], list[Objective]] = {}
+        for one in self._objectives:
+            found.setdefault((one.flow, self._held(one, until).until), []).append(one)
+        return found
+
+    def _held(self, objective: Objective, until: int) -> _Sums:
+        """Return what an objective has counted and goes on from, nothing where the whole period is due."""
         held = self._sums.get(objective)
         new_day = held is not None and held.until // DAY_MINUTES != until // DAY_MINUTES
         if held is None or new_day or not held.until <= until < held.read_at + WHOLE_MINUTES:
             first = (until - int(objective.period_s // MINUTE_S)) // DAY_MINUTES * DAY_MINUTES
-            held = _Sums(0, 0, first, until)
-        _, (tallies,) = await tallies_of(self._store, [objective], without((held.until, until), left_out))
-        self._sums[objective] = _Sums(
-            held.good + sum(one.good for one in tallies),
-            held.valid + sum(one.valid for one in tallies),
-            until,
-            held.read_at,
-        )
+            return _Sums(0, 0, first, until)
+        return held
 
     def _show(self) -> None:
         self.numbers = tuple(_numbers(one, self._sums.get(one)) for one in self._objectives)
 
 
 def _numbers(objective: Objective, sums: _Sums | None) -> BudgetNumbers:
-    left = None
-    if sums is not None and sums.valid and objective.budget_ratio > 0:
-        left = 1.0 - (sums.valid - sums.good) / sums.valid / objective.budget_ratio
+    burn = None if sums is None else burn_of(objective, sums.valid - sums.good, sums.valid)
     labels = (objective.flow, objective.source, objective.target, objective.kind.value)
-    return BudgetNumbers(labels, objective.target_ratio, left)
+    return BudgetNumbers(labels, objective.target_ratio, None if burn is None else 1.0 - burn)

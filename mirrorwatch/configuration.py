@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from alerts.config import LinksConfig
 from checksum.config import ChecksumConfig
+from fleet.errors import ConfigurationError, Problem
 from lagmon.config import LagConfig
 from runtime.config_web import WebConfig
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
     from fleet.connect_config import Connector
-    from fleet.errors import Problem
     from fleet.topology import Topology
     from mirrorwatch.config import ConnectSection
     from runtime.config import HttpConfig, StoreConfig
@@ -98,6 +98,13 @@ class Configuration:
     def worth_reading(self) -> tuple[Problem, ...]:
         """Return the warnings without the remarks: what a person should read each time the service starts."""
         return tuple(warning for warning in self.warnings if warning not in self.remarks)
+
+    def objectives_to(self, do: str) -> tuple[Objective, ...]:
+        """Return the objectives; raises ConfigurationError without any, where there is nothing to `do`."""
+        if not self.objectives:
+            sentence = f"no objective fits any flow, so there is nothing to {do}; add a flow, or an objective"
+            raise ConfigurationError([Problem(str(self.path), "objectives", sentence)])
+        return self.objectives
 
     @property
     def directory(self) -> Path:

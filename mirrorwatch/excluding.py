@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from alerts.minutes import tables
+from alerts.objectives import Exclusion
 from alerts.reports.wording import time_text
 from fleet.errors import ConfigurationError, Problem
 from fleet.probe_history import MINUTE_S
-from mirrorwatch.store_parts import MIGRATIONS
+from mirrorwatch.store_parts import opened
+from mirrorwatch.words import plain
 from runtime.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Mapping
 
     from mirrorwatch.configuration import Configuration
 
@@ -25,15 +26,16 @@ MAX_AUTHOR, MAX_REASON = 200, 2000
 
 async def listed(config: Configuration) -> list[str]:
     """Return a line for each exclusion."""
-    async with _opened(config) as store:
-        found = await store.read(tables.exclusions)
+    async with opened(config, Store.open_to_read) as store:
+        found = [] if store is None else await store.read(tables.exclusions)
     return [_line(one) for one in found] or ["No time is excluded."]
 
 
 async def remove(config: Configuration, number: int) -> list[str]:
     """Remove an exclusion; raises ConfigurationError where there is none of this number."""
-    async with _opened(config) as store:
-        removed = await store.write(partial(tables.include, number=number))
+    async with opened(config, Store.open_if_made) as store:
+        remove_it = partial(tables.include, number=number)
+        removed = False if store is None else await store.write(remove_it)
     if not removed:
         sentence = f"no exclusion has number {number}; see them with --list"
         raise ConfigurationError([Problem("--remove", "", sentence)])
@@ -43,12 +45,13 @@ async def remove(config: Configuration, number: int) -> list[str]:
 async def add(config: Configuration, given: Mapping[str, str | None], *, now_at: float) -> list[str]:
     """Keep an exclusion as given by options; raises ConfigurationError with every problem of them."""
     one = _exclusion(config, given)
-    async with _opened(config) as store:
+    async with opened(config, Store.open) as store:
+        assert store is not None
         number = await store.write(partial(tables.exclude, one=one, made_at=now_at))
     return [f"Excluded as number {number}: {one.flow}, {_when(one)}."]
 
 
-def _exclusion(config: Configuration, given: Mapping[str, str | None]) -> tables.Excluded:
+def _exclusion(config: Configuration, given: Mapping[str, str | None]) -> Exclusion:
     problems = [Problem(name, "", "missing") for name, value in given.items() if value is None]
     known = [flow.name for flow in config.topology.flows]
     flow = next((name for name in known if given["--flow"] in {name, name.replace("->", ":")}), None)
@@ -64,7 +67,7 @@ def _exclusion(config: Configuration, given: Mapping[str, str | None]) -> tables
             problems.append(Problem(name, "", f"must have from 1 to {most:,} characters"))
     if problems or flow is None or first is None or until is None:
         raise ConfigurationError(problems)
-    return tables.Excluded(0, flow, first, until, given["--author"] or "", given["--reason"] or "")
+    return Exclusion(0, flow, first, until, given["--author"] or "", given["--reason"] or "")
 
 
 def _minute(name: str, text: str | None, problems: list[Problem]) -> int | None:
@@ -78,23 +81,20 @@ def _minute(name: str, text: str | None, problems: list[Problem]) -> int | None:
         problems.append(Problem(name, "", sentence))
         return None
     seconds = (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
-    minutes = seconds / MINUTE_S
-    return math.floor(minutes) if name == "--from" else math.ceil(minutes)
-
-
-def _line(one: tables.Excluded) -> str:
-    return f"{one.number}  {one.flow}  {_when(one)}  {one.author}: {one.reason}"
-
-
-def _when(one: tables.Excluded) -> str:
-    return f"{time_text(one.first)} to {time_text(one.until)} UTC"
-
-
-@asynccontextmanager
-async def _opened(config: Configuration) -> AsyncIterator[Store]:
-    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS)
-    await store.open()
+    minute = (math.floor if name == "--from" else math.ceil)(seconds / MINUTE_S)
     try:
-        yield store
-    finally:
-        await store.close()
+        time_text(minute)
+    except (OverflowError, ValueError):
+        problems.append(
+            Problem(name, "", f"'{text[:60]}' is out of range; write a time before the year 10000")
+        )
+        return None
+    return minute
+
+
+def _line(one: Exclusion) -> str:
+    return f"{one.number}  {one.flow}  {_when(one)}  {plain(one.author)}: {plain(one.reason)}"
+
+
+def _when(one: Exclusion) -> str:
+    return f"{time_text(one.first)} to {time_text(one.until)} UTC"

@@ -79,6 +79,10 @@ class MinuteKeeping:
         self._pending += self._recorder.end().items()
         await self._write()
 
+    def move_instants(self, _by_s: float) -> None:
+        """End the current minute where the wall clock was set: the next sample may be of an earlier one."""
+        self._pending += self._recorder.end().items()
+
     async def _write(self) -> None:
         rows, self._pending = self._pending[-MAX_PENDING:], []
         try:
@@ -96,7 +100,6 @@ class MinuteKeeping:
         now_minute = int(self._clock.wall_s() // MINUTE_S)
         until = (now_minute - FINAL_MINUTES) // DAY_MINUTES
         oldest = now_minute - int(self._keep_s // MINUTE_S)
-
         try:
             await self._store.write(partial(tables.delete_old, minutes_before=oldest))
             how = {"flows": flows, "before": until, "at_most": DAYS_AT_ONCE}

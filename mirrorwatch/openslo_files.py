@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 def written(config: Configuration) -> tuple[str, list[str]]:
     """Return SLOs as YAML, one document each, and a line for each objective that cannot be written."""
-    fit = [one for one in config.objectives if can_be_written(one)]
+    objectives = config.objectives_to("write")
+    fit = [one for one in objectives if can_be_written(one)]
     lines = [
         f"{one.flow} {objective_text(one)}: cannot be written; OpenSLO's ratio metrics count events"
-        for one in config.objectives
+        for one in objectives
         if not can_be_written(one)
     ]
     return "---\n".join(yaml_text(document_of(one)) for one in fit), lines

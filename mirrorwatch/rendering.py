@@ -13,7 +13,6 @@ from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
 from dashboards import BOARDS, dashboard
-from fleet.errors import ConfigurationError, Problem
 from runtime.owned_folder import write_owned
 from runtime.yaml_output import yaml_text
 
@@ -37,12 +36,10 @@ def render(
 
     Raises ConfigurationError where there is nothing to render for, or files are in the way.
     """
-    if not config.objectives:
-        sentence = "no objective fits any flow, so there is nothing to render; add a flow, or an objective"
-        raise ConfigurationError([Problem(str(config.path), "objectives", sentence)])
+    objectives = config.objectives_to("render")
     changed = write_owned(folder, files_of(config, kubernetes=kubernetes, divisor=divisor))
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
-    advice = [rate_advice(one, rates[one.flow]) for one in config.objectives]
+    advice = [rate_advice(one, rates[one.flow]) for one in objectives]
     return changed, [one for one in advice if one is not None]
 
 

@@ -38,7 +38,7 @@ _NOTE = (
 async def replay(config: Configuration, *, now_at: float) -> list[str]:
     """Return lines: what each alert would have done, and which bad times none would have announced."""
     until = last_final_minute(config, now_at)
-    span = (first_minute_of(until, period_of(config.objectives)), until)
+    span = (first_minute_of(until, period_of(config.objectives_to("replay"))), until)
     alerts: list[Replayed] = []
     unseen: list[tuple[Objective, Stretch]] = []
     incidents = observed = 0
@@ -77,7 +77,7 @@ async def _flow(
 ) -> tuple[list[Replayed], int]:
     """Return what the alerts of a flow would have done, and how many minutes were observed."""
     minutes = {one.minute: one for one in await store.read(partial(read_minutes, flow=flow, span=span))}
-    _, days = await store.read(partial(read_days, flow=flow, spans=[span], exact=True))
+    days = await store.read(partial(read_days, flow=flow, spans=[span], exact=True))
     values = {run.first: run for _, runs in days for run in runs}
     limits_s = [one.limit_s for one in objectives if one.kind is ObjectiveKind.RECOVERY_POINT]
     alerts = replay_symptoms(flow, minutes, values, limit_s=limits_s[0] if limits_s else None)

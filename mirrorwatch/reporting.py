@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from alerts.incident_tables import incidents_between
 from alerts.minutes.tables import exclusions
 from alerts.reports import (
-    Exclusion,
     ObjectiveReport,
     Report,
     causes_of,
@@ -18,15 +15,15 @@ from alerts.reports import (
     figures_of,
     markdown,
 )
-from fleet.errors import ConfigurationError, Problem
 from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
 from mirrorwatch.page import Page
-from mirrorwatch.store_parts import MIGRATIONS
-from mirrorwatch.tallying import last_final_minute, tallies_of
+from mirrorwatch.store_parts import opened
+from mirrorwatch.tallying import first_minute, last_final_minute, tallies_of
 from runtime.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from alerts.objectives import Objective
     from alerts.reports import Figures
@@ -42,11 +39,9 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
 
     Raises ConfigurationError without objectives, UnavailableError where the store cannot be read.
     """
-    if not config.objectives:
-        sentence = "no objective fits any flow, so there is nothing to report; add a flow, or an objective"
-        raise ConfigurationError([Problem(str(config.path), "objectives", sentence)])
+    objectives = config.objectives_to("report")
     until = last_final_minute(config, now_at)
-    first = first_minute_of(until, period_s or period_of(config.objectives))
+    first = first_minute_of(until, period_s or period_of(objectives))
     found = []
     async with reading(config) as store:
         excluded = await store.read(exclusions) if store is not None else []
@@ -54,19 +49,13 @@ async def make_report(config: Configuration, *, period_s: float | None, now_at: 
             left_out = [(one.first, one.until) for one in excluded if one.flow == flow]
             found += await _flow(store, wanted, (first, until), left_out)
         notes = () if store is not None else ("The store is not made yet; start the service first.",)
-    shown = tuple(Exclusion(**asdict(one)) for one in excluded if one.first < until and one.until > first)
+    shown = tuple(one for one in excluded if one.first < until and one.until > first)
     return Report(first, until, tuple(found), shown, notes)
 
 
-@asynccontextmanager
-async def reading(config: Configuration) -> AsyncIterator[Store | None]:
+def reading(config: Configuration) -> AbstractAsyncContextManager[Store | None]:
     """Open the store of a configuration to read; None where nobody has made one."""
-    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS, limit_s=LIMIT_S)
-    made = await store.open_to_read()
-    try:
-        yield store if made else None
-    finally:
-        await store.close()
+    return opened(config, Store.open_to_read, limit_s=LIMIT_S)
 
 
 def flows_of(config: Configuration) -> dict[str, list[Objective]]:
@@ -106,10 +95,11 @@ async def _flow(
     if store is None:
         return [ObjectiveReport(one, figures_of(one, (), spans)) for one in objectives]
     first, until = period
-    oldest, figures = await _figures(store, objectives, spans)
+    figures = await figures_by_flow(store, objectives, spans)
     before: Sequence[Figures | None] = [None] * len(objectives)
+    oldest = await first_minute(store, objectives)
     if oldest is not None and oldest < first:
-        _, before = await _figures(store, objectives, without((2 * first - until, first), left_out))
+        before = await figures_by_flow(store, objectives, without((2 * first - until, first), left_out))
     flow, between = objectives[0].flow, (first * MINUTE_S, until * MINUTE_S)
     incidents = await store.read(lambda held: incidents_between(held, *between, flow=flow))
     return [
@@ -118,16 +108,9 @@ async def _flow(
     ]
 
 
-async def _figures(
-    store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
-) -> tuple[int | None, list[Figures]]:
-    """Return the first minute of a flow, and the figures of its objectives within spans."""
-    oldest, tallies = await tallies_of(store, objectives, spans)
-    return oldest, [figures_of(one, each, spans) for one, each in zip(objectives, tallies, strict=True)]
-
-
 async def figures_by_flow(
     store: Store, objectives: Sequence[Objective], spans: Sequence[Span]
 ) -> list[Figures]:
     """Return the figures of one flow's objectives within spans."""
-    return (await _figures(store, objectives, spans))[1]
+    tallies = await tallies_of(store, objectives, spans)
+    return [figures_of(one, each, spans) for one, each in zip(objectives, tallies, strict=True)]

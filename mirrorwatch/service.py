@@ -376,6 +376,7 @@ class Service:
         self._last_reload = replace(self._last_reload, ok_at=self._last_reload.ok_at + by_s)
         self._judging.move_instants(by_s)
         self._incidents.move_instants(by_s)
+        self._minutes.move_instants(by_s)
 
     # --- the reporter of the canary's loops
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
 from alerts import incident_tables
 from alerts.minutes import tables as minute_tables
 from canary import bookkeeper, latches
 from checksum import book_tables
 from lagmon import snapshot_store, sync_id_tables, sync_tables
+from runtime.store import LIMIT_S, Store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from mirrorwatch.configuration import Configuration
 
 MIGRATIONS = (
     *bookkeeper.MIGRATIONS,
@@ -18,3 +27,16 @@ MIGRATIONS = (
     *incident_tables.MIGRATIONS,
     *minute_tables.MIGRATIONS,
 )
+
+
+@asynccontextmanager
+async def opened(
+    config: Configuration, how: Callable[[Store], Awaitable[bool | None]], *, limit_s: float = LIMIT_S
+) -> AsyncIterator[Store | None]:
+    """Open the store of a configuration by one of Store's own ways; None where that finds no store."""
+    store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS, limit_s=limit_s)
+    made = await how(store)
+    try:
+        yield None if made is False else store
+    finally:
+        await store.close()

@@ -21,15 +21,14 @@ HISTORY_S = 90 * 86_400.0
 
 async def suggest(config: Configuration, *, now_at: float) -> tuple[str, bool]:
     """Return a section `objectives` with comments, and whether each objective has a suggestion."""
+    config.objectives_to("suggest targets for")
     until = last_final_minute(config, now_at)
     span = (until - int(HISTORY_S // MINUTE_S), until)
     rates = {one.name: one.probes_per_s for one in config.flow_facts}
     found: list[Suggestion] = []
     async with reading(config) as store:
         for flow, wanted in flows_of(config).items():
-            tallies = (
-                (await tallies_of(store, wanted, [span]))[1] if store is not None else [[]] * len(wanted)
-            )
+            tallies = await tallies_of(store, wanted, [span]) if store is not None else [[]] * len(wanted)
             found += [
                 suggestion_of(one, each, rates[flow]) for one, each in zip(wanted, tallies, strict=True)
             ]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from runtime.clock import Clock
 
 T = TypeVar("T")
+LIMIT_S = 10.0
 
 
 class Store:
@@ -54,7 +55,7 @@ class Store:
         migrations: Sequence[Migration] = (),
         on_error: Callable[[str], None] = lambda _operation: None,
         clock: Clock | None = None,
-        limit_s: float = 10.0,
+        limit_s: float = LIMIT_S,
         migration_limit_s: float = 600.0,
         queue: int = 1000,
     ) -> None:

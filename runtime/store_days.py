@@ -52,15 +52,15 @@ class DayRows:
         return minute
 
     def within(
-        self, connection: sa.Connection, flow: str, spans: Iterable[Span]
+        self, connection: sa.Connection, flow: str, spans: Iterable[Span], *, rows: bool = True
     ) -> Iterator[tuple[int, list[Span], str | None]]:
         """Yield each day within spans with its parts, and its row if all of the day is wanted and it has one.
 
-        Spans are in order and do not overlap.
+        Spans are in order and do not overlap. Without `rows` there are none.
         """
         parts = list(by_day(spans))
         bodies: dict[int, str] = {}
-        if parts:
+        if parts and rows:
             days = self.days.c
             wanted = sa.select(days.day, days.body).where(
                 days.flow == flow, days.day.between(parts[0][0], parts[-1][0])
@@ -73,14 +73,18 @@ class DayRows:
     def missing(
         self, connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int
     ) -> list[tuple[str, int]]:
-        """Return days before `before` of these flows that are not kept as one row, newest first."""
+        """Return days before `before` of these flows that are not kept as one row, newest first.
+
+        Days that began before a flow's first minute are left out: of these, old minutes are deleted one by
+        one, and their rows with them.
+        """
         found: list[tuple[str, int]] = []
         for flow in flows:
             first = self.first_minute(connection, flow)
             if first is not None and len(found) < at_most:
                 here = sa.select(self.days.c.day).where(self.days.c.flow == flow)
                 kept = set(connection.execute(here).scalars())
-                days = range(before - 1, first // DAY_MINUTES - 1, -1)
+                days = range(before - 1, -(-first // DAY_MINUTES) - 1, -1)
                 found += [(flow, day) for day in days if day not in kept]
         return found[:at_most]
 

@@ -43,11 +43,13 @@ class MinuteRecorder:
         over = self._over() if minute > self._minute else {}
         self._minute = minute
         for flow, sample in samples.items():
-            self._rows[flow] = _joined(self._rows.get(flow), sample, minute)
+            row = ValueRun(minute, 1, SAMPLE_S, sample.lag_s, sample.recovery_point_s, sample.audited_at)
+            self._rows[flow] = joined(self._rows[flow], row) if flow in self._rows else row
         return over
 
     def end(self) -> dict[str, ValueRun]:
-        """Return the rows of the current minute, as far as it came."""
+        """Return the rows of the current minute, as far as it came; the next one may be earlier."""
+        self._minute = -1
         return self._over()
 
     def _over(self) -> dict[str, ValueRun]:
@@ -55,24 +57,23 @@ class MinuteRecorder:
         return rows
 
 
-def _joined(row: ValueRun | None, sample: Sample, minute: int) -> ValueRun:
-    if row is None:
-        return ValueRun(minute, 1, SAMPLE_S, sample.lag_s, sample.recovery_point_s, sample.audited_at)
+def joined(one: ValueRun, other: ValueRun) -> ValueRun:
+    """Return what was measured in one minute, in two parts of it."""
     return ValueRun(
-        minute,
+        one.first,
         1,
-        min(MINUTE_S, row.observed_s + SAMPLE_S),
-        worst(row.lag_s, sample.lag_s),
-        worst(row.recovery_point_s, sample.recovery_point_s),
-        oldest(row.audited_at, sample.audited_at),
+        min(MINUTE_S, one.observed_s + other.observed_s),
+        _worst(one.lag_s, other.lag_s),
+        _worst(one.recovery_point_s, other.recovery_point_s),
+        _oldest(one.audited_at, other.audited_at),
     )
 
 
-def worst(one: float | None, other: float | None) -> float | None:
+def _worst(one: float | None, other: float | None) -> float | None:
     """Return the larger of two ages, one of them may be unknown."""
     return max((age for age in (one, other) if age is not None), default=None)
 
 
-def oldest(one: float | None, other: float | None) -> float | None:
+def _oldest(one: float | None, other: float | None) -> float | None:
     """Return the earlier of two instants, one of them may be unknown."""
     return min((at for at in (one, other) if at is not None), default=None)

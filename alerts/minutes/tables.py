@@ -8,14 +8,14 @@ kept as one row of `flow_days`: runs of minutes that are alike, where every age 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from alerts.minutes.recorder import oldest, worst
-from fleet.probe_history import DAY_MINUTES, MINUTE_S, ValueRun
+from alerts.minutes.recorder import joined
+from alerts.objectives import Exclusion
+from fleet.probe_history import DAY_MINUTES, ValueRun
 from runtime.store_days import DayRows, days_table, span_of
 from runtime.store_migrations import Migration, create
 from runtime.store_rows import replace_rows
@@ -57,18 +57,6 @@ MIGRATIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Excluded:
-    """Time of a flow that counts in no objective, from a minute to the one before `until`."""
-
-    number: int
-    flow: str
-    first: int
-    until: int
-    author: str
-    reason: str
-
-
 def keep_minutes(
     connection: sa.Connection,
     rows: Iterable[tuple[str, ValueRun]],
@@ -96,19 +84,19 @@ def keep_minutes(
 
 def read_days(
     connection: sa.Connection, *, flow: str, spans: Sequence[tuple[int, int]], exact: bool
-) -> tuple[int | None, list[tuple[int, list[ValueRun]]]]:
-    """Return the first minute of a flow at all, and each day within spans with its runs of minutes.
+) -> list[tuple[int, list[ValueRun]]]:
+    """Return each day within spans with its runs of minutes.
 
     `exact` reads minutes only, so that ages below `FLOOR_S` are what they were.
     """
     found = []
-    for day, parts, body in DAY_ROWS.within(connection, flow, spans):
-        if body is not None and not exact:
+    for day, parts, body in DAY_ROWS.within(connection, flow, spans, rows=not exact):
+        if body is not None:
             runs = [ValueRun(*one) for one in json.loads(body)]
         else:
             runs = [run for first, until in parts for run in _minutes(connection, flow, first, until)]
         found.append((day, runs))
-    return DAY_ROWS.first_minute(connection, flow), found
+    return found
 
 
 def tidy(connection: sa.Connection, flows: Sequence[str], *, before: int, at_most: int) -> int:
@@ -128,7 +116,7 @@ def delete_old(connection: sa.Connection, *, minutes_before: int) -> None:
 # --- exclusions
 
 
-def exclude(connection: sa.Connection, one: Excluded, *, made_at: float) -> int:
+def exclude(connection: sa.Connection, one: Exclusion, *, made_at: float) -> int:
     """Keep an exclusion under the next number, and return that."""
     last = connection.execute(sa.select(sa.func.max(EXCLUSIONS.c.number))).scalar_one()
     number = (last or 0) + 1
@@ -146,11 +134,11 @@ def exclude(connection: sa.Connection, one: Excluded, *, made_at: float) -> int:
     return number
 
 
-def exclusions(connection: sa.Connection) -> list[Excluded]:
+def exclusions(connection: sa.Connection) -> list[Exclusion]:
     """Return all exclusions, in the order of their numbers."""
     columns = [EXCLUSIONS.c[name] for name in ("number", "flow", "first", "until", "author", "reason")]
     rows = connection.execute(sa.select(*columns).order_by(EXCLUSIONS.c.number))
-    return [Excluded(**row) for row in rows.mappings()]
+    return [Exclusion(**row) for row in rows.mappings()]
 
 
 def include(connection: sa.Connection, number: int) -> bool:
@@ -174,21 +162,9 @@ def _minutes(connection: sa.Connection, flow: str, first: int, until: int) -> It
             held = {}
         at = minute
         row = ValueRun(minute, 1, *values)
-        held[replica] = _together(held[replica], row) if replica in held else row
+        held[replica] = joined(held[replica], row) if replica in held else row
     if held:
         yield max(held.values(), key=attrgetter("observed_s"))
-
-
-def _together(one: ValueRun, other: ValueRun) -> ValueRun:
-    """Return what two processes of one replica measured in a minute."""
-    return ValueRun(
-        one.first,
-        1,
-        min(MINUTE_S, one.observed_s + other.observed_s),
-        worst(one.lag_s, other.lag_s),
-        worst(one.recovery_point_s, other.recovery_point_s),
-        oldest(one.audited_at, other.audited_at),
-    )
 
 
 def _runs(minutes: Iterable[ValueRun]) -> Iterator[ValueRun]:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from alerts.objectives.objective import Objective, ObjectiveKind
-from fleet import series
+from alerts.objectives.counters import COUNTERS
+from alerts.rules.rule import promql_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from alerts.objectives.objective import Objective, ObjectiveKind
+
 _VERSION = "openslo/v1"
-_COUNTERS = {
-    ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
-    ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
-}
 _FLOW = re.compile(r"flow=\"([^\"]+)\"")
 _SLICE = "1m"
 _KEYS = {
@@ -35,7 +33,7 @@ _KEYS = {
 
 def can_be_written(objective: Objective) -> bool:
     """Tell whether OpenSLO's ratio metrics can hold an objective: one that counts probes and has a budget."""
-    return objective.kind in _COUNTERS
+    return objective.kind in COUNTERS
 
 
 def document_of(objective: Objective) -> dict[str, Any]:
@@ -47,7 +45,7 @@ def document_of(objective: Objective) -> dict[str, Any]:
                 "spec": {"query": f'sum({one.full_name}{{flow="{objective.flow}"}})'},
             }
         }
-        for one in _COUNTERS[objective.kind]
+        for one in COUNTERS[objective.kind]
     )
     name = re.sub(r"[^a-z0-9]+", "-", f"{objective.flow} {objective.kind}".lower()).strip("-")
     target: dict[str, Any] = {"target": objective.target_ratio}
@@ -63,7 +61,7 @@ def document_of(objective: Objective) -> dict[str, Any]:
                 "metadata": {"name": name},
                 "spec": {"ratioMetric": {"counter": True, "good": good, "total": total}},
             },
-            "timeWindow": [{"duration": f"{objective.period_s / 86_400:g}d", "isRolling": True}],
+            "timeWindow": [{"duration": promql_duration(objective.period_s), "isRolling": True}],
             "budgetingMethod": "Occurrences" if objective.slice_ratio is None else "Timeslices",
             "objectives": [target],
         },
@@ -91,7 +89,7 @@ def entry_of(document: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     queries = [reader.text(f"{ratio}.{which}.metricSource.spec.query") for which in ("good", "total")]
     found = _kind_and_flow(queries)
     if found is None:
-        known = "; ".join(f"{good.full_name} / {total.full_name}" for good, total in _COUNTERS.values())
+        known = "; ".join(f"{good.full_name} / {total.full_name}" for good, total in COUNTERS.values())
         problems.append((ratio, f'must divide counters of one flow, with flow="A->B" in both: {known}'))
     if reader.text("spec.timeWindow.isRolling").lower() != "true":
         problems.append(("spec.timeWindow", "must be rolling; calendar windows are not supported"))
@@ -158,7 +156,7 @@ def _kind_and_flow(queries: Sequence[str]) -> tuple[ObjectiveKind, str] | None:
     flows = {tuple(_FLOW.findall(query)) for query in queries}
     if len(flows) != 1 or len(flow := next(iter(flows))) != 1:
         return None
-    for kind, counters in _COUNTERS.items():
+    for kind, counters in COUNTERS.items():
         if all(
             re.findall(r"mirrorwatch_\w+", query) == [one.full_name]
             for query, one in zip(queries, counters, strict=True)

@@ -13,21 +13,21 @@ replay      what the alerts would have done with the same minutes
 
 from __future__ import annotations
 
-from alerts.reports.arithmetic import Figures, Stretch, figures_of
+from alerts.reports.arithmetic import Figures, Stretch, burn_of, figures_of
 from alerts.reports.document import document
 from alerts.reports.markdown import markdown
-from alerts.reports.report import POLICY, Exclusion, ObjectiveReport, Report, causes_of, file_name
+from alerts.reports.report import POLICY, ObjectiveReport, Report, causes_of, file_name
 from alerts.reports.tally import BadMinute, Tally, probe_tally, value_tally
 
 __all__ = [
     "POLICY",
     "BadMinute",
-    "Exclusion",
     "Figures",
     "ObjectiveReport",
     "Report",
     "Stretch",
     "Tally",
+    "burn_of",
     "causes_of",
     "document",
     "figures_of",

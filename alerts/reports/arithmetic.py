@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.probe_history import DAY_MINUTES, MINUTE_S
+from fleet.probe_history import DAY_MINUTES, MINUTE_S, by_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ def figures_of(objective: Objective, tallies: Sequence[Tally], spans: Sequence[t
     good, valid = sum(one.good for one in tallies), sum(one.valid for one in tallies)
     bad_minutes = tuple(bad for one in tallies for bad in one.bad)
     sli = good / valid if valid else None
-    burn = _burn(objective, valid - good, valid)
+    burn = burn_of(objective, valid - good, valid)
     left = 1.0 - burn if burn is not None else None
     recent = _recent_burn(objective, tallies, spans, period_s=period_s)
     return Figures(
@@ -133,7 +133,7 @@ def stretches_of(objective: Objective, bad: Iterable[BadMinute], valid: int) -> 
     return sorted(found, key=lambda one: (-one.bad, one.first))
 
 
-def _burn(objective: Objective, bad: int, valid: int) -> float | None:
+def burn_of(objective: Objective, bad: int, valid: int) -> float | None:
     """Return how many times the budget was spent; None without data, or without a budget that may be."""
     if valid == 0 or objective.budget_ratio <= 0:
         return None
@@ -149,7 +149,7 @@ def _recent_burn(
     since = (spans[-1][1] - int(period_s * RECENT_SHARE / MINUTE_S)) // DAY_MINUTES
     recent = [one for one in tallies if one.day >= since]
     valid = sum(one.valid for one in recent)
-    return _burn(objective, valid - sum(one.good for one in recent), valid)
+    return burn_of(objective, valid - sum(one.good for one in recent), valid)
 
 
 def _exhausted_in_s(left: float | None, recent: float | None, period_s: float) -> float | None:
@@ -163,10 +163,8 @@ def _exhausted_in_s(left: float | None, recent: float | None, period_s: float) -
 def _days(tallies: Sequence[Tally], spans: Sequence[tuple[int, int]]) -> Iterable[Day]:
     counted = {one.day: one for one in tallies}
     expected: dict[int, int] = {}
-    for first, until in spans:
-        for day in range(first // DAY_MINUTES, (until - 1) // DAY_MINUTES + 1):
-            held = min(until, (day + 1) * DAY_MINUTES) - max(first, day * DAY_MINUTES)
-            expected[day] = expected.get(day, 0) + held
+    for day, first, until in by_day(spans):
+        expected[day] = expected.get(day, 0) + until - first
     for day, minutes in expected.items():
         found = counted.get(day)
         if found is None:

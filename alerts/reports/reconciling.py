@@ -5,24 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from alerts.objectives.objective import Objective, ObjectiveKind
+from alerts.objectives.counters import AGES, COUNTERS
 from alerts.reports.wording import objective_text, share_text
 from alerts.rules.rule import number, quoted, selector
-from fleet import series, series_lag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from alerts.objectives.objective import Objective
     from alerts.reports.report import ObjectiveReport
 
-_EVENTS = {
-    ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
-    ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
-}
-_AGES = {
-    ObjectiveKind.RECOVERY_POINT: series.FLOW_RECOVERY_POINT_AGE_SECONDS,
-    ObjectiveKind.REPLICATION_LAG: series_lag.REPLICATION_TOPIC_LAG_SECONDS,
-}
 _LITTLE = 0.95  # with less of what the store counts a comparison says little
 
 
@@ -43,13 +35,13 @@ def queries_of(objective: Objective, period_s: float) -> Mapping[str, str]:
     matcher = f"flow={quoted(objective.flow)}"
     if objective.slice_ratio is not None:
         return {}
-    if objective.kind in _EVENTS:
-        names = zip(("good", "valid"), _EVENTS[objective.kind], strict=True)
+    if objective.kind in COUNTERS:
+        names = zip(("good", "valid"), COUNTERS[objective.kind], strict=True)
         return {
             name: f"sum(increase({selector(one.full_name, matcher)}[{period_s:.0f}s]))" for name, one in names
         }
-    if objective.kind in _AGES:
-        age = f"max({selector(_AGES[objective.kind].full_name, matcher)})"
+    if objective.kind in AGES:
+        age = f"max({selector(AGES[objective.kind].full_name, matcher)})"
         limit = number(objective.limit_s or 0.0)
         span = f"[{period_s:.0f}s:1m]"
         return {

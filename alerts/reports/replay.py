@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from alerts.objectives.burn import BURN_WINDOWS
 from alerts.reports.tally import good_minutes_of, probe_counts
-from alerts.rules.budgets import LEAST_BAD_PROBES, LEAST_BAD_STEPS, LONG_S, STEP_S, threshold
-from alerts.rules.rule import CRITICAL, promql_duration
-from alerts.rules.symptoms import KEEP_S, STALL_FOR_S
+from alerts.rules.budgets import KEEP_TICKET_S, LEAST_BAD_PROBES, LEAST_BAD_STEPS, LONG_S, STEP_S, threshold
+from alerts.rules.rule import CRITICAL, promql_duration, seconds_of
+from alerts.rules.symptoms import KEEP_FOUND_S, KEEP_S, LOSS_WINDOW, STALL_FOR_S
 from fleet.probe_history import MINUTE_S
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from fleet.probe_history import ProbeMinute, ValueRun
 
 _STEP = int(STEP_S // MINUTE_S)
-_KEEP_MINUTES = 10  # of tickets and of losses: their keep_firing_for
-_LOSS_MINUTES = 5  # the window in which the rule counts losses
 MISSED_AFTER_MINUTES = 10  # an alert that fires later than this after an incident missed it
 LEAST_OF_INCIDENT = 3  # fewer bad probes are no incident
 
@@ -88,7 +86,7 @@ def replay_symptoms(
     fired = {
         "MirrorwatchNoRecordsArrive": _joined(silent, 0, keep),
         "MirrorwatchReplicationStalled": _joined(stalled, stalled_for, keep),
-        "MirrorwatchRecordsLost": _joined(lost, 0, _LOSS_MINUTES + _KEEP_MINUTES),
+        "MirrorwatchRecordsLost": _joined(lost, 0, int((seconds_of(LOSS_WINDOW) + KEEP_FOUND_S) // MINUTE_S)),
     }
     if limit_s is not None:
         old = [
@@ -210,7 +208,7 @@ def _ratio(bad: float | None, valid: float | None) -> float:
 
 
 def _firings(burning: Sequence[bool], first: int, window: BurnWindow) -> tuple[tuple[int, int], ...]:
-    keep = 0 if window.severity == CRITICAL else _KEEP_MINUTES
+    keep = 0 if window.severity == CRITICAL else int(KEEP_TICKET_S // MINUTE_S)
     return _joined((first + number for number, one in enumerate(burning) if one), 0, keep)
 
 

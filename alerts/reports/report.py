@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alerts.incidents import Incident
+    from alerts.objectives import Exclusion
     from alerts.reports.arithmetic import Figures, Stretch
 
 POLICY = (
@@ -28,18 +29,6 @@ POLICY = (
     " the SLI as it is and lower the coverage."
 )
 MAX_STRETCHES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """Time of a flow that counts in no objective: from a minute to the one before `until`."""
-
-    number: int
-    flow: str
-    first: int
-    until: int
-    author: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from alerts.objectives.burn import BURN_WINDOWS
+from alerts.objectives.counters import AGES, COUNTERS
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.rules.rule import (
     CRITICAL,
@@ -31,7 +32,7 @@ from alerts.rules.rule import (
     quoted,
     selector,
 )
-from fleet import series, series_checksum, series_lag
+from fleet import series_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,16 +47,11 @@ _STEP = promql_duration(STEP_S)
 SPARSE_COUNT = f"{_STEP}:sparse"  # of five minutes, recorded once in five minutes
 _INTERVAL_S = 30.0  # between two samples of the others
 LONG_S = 7200.0  # windows from here on are read from sparse counts
+KEEP_TICKET_S = 600.0
 LEAST_BAD_PROBES = 2.5  # fewer bad ones in the long window say nothing
 LEAST_BAD_STEPS = 0.5  # of bad time: 150 s
-_EVENTS = {
-    ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),
-    ObjectiveKind.FRESHNESS: (series.CANARY_GOOD_TOTAL, series.CANARY_SETTLED_TOTAL),
-}
-_AGES = {
-    ObjectiveKind.RECOVERY_POINT: ("max", series.FLOW_RECOVERY_POINT_AGE_SECONDS),
-    ObjectiveKind.REPLICATION_LAG: ("max", series_lag.REPLICATION_TOPIC_LAG_SECONDS),
-    ObjectiveKind.AUDIT_AGE: ("min", series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS),
+_AGES = {kind: ("max", one) for kind, one in AGES.items()} | {
+    ObjectiveKind.AUDIT_AGE: ("min", series_checksum.CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS)
 }
 
 
@@ -96,14 +92,14 @@ def _events(kind: ObjectiveKind, objectives: Sequence[Objective], every: set[str
     classes = _alike(one for one in objectives if one.kind is kind)
     if not classes:
         return
-    pair = _probes if kind in _EVENTS else _time
+    pair = _probes if kind in COUNTERS else _time
     pairs = [pair(alike[0], flow_matcher({one.flow for one in alike}, every)) for alike in classes]
     for name, expressions in zip((BAD, VALID), zip(*pairs, strict=True), strict=True):
         yield Record(name=name + _STEP, expression=either(expressions), labels={"objective": kind.value})
 
 
 def _probes(objective: Objective, matcher: str) -> tuple[str, str]:
-    good, valid = (selector(one.full_name, matcher) for one in _EVENTS[objective.kind])
+    good, valid = (selector(one.full_name, matcher) for one in COUNTERS[objective.kind])
     if objective.slice_ratio is None:
         bad = f"sum by ({FLOW}) (increase({valid}[5m])) - sum by ({FLOW}) (increase({good}[5m]))"
         return f"clamp_min({bad}, 0)", f"sum by ({FLOW}) (increase({valid}[5m]))"
@@ -157,7 +153,7 @@ def _burn(window: BurnWindow, objectives: Sequence[Objective], every: set[str]) 
             f" {long}. At least {number(100 * window.budget_share)} % of the period's budget is spent in"
             f" {long}."
         ),
-        keep_s=0 if window.severity == CRITICAL else 600,
+        keep_s=0 if window.severity == CRITICAL else KEEP_TICKET_S,
     )
 
 

@@ -19,6 +19,7 @@ SILENCE_S = (
 STALL_FOR_S = 60.0
 KEEP_S = 60.0  # a mirror that stops and goes on again and again is one alert
 LOSS_WINDOW = "5m"
+KEEP_FOUND_S = 600.0  # what was found stays an alert for so long
 RACE_CRITICAL, RACE_WARNING = 0.8, 0.5  # share of the retention time that the lag has used up
 
 
@@ -76,7 +77,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
                 )
             ),
             severity=CRITICAL,
-            keep_s=600,
+            keep_s=KEEP_FOUND_S,
             summary="Records are lost on {{ $labels.flow }}",
             description="Records of the source will not arrive on {{ $labels.target_cluster }}."
             " The flow's page lists them by partition and offset.",
@@ -84,7 +85,7 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
         Alert(
             name="MirrorwatchDataAltered",
             expression=f'max by ({FLOW}) ({condition}{{condition="altered"}}) == 1',
-            keep_s=600,
+            keep_s=KEEP_FOUND_S,
             severity=CRITICAL,
             summary="Replicated records are altered on {{ $labels.flow }}",
             description="Records on {{ $labels.target_cluster }} differ from those on"

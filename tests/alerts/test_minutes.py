@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from alerts.minutes import SAMPLE_S, MinuteRecorder, Sample, tables
+from alerts.objectives import Exclusion
 from fleet.probe_history import DAY_MINUTES, ValueRun, without
 from runtime.store import Store
 from tests.databases import DATABASES, address_of
@@ -43,6 +44,14 @@ def test_a_clock_that_is_set_back_repeats_no_minute():
     assert recorder.end() == {FLOW: ValueRun(START, 1, SAMPLE_S, None, None, None)}
 
 
+def test_after_the_end_of_a_minute_an_earlier_one_counts():
+    recorder = MinuteRecorder()
+    recorder.take(START * 60 + 5, {FLOW: Sample()})
+    recorder.end()
+    recorder.take(START * 60 - 30, {FLOW: Sample(lag_s=5.0)})
+    assert recorder.end() == {FLOW: ValueRun(START - 1, 1, SAMPLE_S, 5.0, None, None)}
+
+
 def run(minute, *, observed_s=60, lag_s=None, point_s=None, audited_at=None):
     return ValueRun(START + minute, 1, observed_s, lag_s, point_s, audited_at)
 
@@ -53,7 +62,7 @@ async def keep(store, *rows, replica="r1", incarnation="a1"):
 
 
 async def read(store, *, spans=SPAN, exact=True):
-    return (await store.read(partial(tables.read_days, flow=FLOW, spans=spans, exact=exact)))[1]
+    return await store.read(partial(tables.read_days, flow=FLOW, spans=spans, exact=exact))
 
 
 async def test_incarnations_add_up_and_of_two_replicas_the_one_counts_that_saw_most(store):
@@ -92,7 +101,7 @@ async def test_a_day_in_one_row_joins_what_is_alike_until_a_minute_is_written_ag
 
 
 async def test_exclusions_are_numbered_listed_and_removed(store):
-    one = tables.Excluded(0, FLOW, START, START + 5, "Ann", "maintenance")
+    one = Exclusion(0, FLOW, START, START + 5, "Ann", "maintenance")
     numbers = [await store.write(partial(tables.exclude, one=one, made_at=1.0)) for _ in range(2)]
     assert numbers == [1, 2]
     remove = partial(tables.include, number=1)
@@ -114,3 +123,11 @@ async def test_exclusions_are_numbered_listed_and_removed(store):
 )
 def test_what_is_left_of_a_span(left_out, left):
     assert without((10, 20), left_out) == left
+
+
+async def test_tidying_ends_where_the_first_minutes_of_a_day_are_deleted(store):
+    await keep(store, run(5), run(9), run(DAY_MINUTES))
+    await store.write(partial(tables.delete_old, minutes_before=START + 7))
+    tidy = partial(tables.tidy, flows=[FLOW], before=DAY + 2, at_most=9)
+    assert [await store.write(tidy) for _ in range(2)] == [1, 0]
+    assert [run.first for _, runs in await read(store, exact=False) for run in runs] == [START + 9]

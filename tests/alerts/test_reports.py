@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alerts.incidents import Incident, Symptom
+from alerts.objectives import Exclusion
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports import (
-    Exclusion,
     ObjectiveReport,
     Report,
     Stretch,

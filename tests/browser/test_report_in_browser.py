@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
+from alerts.objectives import Exclusion
 from alerts.objectives.objective import Objective, ObjectiveKind
-from alerts.reports import BadMinute, Exclusion, ObjectiveReport, Report, Tally, figures_of
+from alerts.reports import BadMinute, ObjectiveReport, Report, Tally, figures_of
 from mirrorwatch.page import Page
 from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from alerts.minutes import tables as minute_tables
+from alerts.objectives import Exclusion
 from alerts.objectives.objective import Objective, ObjectiveKind
 from canary import tables
 from canary.minutes import COLUMNS
@@ -68,7 +69,7 @@ async def test_each_round_adds_what_is_new_and_a_new_hour_reads_all_again(store)
     await play(store, range(NOON, NOON + 10), lost=1)
     await keeping.go_round()
     assert keeping.numbers[0].left_ratio == pytest.approx(0.5)
-    excluded = minute_tables.Excluded(0, "A->B", NOON, NOON + 10, "a", "b")
+    excluded = Exclusion(0, "A->B", NOON, NOON + 10, "a", "b")
     await store.write(partial(minute_tables.exclude, one=excluded, made_at=0.0))
     until = NOON + 61
     await keeping.go_round()
