@@ -27,7 +27,7 @@ _MARGIN = 10  # above the highest and below the lowest value
 _APART = 15  # between two labels of the axis
 _LOG_FROM = 20.0  # beyond this ratio of largest to smallest a linear scale hides the small ones
 _SMALLEST_S = 0.0001
-_QUIET_S = 30.0  # without an arrival for as long as a slice, the age of the last one is drawn
+_QUIET_S = 30.0  # a slice: without an arrival for longer, the age of the last one is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,21 @@ def latency_chart(
     *,
     threshold_s: float,
     now_at: float,
+    interval_s: float = 0.0,
     height: int = HEIGHT,
     last_arrival_at: float | None = None,
 ) -> LatencyChart | None:
     """Lay out the last 15 minutes of every stage, or return None when there is nothing to draw.
 
     While nothing arrives, the age of the last arrival is drawn too: a stall is no gap but a line that rises.
+    Between two records of a canary that sends one in `interval_s` nothing has to arrive.
 
     The scale holds every value and the threshold. It is logarithmic where the largest is more than
     20 times the smallest (an ack of 2 ms beside a threshold of 5 s), else linear from zero.
     """
     recent = {stage: _recent(slices, now_at) for stage, slices in latency.items()}
     values = [value for slices in recent.values() for value in _values(slices)]
-    ages = _ages(last_arrival_at, now_at)
+    ages = _ages(last_arrival_at, now_at, max(_QUIET_S, interval_s + threshold_s))
     values += [age_s for _, age_s in ages]
     if not values:
         return None
@@ -115,9 +117,9 @@ def newest_measured(slices: Sequence[LatencySlice]) -> LatencySlice | None:
     return next((piece for piece in reversed(slices) if piece.p50_s is not None), None)
 
 
-def _ages(last_arrival_at: float | None, now_at: float) -> list[tuple[float, float]]:
+def _ages(last_arrival_at: float | None, now_at: float, quiet_s: float) -> list[tuple[float, float]]:
     """Return moments with the age that the last arrival had then; none while records arrive."""
-    if last_arrival_at is None or now_at - last_arrival_at <= _QUIET_S:
+    if last_arrival_at is None or now_at - last_arrival_at <= quiet_s:
         return []
     first = max(last_arrival_at + 1.0, now_at - SPAN_S)
     moments = [first + (now_at - first) * step / 20 for step in range(21)]

@@ -250,14 +250,16 @@ def _why(line: Mapping[str, Any]) -> str:
     return f"{topic} {line['worst']['partition']}: {line['sentence']}"
 
 
-def page_of(first: int, here: int, total: int, address: Callable[[int], str]) -> dict[str, Any]:
+def page_of(
+    first: int, here: int, total: int, address: Callable[[int], str], *, order: str = "worst first"
+) -> dict[str, Any]:
     """Say which rows of how many are shown, with the addresses of the pages before and after."""
     if not here:
         text = f"No rows from {first + 1:,} on: there are {total:,}" if first else ""
     elif here == total:
         text = ""
     else:
-        text = f"{first + 1:,} to {first + here:,} of {total:,}, worst first"
+        text = f"{first + 1:,} to {first + here:,} of {total:,}, {order}"
     return {
         "text": text,
         "before": address(max(0, min(first, total) - AT_ONCE)) if first else "",

@@ -41,7 +41,7 @@ class FlowBars:
 
 
 class IncidentKeeping:
-    """Keeps incidents; `open` and `recent` are those of the store, of every process on it.
+    """Keeps incidents; `open` are those of the store, of every process on it.
 
     `samples` returns how each flow is now, by its name, source and target. `observer` names this process.
     """
@@ -58,11 +58,11 @@ class IncidentKeeping:
         reporter: Reporter,
     ) -> None:
         self.open: tuple[Incident, ...] = ()
-        self.recent: tuple[Incident, ...] = ()  # of the last day, newest first, the open ones among them
         self.bars: Mapping[str, FlowBars] = {}
         self._store = store
         self._samples = samples
         self._observer = observer
+        self._recent: Mapping[str, tuple[Incident, ...]] = {}  # of the last day, by flow
         self._incidents_s = incidents_s
         self._minutes_s = minutes_s
         self._clock = clock
@@ -75,11 +75,10 @@ class IncidentKeeping:
         self._never = asyncio.Event()  # waited for with a timeout, where nothing but time ends a wait
 
     async def keep(self) -> None:
-        """Sample, write and read until cancelled."""
-        while True:
-            self.sample()
-            await self.follow()
-            await self._clock.wait(self._never, timeout_s=SAMPLE_S)
+        """Sample, write and read until cancelled; a store that hangs leaves no gap in the samples."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._sample_on())
+            group.create_task(self._follow_on())
 
     async def end(self) -> None:
         """Write the last of everything."""
@@ -108,8 +107,8 @@ class IncidentKeeping:
         return next((one for one in self.open if one.flow == flow), None)
 
     def recent_of(self, flow: str) -> tuple[Incident, ...]:
-        """Return the incidents of a flow in the last day, newest first."""
-        return tuple(one for one in self.recent if one.flow == flow)
+        """Return the incidents of a flow in the last day, newest first, an open one among them."""
+        return self._recent.get(flow, ())
 
     def shown(self, flow: FlowView) -> FlowView:
         """Return a flow's view with its bars and incidents."""
@@ -136,10 +135,21 @@ class IncidentKeeping:
         for one in self._recorders.values():
             one.moved(by_s)
 
+    async def _sample_on(self) -> None:
+        while True:
+            self.sample()
+            await self._clock.wait(self._never, timeout_s=SAMPLE_S)
+
+    async def _follow_on(self) -> None:
+        while True:
+            await self.follow()
+            await self._clock.wait(self._never, timeout_s=SAMPLE_S)
+
     async def _write(self, *, ending: bool = False) -> bool:
-        recorders = {**self._left, **self._recorders}
+        left = dict(self._left)  # more may leave while this is written
+        recorders = {**left, **self._recorders}
         batches: dict[Flow, Batch] = {
-            flow: one.take(ending=ending or flow in self._left) for flow, one in recorders.items()
+            flow: one.take(ending=ending or flow in left) for flow, one in recorders.items()
         }
         now_at = self._clock.wall_s()
         self._wrote_ns = self._clock.monotonic_ns()
@@ -147,14 +157,15 @@ class IncidentKeeping:
         try:
             self.open = await self._store.write(keep)
             recent = partial(incident_tables.incidents_between, from_at=now_at - RECENT_S, to_at=now_at + 60)
-            self.recent = (await self._store.read(recent))[: -MOST_RECENT - 1 : -1]
+            self._recent = _by_flow((await self._store.read(recent))[: -MOST_RECENT - 1 : -1])
         except UnavailableError as error:
             self._reporter.problem(WHERE, str(error))
             return False
         self._reporter.settled(WHERE)
         for flow, batch in batches.items():
             recorders[flow].written(batch)
-        self._left.clear()
+        for flow in left:
+            del self._left[flow]
         return True
 
     async def _draw(self) -> None:
@@ -195,6 +206,13 @@ def bars_of(spans: Sequence[Span], until_minute: int) -> FlowBars:
             for minutes, columns in ((DAY_MINUTES, DAY_COLUMNS), (MONTH_MINUTES, MONTH_COLUMNS))
         )
     )
+
+
+def _by_flow(incidents: Iterable[Incident]) -> dict[str, tuple[Incident, ...]]:
+    found: dict[str, tuple[Incident, ...]] = {}
+    for one in incidents:
+        found[one.flow] = (*found.get(one.flow, ()), one)
+    return found
 
 
 def _drawn(flows: Iterable[str], found: Mapping[str, list[Span]], until_minute: int) -> dict[str, FlowBars]:

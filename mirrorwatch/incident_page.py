@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mirrorwatch.incident_documents import Budgets
     from mirrorwatch.view import FlowView, ServiceView
 
-AT_ONCE = 100
 OF_FLOW = 20  # incidents on a flow's page
 _NARROWEST = 150  # a bad column of a bar is at least a part of so many
 
@@ -66,27 +65,27 @@ def incidents_names(
     *,
     count: int,
     offset: int,
-    opened: int,
+    opened: Sequence[Incident],
     flow: FlowView | None,
     view: ServiceView,
 ) -> dict[str, Any]:
-    """Return what the list of incidents needs; `opened` is how many are open."""
+    """Return what the list of incidents needs; `opened` are those that are open, on this page or another."""
     asked = {} if flow is None else {"flow": flow.flow}
 
     def address(at: int) -> str:
         query = urlencode({**asked, **({"offset": at} if at else {})})
         return f"/incidents?{query}" if query else "/incidents"
 
-    worst = [one.worst.condition for one in incidents if not one.ended and one.worst is not None]
+    worst = [one.worst.condition for one in opened if one.worst is not None]
     return {
         "incidents": incidents,
-        "opened": opened,
-        "headline": f"{words.counted(opened, 'incident')} open" if opened else "No incident is open",
+        "opened": len(opened),
+        "headline": f"{words.counted(len(opened), 'incident')} open" if opened else "No incident is open",
         "look": min(worst, key=lambda one: one.severity, default=Verdict.UNKNOWN),
         "gap": duration_text(GAP_S).replace(" min", " minutes"),
         "flow": flow,
         "links": view.links,
-        "place": page_of(offset, len(incidents), count, address),
+        "place": page_of(offset, len(incidents), count, address, order="newest first"),
         "json_address": "/api/v1" + address(offset),
     }
 

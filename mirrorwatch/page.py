@@ -67,7 +67,6 @@ class Page:
 
     def __init__(self) -> None:
         self.static = _static_files()
-        self._mitigations = Mitigations()
         self.build = hashlib.sha256("".join(f.digest for f in self.static.values()).encode()).hexdigest()[:12]
         environment = Environment(
             loader=PackageLoader("mirrorwatch"),
@@ -86,7 +85,7 @@ class Page:
             "latency_chart": latency_chart,
             "looks": LOOKS,
             "meanings": MEANINGS,
-            "mitigations": self._mitigations,
+            "mitigations": Mitigations(),
             "newest_measured": newest_measured,
             "offsets_picture": offsets_picture,
             "stages": STAGES,
@@ -140,7 +139,6 @@ class Page:
 
     def draw(self, template: str, names: Mapping[str, Any], *, now_at: float) -> str:
         """Draw a page about groups; `names` are what its template speaks of, `look` among them."""
-        names = {**names, "mitigation": self._mitigations.of(names.get("runbook"))}
         common = {"icon": self.asset(f"icon-{names['look']}.svg"), "now_at": now_at, "when": _when(now_at)}
         return self._templates[template].render(names, **common)
 

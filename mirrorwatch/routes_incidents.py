@@ -13,9 +13,9 @@ from fleet.dialect import chosen
 from fleet.errors import UnavailableError
 from mirrorwatch.api.incidents import GET_INCIDENT, LIST_INCIDENTS
 from mirrorwatch.api.operations import route
+from mirrorwatch.group_page import AT_ONCE
 from mirrorwatch.incident_documents import budgets_of, incident_document, incidents_document
 from mirrorwatch.incident_page import (
-    AT_ONCE,
     OF_FLOW,
     checksums_names,
     flow_names,
@@ -136,7 +136,7 @@ class _Pages:
             found, count = await self._incidents.newest(flow=name, offset=int(offset), limit=AT_ONCE)
         except UnavailableError as error:
             return self._away(view, f"The incidents cannot be read: {error}.", 503)
-        opened = sum(name in (None, one.flow) for one in self._incidents.open)
+        opened = [one for one in self._incidents.open if name in (None, one.flow)]
         names = incidents_names(found, count=count, offset=int(offset), opened=opened, flow=flow, view=view)
         return await self._drawn("incidents.html", names, view)
 

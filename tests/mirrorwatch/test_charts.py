@@ -49,6 +49,20 @@ def test_a_slice_alone_is_a_dot():
 
 
 @pytest.mark.parametrize(
+    ("interval_s", "age_s", "drawn"), [(1.0, 31.0, True), (60.0, 60.0, False), (60.0, 66.0, True)]
+)
+def test_between_two_canary_records_nothing_is_overdue(interval_s, age_s, drawn):
+    chart = latency_chart(
+        {"end_to_end": [_at(90, 1, 2)]},
+        threshold_s=5.0,
+        interval_s=interval_s,
+        now_at=_NOW_AT,
+        last_arrival_at=_NOW_AT - age_s,
+    )
+    assert bool(chart.waiting) is drawn
+
+
+@pytest.mark.parametrize(
     ("p50", "p99", "threshold_s", "scale", "labels"),
     [
         (0.036, 0.08, 5.0, "log", ["5 s", "1 s", "100 ms"]),

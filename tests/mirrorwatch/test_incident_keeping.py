@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -76,7 +77,7 @@ async def test_a_kill_leaves_it_open_and_the_next_process_goes_on_with_it(scene)
     assert following.open_of(FLOW[0]).started_at == START + 1
     scene.now.conditions = ("losing",)
     await scene.pass_time(following, 10)
-    assert len(following.recent) == 1
+    assert len(following.recent_of(FLOW[0])) == 1
 
 
 async def test_two_replicas_have_one_incident(scene):
@@ -106,6 +107,33 @@ async def test_nothing_is_lost_while_the_store_does_not_answer(scene):
     (found,) = one.open
     assert (found.started_at, found.bad_until_at) == (START + 2, START + 6)
     assert found.counts.lost == 7
+
+
+async def test_what_is_sampled_while_the_store_hangs_is_written_afterwards(scene, monkeypatch):
+    one = scene.process("one")
+    await scene.pass_time(one, 1)
+    asked, released = asyncio.Event(), asyncio.Event()
+    write = scene.store.write
+
+    async def hang(operation):
+        asked.set()
+        await released.wait()
+        return await write(operation)
+
+    monkeypatch.setattr(scene.store, "write", hang)
+    scene.now.conditions = ("losing",)
+    scene.clock.advance(1.0)
+    one.sample()
+    following = asyncio.create_task(one.follow())
+    await asked.wait()
+    for flows in ([FLOW], [FLOW], []):
+        scene.now.flows = flows
+        scene.clock.advance(1.0)
+        one.sample()
+    released.set()
+    await following
+    await one.follow()
+    assert [(each.started_at, each.bad_until_at) for each in one.open] == [(START + 2, START + 4)]
 
 
 async def test_bars_show_what_was_seen_and_what_nobody_watched(scene):
