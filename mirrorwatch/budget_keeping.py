@@ -7,7 +7,7 @@ final since. The period begins with a day (UTC), so that whole days are read as 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from alerts.minutes.tables import exclusions
@@ -16,6 +16,7 @@ from fleet.errors import UnavailableError
 from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
 from mirrorwatch.numbers import BudgetNumbers
 from mirrorwatch.tallying import tallies_of
+from mirrorwatch.view import ObjectiveView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from alerts.objectives import Objective
     from alerts.reports import Tally
     from canary.report import Reporter
+    from mirrorwatch.view import FlowView
     from runtime.clock import WaitingClock
     from runtime.store import Store
 
@@ -113,6 +115,12 @@ class BudgetKeeping:
             first = (until - int(objective.period_s // MINUTE_S)) // DAY_MINUTES * DAY_MINUTES
             return _Sums(0, 0, first, until)
         return held
+
+    def shown(self, flow: FlowView) -> FlowView:
+        """Return a flow's view with its objectives."""
+        pairs = zip(self._objectives, self.numbers, strict=True)
+        found = (ObjectiveView(one, each.left_ratio) for one, each in pairs if one.flow == flow.flow)
+        return replace(flow, objectives=tuple(found))
 
     def _show(self) -> None:
         self.numbers = tuple(_numbers(one, self._sums.get(one)) for one in self._objectives)

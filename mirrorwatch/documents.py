@@ -13,17 +13,20 @@ from fleet.dialect import cause_document, chosen, moment_text, page, records_doc
 from fleet.quantity import bounds_kind
 from fleet.vocabulary import CONDITIONS
 from mirrorwatch.checksum_shown import checksum_document
+from mirrorwatch.linking import runbook_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fleet.vocabulary import Also, Evidence, FlowVerdict
+    from mirrorwatch.linking import PageLinks
     from mirrorwatch.view import (
         ClusterView,
         EventView,
         FlowView,
         LatencySlice,
         LossView,
+        ObjectiveView,
         ProblemView,
         ServiceView,
     )
@@ -39,7 +42,7 @@ def flows_document(
     asked = asked or {"offset": 0, "limit": len(view.flows), "fields": None}
     offset = asked["offset"]
     shown = view.flows[offset : offset + asked["limit"]]
-    flows = [chosen(flow_document(flow), asked["fields"]) for flow in shown]
+    flows = [chosen(flow_document(flow, view.outside), asked["fields"]) for flow in shown]
     return {
         "version": view.version,
         "now": moment_text(view.now_at),
@@ -50,7 +53,7 @@ def flows_document(
     }
 
 
-def flow_document(flow: FlowView) -> dict[str, Any]:
+def flow_document(flow: FlowView, links: PageLinks) -> dict[str, Any]:
     """Return one flow: verdict, cause and evidence first, then the numbers that the page shows.
 
     `cause` is null for healthy, and for unknown where data is only missing; `sentence` says why it has this
@@ -60,8 +63,10 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
     to be lost at least, null where neither can know; `lost_records_most` how many at most, null where that is
     not known. `lost_records_kind` is exact, between, at_least or none. `events` are of the last day,
     newest first: they do not affect the verdict. `checksum` is null until a checksum run has ended.
+    `incident` is the name of the open one, else null.
     """
     verdict, lost = flow.verdict, flow.lost_records
+    runbook = runbook_of(flow.standing.now.verdict, flow.standing.now.cause)
     return {
         "flow": flow.flow,
         "source": flow.source,
@@ -97,6 +102,25 @@ def flow_document(flow: FlowView) -> dict[str, Any]:
         "losses": [_loss(loss) for loss in flow.losses],
         "events": [_event(event) for event in flow.events],
         "checksum": checksum_document(flow.checksum),
+        "incident": None if flow.incident is None else flow.incident.incident,
+        "objectives": [_objective(one) for one in flow.objectives],
+        "links": {
+            "page": links.flow(flow.source, flow.target),
+            "runbook": None if runbook is None else links.runbook(runbook),
+            "dashboard": links.dashboard(flow.flow),
+        },
+    }
+
+
+def _objective(shown: ObjectiveView) -> dict[str, Any]:
+    one = shown.objective
+    return {
+        "objective": str(one.kind),
+        "target_ratio": one.target_ratio,
+        "period_s": one.period_s,
+        "limit_s": one.limit_s,
+        "slice_ratio": one.slice_ratio,
+        "budget_left_ratio": _number(shown.budget_left_ratio),
     }
 
 

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from alerts.incidents import Bar, Incident
-    from alerts.objectives import Objective
     from mirrorwatch.current import Told
     from mirrorwatch.incident_documents import Budgets
-    from mirrorwatch.view import FlowView, ServiceView
+    from mirrorwatch.view import FlowView, ObjectiveView, ServiceView
 
 OF_FLOW = 20  # incidents on a flow's page
 _NARROWEST = 150  # a bad column of a bar is at least a part of so many
@@ -113,7 +112,6 @@ def flow_names(
     incidents: Sequence[Incident],
     count: int,
     sentence: str,
-    objectives: Sequence[Objective],
 ) -> dict[str, Any]:
     """Return what the page of one flow needs; `sentence` is why its incidents cannot be read, or empty."""
     standing = flow.standing
@@ -127,9 +125,8 @@ def flow_names(
         "count": count,
         "sentence": sentence,
         "objectives": [
-            {"name": one.kind.replace("_", " "), "sentence": _objective(one)}
-            for one in objectives
-            if one.flow == flow.flow
+            {"name": one.objective.kind.replace("_", " "), "sentence": _objective(one)}
+            for one in flow.objectives
         ],
     }
 
@@ -169,8 +166,14 @@ def runbook_name(told: Told) -> str | None:
     return runbook_of(told.verdict, told.cause)
 
 
-def _objective(one: Objective) -> str:
+def _objective(shown: ObjectiveView) -> str:
+    one, left = shown.objective, shown.budget_left_ratio
     limit = "" if one.limit_s is None else f", limit {duration_text(one.limit_s)}"
     minutes = "" if one.slice_ratio is None else f" of minutes with {100 * one.slice_ratio:g} % good"
     target = "every record" if one.target_ratio == 1 else f"{100 * one.target_ratio:g} %{minutes}"
-    return f"{target}, over {duration_text(one.period_s)}{limit}"
+    text = f"{target}, over {duration_text(one.period_s)}{limit}"
+    if not one.budget_ratio:
+        return text
+    if left is None:
+        return f"{text}; not enough data to say what is left of its error budget"
+    return f"{text}; {words.left_text(left)}"

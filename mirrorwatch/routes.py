@@ -74,8 +74,9 @@ def routes(
         return await answer_beside(lambda view: flows_document(view, asked, address), look())
 
     async def show_flow(request: web.Request, asked: Mapping[str, Any]) -> web.Response:
-        flow = known_flow(request, look())
-        return json_answer(chosen(flow_document(flow), asked["fields"]))
+        view = look()
+        document = flow_document(known_flow(request, view), view.outside)
+        return json_answer(chosen(document, asked["fields"]))
 
     async def show_runbook(request: web.Request) -> web.Response:
         name = request.match_info["name"]

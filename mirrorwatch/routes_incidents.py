@@ -23,7 +23,6 @@ from mirrorwatch.incident_page import (
     incident_names,
     incidents_names,
 )
-from mirrorwatch.linking import WITHIN, PageLinks
 from mirrorwatch.routes import answer_beside, flow_called, json_answer, known_flow, page_answer
 from runtime.http_parameters import list_address
 from runtime.http_problems import ProblemError
@@ -47,7 +46,6 @@ class Aims:
 
     objectives: Sequence[Objective] = ()
     facts: Sequence[FlowFacts] = ()
-    links: PageLinks = WITHIN  # of documents, which are read elsewhere
 
     def spent(self, incident: Incident) -> Budgets:
         """Return about which share of each budget an incident spent."""
@@ -104,9 +102,7 @@ class _Pages:
             sentence = ""
         except UnavailableError as error:
             found, count, sentence = (), 0, f"The incidents cannot be read: {error}."
-        names = flow_names(
-            flow, view, incidents=found, count=count, sentence=sentence, objectives=self._aims().objectives
-        )
+        names = flow_names(flow, view, incidents=found, count=count, sentence=sentence)
         return await self._drawn("flow.html", names, view)
 
     async def newest(self, request: web.Request) -> web.Response:
@@ -169,7 +165,7 @@ class _Pages:
                 count=count,
                 asked=asked,
                 address=list_address(request),
-                links=aims.links,
+                links=self._look().outside,
                 spent={one.incident: aims.spent(one) for one in found},
             )
         )
@@ -179,7 +175,9 @@ class _Pages:
         found = await self._incidents.find(name)
         if found is None:
             raise ProblemError("unknown_incident", f"unknown incident '{name[:100]}'", path=request.path)
-        return json_answer(chosen(incident_document(found, aims.links, aims.spent(found)), asked["fields"]))
+        return json_answer(
+            chosen(incident_document(found, self._look().outside, aims.spent(found)), asked["fields"])
+        )
 
     def guarded(self, show: PageHandler) -> PageHandler:
         """Return what answers with a page where a request names a flow that there is not."""

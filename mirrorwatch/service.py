@@ -430,8 +430,7 @@ class Service:
         return None if verdict is None else standing_of(verdict).now
 
     def _aims(self) -> Aims:
-        config = self._config
-        return Aims(config.objectives, config.flow_facts, self._links(config.http.external_url or ""))
+        return Aims(self._config.objectives, self._config.flow_facts)
 
     def _links(self, service: str = "") -> PageLinks:
         return PageLinks(service, grafana=self._config.links.grafana, runbooks=self._config.links.runbooks)
@@ -460,8 +459,9 @@ class Service:
             complaints=self._complaints.active(),
             checksums=self._checksums.standings,
         )
-        flows = tuple(self._incidents.shown(flow) for flow in view.flows)
-        return replace(view, flows=flows, links=self._links())
+        flows = tuple(self._budgets.shown(self._incidents.shown(flow)) for flow in view.flows)
+        outside = self._links(self._config.http.external_url or "")
+        return replace(view, flows=flows, links=self._links(), outside=outside)
 
     def numbers(self) -> ServiceNumbers:
         """Return what Prometheus is told."""

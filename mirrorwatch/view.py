@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alerts.incidents import Incident
+    from alerts.objectives import Objective
     from fleet.quantity import Bounds
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.current import Standing
@@ -121,6 +122,14 @@ class EventView:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectiveView:
+    """An objective, and which share of its error budget is left; None without data or without a budget."""
+
+    objective: Objective
+    budget_left_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class FlowView:
     """One flow with its verdict and what stands behind it."""
 
@@ -149,6 +158,7 @@ class FlowView:
     bars: FlowBars | None = None  # how it was over a day and a month
     incident: Incident | None = None  # the open one
     recent: tuple[Incident, ...] = ()  # of a day, newest first, the open one among them
+    objectives: tuple[ObjectiveView, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -177,5 +187,6 @@ class ServiceView:
     clusters: tuple[ClusterView, ...]
     flows: tuple[FlowView, ...]  # worst first
     problems: tuple[ProblemView, ...]
-    links: PageLinks = WITHIN
+    links: PageLinks = WITHIN  # of pages
+    outside: PageLinks = WITHIN  # of documents, which are read elsewhere
     groups: GroupsView | None = None  # how many are how, where the lag monitor is on

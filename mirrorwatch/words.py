@@ -262,6 +262,18 @@ def part_text(ratio: float) -> str:
     return f"about {100 * ratio:.2g} %" if ratio < 1 else f"about {100 * ratio:,.0f} %"
 
 
+def left_text(ratio: float) -> str:
+    """Say what is left of an error budget, never rounded up: `61.2 % of its error budget is left`."""
+    if ratio <= 0:
+        return (
+            "its error budget is spent"
+            if ratio > -0.05
+            else f"{1 - ratio:.2g} times its error budget is spent"
+        )
+    percent = math.floor(1000 * ratio) / 10
+    return f"{f'{percent:g}' if percent else 'less than 0.1'} % of its error budget is left"
+
+
 def _utc(at: float) -> datetime | None:
     """Return the moment in UTC, or None for what no calendar holds."""
     try:

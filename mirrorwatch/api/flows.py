@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alerts.objectives import ObjectiveKind
 from canary.books import Books
 from fleet.vocabulary import CONDITIONS, Cause, Verdict
 from mirrorwatch.api import shapes
@@ -66,6 +67,9 @@ _FLOW = {
     "losses": listed(ref("Loss"), "Lost canary records, newest first."),
     "events": listed(ref("Event"), "What happened in the last day, newest first."),
     "checksum": nullable(ref("ChecksumSummary", "The newest checksum run; null where none has ended.")),
+    "incident": nullable(text("The name of the open incident; null where none is open.")),
+    "objectives": listed(ref("Objective"), "What the flow has to deliver, and what is left of each budget."),
+    "links": closed({"page": text(), "runbook": nullable(text()), "dashboard": nullable(text())}),
 }
 _RUN = {
     "run": text(),
@@ -137,6 +141,22 @@ SCHEMAS = {
             **RECORDS,
             "sentence": text(),
             "worst": listed(ref("RepeatedPartition"), "The partitions with most repeated records."),
+        }
+    ),
+    "Objective": closed(
+        {
+            "objective": one_of(ObjectiveKind),
+            "target_ratio": shapes.share("The share that has to be good."),
+            "period_s": shapes.seconds(),
+            "limit_s": nullable(shapes.seconds("For objectives about an age: what is older is bad.")),
+            "slice_ratio": nullable(shapes.share("Where minutes count: the good share that a minute needs.")),
+            "budget_left_ratio": nullable(
+                {
+                    "type": "number",
+                    "maximum": 1,
+                    "description": "Below 0 where more is spent than there was; null without data or budget.",
+                }
+            ),
         }
     ),
     "ChecksumRun": closed(_RUN),

@@ -40,7 +40,9 @@ async def service():
     service = SimpleNamespace(incidents=Incidents(), now_at=views.NOW_AT, url="")
     stalled = replace(views.flow("A", "B", Verdict.STALLED), incident=OPEN, recent=(OPEN, ENDED))
     hostile = views.flow(views.HOSTILE, _LONG, sentence=views.HOSTILE)
-    service.flows = [replace(one, bars=views.bars()) for one in (stalled, hostile)]
+    service.flows = [
+        replace(one, bars=views.bars(), objectives=views.objectives(one)) for one in (stalled, hostile)
+    ]
 
     def look():
         service.now_at += 1

@@ -16,6 +16,7 @@ from fleet.vocabulary import Verdict
 from mirrorwatch.config import FlowSection
 from mirrorwatch.documents import flow_document
 from mirrorwatch.flow_canaries import canary_flows
+from mirrorwatch.linking import WITHIN
 from mirrorwatch.page import Page
 from mirrorwatch.unreached import counted_by_side, unreached_of
 from mirrorwatch.view import UnreachedView
@@ -76,11 +77,11 @@ def test_brokers_that_no_probe_passes_are_told_by_side():
 
 def test_the_document_tells_all_of_it():
     flow = views.flow(unreached=(UnreachedView("target", "B", (4, 6)),))
-    document = flow_document(flow)
+    document = flow_document(flow, WITHIN)
     assert document["heartbeat_age_s"] == 1.2
     assert document["canary"]["interval_s"] == 1.0
     assert document["canary"]["unreached"] == [{"side": "target", "kafka_cluster": "B", "broker_ids": [4, 6]}]
-    assert flow_document(replace(flow, heartbeat_age_s=None, unreached=()))["heartbeat_age_s"] is None
+    assert flow_document(replace(flow, heartbeat_age_s=None, unreached=()), WITHIN)["heartbeat_age_s"] is None
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_a_latched_canary_says_once_why_and_how_to_resume(page):
     assert "Canary latched." not in drawn
     other = page.page(views.service(replace(flow, canary_sentence="another reason")))
     assert "<strong>Canary latched.</strong> another reason" in other
-    assert flow_document(flow)["canary"]["state"] == "latched"
+    assert flow_document(flow, WITHIN)["canary"]["state"] == "latched"
 
 
 @pytest.mark.parametrize("watched", [True, False])

@@ -14,6 +14,7 @@ from mirrorwatch.checksum_shown import EARLIER, checksum_view, run_text
 from mirrorwatch.checksum_standing import gist_of, standing_of
 from mirrorwatch.checksum_told import read_run
 from mirrorwatch.documents import flow_document, flows_document
+from mirrorwatch.linking import WITHIN
 from mirrorwatch.page import Page
 from mirrorwatch.status_answer import answer_of
 from mirrorwatch.status_table import show
@@ -91,7 +92,7 @@ def test_the_document_of_a_flow_has_the_newest_run_and_null_without_one():
             "new", ended_at=ENDED_AT, told=[finding(RecordVerdict.DUPLICATED)], partitions=[partition(lost=2)]
         ),
     )
-    document = flow_document(shown(checksum)[0])["checksum"]
+    document = flow_document(shown(checksum)[0], WITHIN)["checksum"]
     earlier = document.pop("earlier")
     assert document == {
         "run": "new",
@@ -111,7 +112,7 @@ def test_the_document_of_a_flow_has_the_newest_run_and_null_without_one():
         "page": "/checksums/new",
     }
     assert [(one["run"], one["finding_count"], one["exit_status"]) for one in earlier] == [("old", 1, 1)]
-    assert flow_document(views.flow())["checksum"] is None
+    assert flow_document(views.flow(), WITHIN)["checksum"] is None
 
 
 def test_the_page_has_a_block_with_the_newest_run_and_its_link(page):

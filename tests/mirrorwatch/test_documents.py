@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch.documents import flow_document, flows_document
+from mirrorwatch.linking import WITHIN, PageLinks
 from mirrorwatch.recovery_point import older
 from mirrorwatch.view import LatencySlice
 from tests.mirrorwatch import views
+from tests.mirrorwatch.stored_incidents import OPEN
 
 
 def test_a_flow_begins_with_the_promised_shape():
-    document = flow_document(views.flow(verdict=Verdict.LOSING))
+    document = flow_document(views.flow(verdict=Verdict.LOSING), WITHIN)
     assert list(document)[:8] == [
         "flow",
         "source",
@@ -45,8 +47,8 @@ def test_a_flow_begins_with_the_promised_shape():
 
 
 def test_how_a_flow_is_right_now_stands_beside_a_verdict_that_holds():
-    assert flow_document(views.flow())["also"] is None
-    assert flow_document(views.stalled_beside_losing())["also"] == {
+    assert flow_document(views.flow(), WITHIN)["also"] is None
+    assert flow_document(views.stalled_beside_losing(), WITHIN)["also"] == {
         "verdict": "stalled",
         "since": "2026-05-28T20:26:10.000Z",
         "sentence": "Nothing has come through any partition for 30 s.",
@@ -56,7 +58,7 @@ def test_how_a_flow_is_right_now_stands_beside_a_verdict_that_holds():
 
 def test_beside_it_stand_the_numbers_of_the_page():
     flow = views.flow(verdict=Verdict.LOSING)
-    document = flow_document(flow)
+    document = flow_document(flow, WITHIN)
     assert document["counters"] == dict(flow.books)
     assert (document["recovery_point_age_s"], document["recovery_point_age_s_kind"]) == (0.41, "exact")
     assert document["losses"][0] == {
@@ -79,9 +81,30 @@ def test_beside_it_stand_the_numbers_of_the_page():
 
 
 def test_a_healthy_flow_has_no_cause_but_a_sentence():
-    document = flow_document(views.flow())
+    document = flow_document(views.flow(), WITHIN)
     assert document["cause"] is None
     assert document["sentence"] == views.flow().verdict.sentence
+
+
+def test_objectives_and_links_stand_in_a_flow():
+    flow = views.flow(verdict=Verdict.STALLED)
+    flow = replace(flow, objectives=views.objectives(flow), incident=OPEN)
+    document = flow_document(flow, PageLinks("https://mw.example.org"))
+    assert document["incident"] == OPEN.incident
+    assert document["objectives"][1] == {
+        "objective": "freshness",
+        "target_ratio": 0.99,
+        "period_s": 28 * 86_400.0,
+        "limit_s": None,
+        "slice_ratio": None,
+        "budget_left_ratio": -1.5,
+    }
+    assert document["links"] == {
+        "page": "https://mw.example.org/flows/A:B",
+        "runbook": f"https://mw.example.org/runbooks/{flow.verdict.cause}",
+        "dashboard": None,
+    }
+    assert flow_document(views.flow(), WITHIN)["links"]["runbook"] is None
 
 
 def test_every_verdict_and_cause_is_written_as_its_word():
@@ -89,7 +112,7 @@ def test_every_verdict_and_cause_is_written_as_its_word():
         for cause in Cause:
             flow = views.flow(verdict=verdict)
             flow = replace(flow, verdict=replace(flow.verdict, cause=cause))
-            document = json.loads(json.dumps(flow_document(flow)))
+            document = json.loads(json.dumps(flow_document(flow, WITHIN)))
             assert document["verdict"] == verdict.value
             assert document["cause"]["code"] == cause.value
 
@@ -97,7 +120,7 @@ def test_every_verdict_and_cause_is_written_as_its_word():
 def test_numbers_that_json_lacks_become_null():
     broken = LatencySlice(at=math.nan, p50_s=math.nan, p99_s=math.inf, max_s=-math.inf)
     flow = replace(views.flow(), recovery_point=older(math.inf), latency={"end_to_end": (broken,)})
-    document = json.loads(json.dumps(flow_document(flow), allow_nan=False))
+    document = json.loads(json.dumps(flow_document(flow, WITHIN), allow_nan=False))
     assert document["recovery_point_age_s"] is None
     assert document["latency"]["end_to_end"] == [{"at": None, "p50_s": None, "p99_s": None, "max_s": None}]
 

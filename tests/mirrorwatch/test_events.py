@@ -9,6 +9,7 @@ import pytest
 from mirrorwatch.documents import flow_document
 from mirrorwatch.event_log import EventLog
 from mirrorwatch.lag_book import LagBook
+from mirrorwatch.linking import WITHIN
 from mirrorwatch.mirror_page import mirror_names
 from mirrorwatch.page import Page
 from mirrorwatch.view import EventView
@@ -74,7 +75,7 @@ def test_what_the_lag_monitor_lists_reaches_the_service():
 
 def test_it_is_in_the_document_of_the_flow():
     flow = replace(views.flow(), events=(event(),))
-    (told,) = flow_document(flow)["events"]
+    (told,) = flow_document(flow, WITHIN)["events"]
     assert told == {
         "kind": "went_back",
         "at": told["last_at"],
@@ -87,7 +88,7 @@ def test_it_is_in_the_document_of_the_flow():
         "sentence": SENTENCE,
         "worst": [{"partition": 0, "records": 50, "records_most": 50, "records_kind": "exact"}],
     }
-    assert flow_document(views.flow())["events"] == []
+    assert flow_document(views.flow(), WITHIN)["events"] == []
 
 
 @pytest.mark.parametrize("count", [0, 2, 5])

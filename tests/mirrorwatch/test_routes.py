@@ -8,6 +8,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from fleet.vocabulary import Verdict
 from mirrorwatch.documents import flow_document, flows_document
+from mirrorwatch.linking import WITHIN
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from tests.mirrorwatch import views
@@ -102,7 +103,7 @@ async def test_the_flows_as_a_document(client, service):
 @pytest.mark.parametrize("name", ["A->B", "A:B"])
 async def test_one_flow_by_either_name(client, service, name):
     answer = await client.get(f"/api/v1/flows/{quote(name, safe='')}")
-    assert await answer.json() == flow_document(service.view.flows[0])
+    assert await answer.json() == flow_document(service.view.flows[0], WITHIN)
 
 
 async def test_an_unknown_flow_is_refused_with_the_nearest(client, service):

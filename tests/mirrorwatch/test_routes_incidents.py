@@ -29,14 +29,18 @@ async def scene(page):
     stalled = replace(
         views.flow("A", "B", Verdict.STALLED), incident=OPEN, recent=(OPEN, ENDED), bars=views.bars()
     )
+    stalled = replace(stalled, objectives=views.objectives(stalled))
     scene = SimpleNamespace(flows=[stalled, views.flow("B", "A")], incidents=Incidents())
 
     def look():
-        return replace(views.service(*scene.flows), links=PageLinks(grafana="https://g.example.org"))
+        return replace(
+            views.service(*scene.flows),
+            links=PageLinks(grafana="https://g.example.org"),
+            outside=PageLinks("https://mw.example.org", grafana="https://g.example.org"),
+        )
 
-    objectives = defaults_of("A->B", "A", "B", has_canary=True)
     facts = (SimpleNamespace(name="A->B", probes_per_s=6.0),)
-    aims = Aims(objectives, facts, PageLinks("https://mw.example.org", grafana="https://g.example.org"))
+    aims = Aims(defaults_of("A->B", "A", "B", has_canary=True), facts)
     application = web.Application()
     application.add_routes(
         [*routes(look, page=page), *incident_pages(look, scene.incidents, page=page, aims=lambda: aims)]
@@ -96,7 +100,9 @@ async def test_the_page_of_a_flow_has_everything_about_it(scene):
         "24 hours",
         "Incidents",
         "Objectives",
-        "99.9 %",
+        "99.9 %, over 28 d; 61.2 % of its error budget is left",
+        "2.5 times its error budget is spent",
+        "not enough data to say what is left of its error budget",
         "/offsets",
         "Books",
     ):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from alerts.incidents import Counts, Incident, Note, Span, Symptom
 from alerts.incidents.incident import incident_id
+from alerts.objectives import defaults_of
 from fleet.quantity import Bounds
 from fleet.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
 from mirrorwatch.incident_keeping import FlowBars, bars_of
@@ -17,6 +18,7 @@ from mirrorwatch.view import (
     FlowView,
     LatencySlice,
     LossView,
+    ObjectiveView,
     ProblemView,
     ServiceView,
     UnreachedView,
@@ -295,6 +297,12 @@ def incident(
         recovery_point_age_s=94.0,
         notes=(Note(until_at + 300, text or "Ada", text or "The worker ran out of memory.\nRaised it."),),
     )
+
+
+def objectives(flow: FlowView) -> tuple[ObjectiveView, ...]:
+    """Default objectives: one kept, one spent, one that allows no failure, one without data."""
+    found = defaults_of(flow.flow, flow.source, flow.target, has_canary=True)
+    return tuple(map(ObjectiveView, found, (0.6127, -1.5, None, None)))
 
 
 def bars(now_at: float = NOW_AT, *, bad: Verdict = Verdict.STALLED) -> FlowBars:
