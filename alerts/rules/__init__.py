@@ -2,8 +2,9 @@
 
 rule          records, alerts and groups of them, and how PromQL is written
 budgets       error ratios over several windows, and burn-rate alerts
-symptoms      what pages: no round trip, loss, changed data, an old recovery point, retention
-tickets       what needs work by day: causes, lag, audits, repetition
+symptoms      what pages: no round trip, loss, changed data, an old recovery point
+lag           lag that grows, and that retention is about to cut off
+tickets       what needs work by day: causes, audits, repetition
 trust         what makes other numbers wrong: clocks, certificates, collectors, zeros
 watching      Mirrorwatch itself: scrapes, flows and canaries that are absent, its store and clients
 compression   the same rules on a faster clock, for demos and drills
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from alerts.rules.budgets import budget_groups
 from alerts.rules.compression import compressed, compressed_duration
+from alerts.rules.lag import lag_group
 from alerts.rules.rule import Alert, Group, Record
 from alerts.rules.symptoms import symptom_group
 from alerts.rules.tickets import ticket_group
@@ -42,6 +44,7 @@ def all_groups(objectives: Sequence[Objective], flows: Sequence[FlowFacts]) -> t
     return (
         *budget_groups(objectives),
         symptom_group(objectives),
+        lag_group(),
         ticket_group(objectives),
         watching_group(flows),
         trust_group(flows),

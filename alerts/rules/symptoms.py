@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from alerts.objectives.objective import ObjectiveKind
 from alerts.rules.rule import CRITICAL, FLOW, Alert, Group, either, flow_matcher, number, selector
-from fleet import series, series_checksum, series_lag
+from fleet import series, series_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,6 @@ STALL_FOR_S = 60.0
 KEEP_S = 60.0  # a mirror that stops and goes on again and again is one alert
 LOSS_WINDOW = "5m"
 KEEP_FOUND_S = 600.0  # what was found stays an alert for so long
-RACE_CRITICAL, RACE_WARNING = 0.8, 0.5  # share of the retention time that the lag has used up
 
 
 def symptom_group(objectives: Sequence[Objective]) -> Group:
@@ -108,29 +107,8 @@ def symptom_group(objectives: Sequence[Objective]) -> Group:
             " checksum run.",
         ),
         *_recovery_point(objectives),
-        _race(RACE_CRITICAL),
     )
     return Group(name="mirrorwatch-symptoms", interval_s=5, rules=rules)
-
-
-def retention_race(used: float) -> str:
-    """Return an expression for flows of which the lag has used up this share of the retention time."""
-    headroom = series_lag.REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS.full_name
-    lag = series_lag.REPLICATION_TOPIC_LAG_SECONDS.full_name
-    return f"max by ({FLOW}, topic) ({lag} / ({lag} + {headroom})) > {number(used)}"
-
-
-def _race(used: float) -> Alert:
-    return Alert(
-        name="MirrorwatchRetentionRace",
-        more_labels=("topic",),
-        expression=retention_race(used),
-        severity=CRITICAL,
-        for_s=STALL_FOR_S,
-        summary="Retention is about to delete unreplicated records",
-        description="The replication lag of {{ $labels.topic }} has used up {{ $value | humanizePercentage }}"
-        " of its retention time on {{ $labels.source_cluster }}.",
-    )
 
 
 def _recovery_point(objectives: Sequence[Objective]) -> list[Alert]:

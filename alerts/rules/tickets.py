@@ -1,4 +1,4 @@
-"""What needs work by day: causes, growing lag, repetition, audits that are overdue. Pure."""
+"""What needs work by day: causes, repetition, audits that are overdue. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from alerts.objectives.objective import ObjectiveKind
 from alerts.rules.rule import FLOW, WARNING, Alert, Group, either, number, selector
-from alerts.rules.symptoms import RACE_WARNING, limits, retention_race
-from fleet import series, series_checksum, series_lag
+from alerts.rules.symptoms import limits
+from fleet import series, series_checksum
 from fleet.vocabulary import Cause
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ _CAUSES = (
 def ticket_group(objectives: Sequence[Objective]) -> Group:
     """Return the alerts that open tickets."""
     cause, condition = series.FLOW_CAUSE.full_name, series.FLOW_CONDITION.full_name
-    lag = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
-    waiting = f"sum by ({FLOW}) ({lag})"
     left = series.OBJECTIVE_ERROR_BUDGET_REMAINING_RATIO.full_name
     throttled = series.CLIENT_THROTTLE_SECONDS_TOTAL.full_name
     rules = (
@@ -76,27 +74,6 @@ def ticket_group(objectives: Sequence[Objective]) -> Group:
             for_s=900,
             summary="State of {{ $labels.flow }} is not known",
             description="Mirrorwatch has had nothing to judge the flow by for a quarter of an hour.",
-        ),
-        Alert(
-            name="MirrorwatchLagGrowing",
-            expression=(
-                f"{waiting} > 10000 and {waiting} > sum by ({FLOW}) ({lag} offset 10m)"
-                f" and {waiting} > 1.1 * sum by ({FLOW}) ({lag} offset 30m)"
-            ),
-            severity=WARNING,
-            for_s=900,
-            summary="Replication lag of {{ $labels.flow }} keeps growing",
-            description="{{ $value | humanize }} records wait, more than half an hour ago.",
-        ),
-        Alert(
-            name="MirrorwatchRetentionRace",
-            more_labels=("topic",),
-            expression=retention_race(RACE_WARNING),
-            severity=WARNING,
-            for_s=600,
-            summary="Retention may delete unreplicated records",
-            description="The replication lag of {{ $labels.topic }} has used up"
-            " {{ $value | humanizePercentage }} of its retention time on {{ $labels.source_cluster }}.",
         ),
         Alert(
             name="MirrorwatchErrorBudgetExhausted",

@@ -1,0 +1,51 @@
+"""Lag that grows, and lag that retention is about to cut off. Pure.
+
+Both are sums and ratios over every topic, so they are recorded once for the alerts that compare them.
+"""
+
+from __future__ import annotations
+
+from alerts.rules.rule import CRITICAL, FLOW, WARNING, Alert, Group, Record, number
+from alerts.rules.symptoms import STALL_FOR_S
+from fleet import series_lag
+
+WAITING = "mirrorwatch:flow_lag:records"
+USED = "mirrorwatch:topic_retention_used:ratio"  # of topics that have used up RACE_WARNING of it
+RACE_WARNING, RACE_CRITICAL = 0.5, 0.8  # share of the retention time that the lag has used up
+
+
+def lag_group() -> Group:
+    """Return what is recorded of lags, and the alerts on it."""
+    records = series_lag.REPLICATION_TOPIC_LAG_RECORDS.full_name
+    lag_s = series_lag.REPLICATION_TOPIC_LAG_SECONDS.full_name
+    headroom_s = series_lag.REPLICATION_TOPIC_RETENTION_HEADROOM_SECONDS.full_name
+    used = f"max by ({FLOW}, topic) ({lag_s} / ({lag_s} + {headroom_s}))"
+    rules = (
+        Record(name=WAITING, expression=f"sum by ({FLOW}) ({records})"),
+        Record(name=USED, expression=f"{used} > {number(RACE_WARNING)}"),
+        Alert(
+            name="MirrorwatchLagGrowing",
+            expression=f"{WAITING} > 10000 and {WAITING} > {WAITING} offset 10m"
+            f" and {WAITING} > 1.1 * ({WAITING} offset 30m)",
+            severity=WARNING,
+            for_s=900,
+            summary="Replication lag of {{ $labels.flow }} keeps growing",
+            description="{{ $value | humanize }} records wait, more than half an hour ago.",
+        ),
+        _race(RACE_CRITICAL, CRITICAL, STALL_FOR_S, "Retention is about to delete unreplicated records"),
+        _race(RACE_WARNING, WARNING, 600, "Retention may delete unreplicated records"),
+    )
+    return Group(name="mirrorwatch-lag", interval_s=30, rules=rules)
+
+
+def _race(used: float, severity: str, for_s: float, summary: str) -> Alert:
+    return Alert(
+        name="MirrorwatchRetentionRace",
+        more_labels=("topic",),
+        expression=f"{USED} > {number(used)}",
+        severity=severity,
+        for_s=for_s,
+        summary=summary,
+        description="The replication lag of {{ $labels.topic }} has used up {{ $value | humanizePercentage }}"
+        " of its retention time on {{ $labels.source_cluster }}.",
+    )
