@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deploy.drill_audit import RATE_PER_S
 from deploy.drill_list_audits import AUDITS
 from deploy.local.faults import BY_NAME
-from fleet.vocabulary import Verdict
+from fleet.vocabulary import BAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,6 @@ _HEAD: Final = (
     "| drill | fault | expected | said | cause | seconds | run (s) | records | right |\n"
     "|---|---|---|---|---|---|---|---|---|"
 )
-_QUIET: Final = frozenset({Verdict.UNKNOWN, Verdict.HEALTHY})
 
 
 def wrong(audit: Audit, result: Result) -> str:
@@ -27,7 +26,7 @@ def wrong(audit: Audit, result: Result) -> str:
     if not result.said:
         return "nothing was said"
     _, verdict, cause = result.said[-1]
-    if verdict not in (_QUIET if audit.verdict is None else {audit.verdict}):
+    if verdict in BAD if audit.verdict is None else verdict != audit.verdict:
         return f"{verdict} was said"
     if cause != audit.cause:
         return f"{cause} was said"
@@ -61,7 +60,7 @@ def table(results: Mapping[str, Result]) -> str:
 
 def _row(audit: Audit, result: Result) -> str:
     at, verdict, cause = result.said[-1] if result.said else (0.0, "nothing", None)
-    quiet = audit.verdict is None and verdict in _QUIET
+    quiet = audit.verdict is None and verdict not in BAD
     bad = wrong(audit, result)
     cells = [
         f"`{audit.label}`",

@@ -22,9 +22,16 @@ class Verdict(StrEnum):
         """Return 0 for the worst verdict and 6 for healthy."""
         return _SEVERITY[self]
 
+    @property
+    def is_bad(self) -> bool:
+        """Tell whether something is known to be wrong."""
+        return self not in (Verdict.HEALTHY, Verdict.UNKNOWN)
+
 
 CONDITIONS = tuple(verdict for verdict in Verdict if verdict is not Verdict.HEALTHY)
 """What can hold of a flow at one instant, several at once; nothing of it is healthy."""
+
+BAD = frozenset(verdict for verdict in Verdict if verdict.is_bad)
 
 _SEVERITY = {verdict: number for number, verdict in enumerate(Verdict)}
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from alerts.incidents import Incident
     from fleet.vocabulary import Cause, FlowVerdict
 
-_GOOD = (Verdict.HEALTHY, Verdict.UNKNOWN)
 _AUDIT = "checksum"
 
 
@@ -29,7 +28,7 @@ class Told:
     @property
     def is_bad(self) -> bool:
         """Tell whether somebody has to know of it at night."""
-        return self.verdict not in _GOOD
+        return self.verdict.is_bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Standing:
 def standing_of(flow: FlowVerdict) -> Standing:
     """Return a verdict apart in what holds now and what is past."""
     told = Told(flow.verdict, flow.cause, flow.sentence, flow.since_at)
-    if flow.verdict in _GOOD or flow.verdict in flow.conditions:
+    if not flow.verdict.is_bad or flow.verdict in flow.conditions:
         return Standing(told)
     by_audit = bool(flow.evidence) and flow.evidence[0].part == _AUDIT
     also = flow.also

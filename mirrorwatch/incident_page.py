@@ -42,7 +42,7 @@ def bar_paths(bar: Bar) -> list[tuple[str, str]]:
         if run.state is None:
             continue
         top, width = BAR_TOPS[run.state], run.count
-        if run.state not in (Verdict.HEALTHY, Verdict.UNKNOWN):  # a fault of a minute has to be seen
+        if run.state.is_bad:  # a fault of a minute has to be seen
             width = min(max(run.count, round(bar.columns / _NARROWEST)), bar.columns - run.first)
         paths["watched"] += f"M{run.first} 0h{run.count}v20h-{run.count}z"
         paths[run.state] = paths.get(run.state, "") + f"M{run.first} {top}h{width}V20h-{width}z"

@@ -10,11 +10,10 @@ The tables are in `alerts/incident_tables.py`.
 from __future__ import annotations
 
 from alerts.incidents.bars import Bar, Run, bar_of
-from alerts.incidents.incident import BAD, GAP_S, Counts, Incident, Note, Stretch, Symptom
+from alerts.incidents.incident import GAP_S, Counts, Incident, Note, Stretch, Symptom
 from alerts.incidents.recorder import Batch, Recorder, Sample, Span
 
 __all__ = [
-    "BAD",
     "GAP_S",
     "Bar",
     "Batch",

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from fleet.quantity import Bounds
-from fleet.vocabulary import CONDITIONS, Cause, Evidence, Verdict
+from fleet.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 GAP_S = 300.0  # a rebalance or a worker's restart takes minutes: bad time after it is of the same fault
 BLIND_S = 10.0  # without a sample for longer than this nobody was watching
 UNWATCHED_S = 86_400.0  # what is bad a day later was looked at by somebody in between, or is another fault
-BAD = frozenset(CONDITIONS) - {Verdict.UNKNOWN}
 MOST_EVIDENCE = 5  # rows for each symptom
 _MOST_PARTS = 50  # counts kept one by one; more restarts within one incident are summed up
 _SUMMED = "earlier"

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from alerts.incidents.incident import (
-    BAD,
     BLIND_S,
     GAP_S,
     MOST_EVIDENCE,
@@ -23,7 +22,7 @@ from alerts.incidents.incident import (
     merged,
 )
 from fleet.quantity import Bounds
-from fleet.vocabulary import Verdict
+from fleet.vocabulary import BAD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from mirrorwatch.api.shapes import closed, listed, moment, nullable, one_of, pag
 from runtime.http_parameters import choice, fields, paging
 from runtime.http_parameters import text as text_parameter
 
-_BAD = [one for one in Verdict if one not in (Verdict.UNKNOWN, Verdict.HEALTHY)]
+_BAD = [one for one in Verdict if one.is_bad]
 _COUNTS = ("settled", "good", "concluded", "delivered", "lost")
 _SYMPTOM = {
     "condition": one_of(_BAD),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deploy.local.faults import BY_NAME
 from deploy.local.process import python_process
-from fleet.vocabulary import Verdict
+from fleet.vocabulary import BAD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,9 +89,7 @@ class Show:
         begun = time.monotonic()  # the time that the fault itself takes counts too: never flattering
         self._broken = True
         self._act("begin", fault)
-        said = self._watch(
-            lambda said: said.verdict not in (Verdict.HEALTHY, Verdict.UNKNOWN), deadline_s=_NOTICE_S
-        )
+        said = self._watch(lambda said: said.verdict in BAD, deadline_s=_NOTICE_S)
         if said is None:
             self._say(f"  mirrorwatch saw nothing within {_NOTICE_S:.0f} s")
         else:
@@ -211,9 +209,7 @@ class Show:
             )
         self._say(f"{what}; it is started anew in {_ANEW_S:.0f} s")
         self._broken = True
-        said = self._watch(
-            lambda said: said.verdict not in (Verdict.HEALTHY, Verdict.UNKNOWN), deadline_s=_ANEW_S
-        )
+        said = self._watch(lambda said: said.verdict in BAD, deadline_s=_ANEW_S)
         if said is None:
             self._say(f"  mirrorwatch saw nothing within {_ANEW_S:.0f} s")
         else:
