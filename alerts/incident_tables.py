@@ -130,12 +130,6 @@ def _close(connection: sa.Connection, batches: Mapping[str, Batch], *, now_at: f
     return tuple(left)
 
 
-def open_incidents(connection: sa.Connection) -> tuple[Incident, ...]:
-    """Return the incidents that are open, the newest first, without notes."""
-    wanted = sa.select(INCIDENTS).where(~INCIDENTS.c.ended).order_by(INCIDENTS.c.started_at.desc())
-    return tuple(_read(connection, wanted))
-
-
 def incidents_between(
     connection: sa.Connection, from_at: float, to_at: float, *, flow: str | None = None
 ) -> tuple[Incident, ...]:

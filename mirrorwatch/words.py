@@ -16,7 +16,6 @@ from fleet.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from fleet.quantity import Bounds
-    from mirrorwatch.current import Standing
     from mirrorwatch.view import ServiceView, UnreachedView
 
 NOTHING = "\N{EN DASH}"  # what a table shows where nothing was measured
@@ -110,16 +109,13 @@ def side_notes(view: ServiceView) -> tuple[str, ...]:
 
 def _past_notes(view: ServiceView) -> list[str]:
     """Say which flows were found bad before and are something else now."""
-    past = Counter((one.past.verdict, one.by_audit) for one in _standings(view) if one.past is not None)
+    standings = (flow.standing for flow in view.flows)
+    past = Counter((one.past.verdict, one.by_audit) for one in standings if one.past is not None)
     return [
         f"{counted(count, 'flow')} {'found' if by_audit else 'was' if count == 1 else 'were'}"
         f" {_DOING[verdict]} {'by a checksum' if by_audit else 'recently'}"
         for (verdict, by_audit), count in sorted(past.items(), key=lambda one: one[0][0].severity)
     ]
-
-
-def _standings(view: ServiceView) -> list[Standing]:
-    return [flow.standing for flow in view.flows]
 
 
 def worst(view: ServiceView) -> Verdict:

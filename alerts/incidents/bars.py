@@ -59,11 +59,6 @@ class Bar:
         """Return for how long anybody has watched."""
         return sum(count for state, count in self.minutes if state is not None)
 
-    @property
-    def bad_minutes(self) -> int:
-        """Return how many minutes had bad time."""
-        return sum(count for state, count in self.minutes if _RANK[state] >= _BAD_FROM)
-
 
 def bar_of(spans: Iterable[Span], *, until_minute: int, minutes: int, columns: int) -> Bar:
     """Draw the last `minutes` before `until_minute` of the epoch; `columns` divides them evenly."""

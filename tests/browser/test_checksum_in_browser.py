@@ -14,7 +14,6 @@ from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_checksums import checksum_routes
 from runtime.config import HttpConfig
-from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 from tests.mirrorwatch import views
 from tests.mirrorwatch.test_checksum_shown import ENDED_AT, view_of
 from tests.mirrorwatch.told_runs import finding, partition, run
@@ -49,7 +48,7 @@ async def url():
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_the_block_of_a_flow_leads_to_the_page_of_its_run(browser, url, width):  # noqa: F811
+async def test_the_block_of_a_flow_leads_to_the_page_of_its_run(browser, url, width):
     page = await browser.new_page(viewport={"width": width, "height": 900})
     said = []
     page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))

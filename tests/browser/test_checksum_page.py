@@ -6,7 +6,6 @@ import pytest
 from playwright.async_api import expect
 
 from mirrorwatch.checksum_page import page_of
-from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 from tests.checksum.reported import document, finding, some, with_everything
 from tests.checksum.test_report_page import HOSTILE, poisoned
 
@@ -26,7 +25,7 @@ def file(tmp_path):
 
 
 @pytest.fixture
-async def look(browser):  # noqa: F811
+async def look(browser):
     """Open an address; whatever a page asks for beside itself, or has its console say, is a failure."""
     said, asked = [], []
 

@@ -13,7 +13,6 @@ from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_groups import GroupCounts, group_routes
 from mirrorwatch.routes_lag import lag_routes
-from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 from tests.mirrorwatch import views
 from tests.mirrorwatch.monitored import READY, Monitored
 
@@ -58,7 +57,7 @@ async def url(monitored):
 
 
 @pytest.fixture
-async def page(browser):  # noqa: F811
+async def page(browser):
     """A page whose console stays empty: a refused style, script or form would be said there."""
     page = await browser.new_page()
     said = []
@@ -118,7 +117,7 @@ async def test_a_group_of_any_name_is_opened_and_inert(url, page, place):
     assert await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-async def test_reading_is_shown_as_it_goes_on(url, browser, monitored):  # noqa: F811
+async def test_reading_is_shown_as_it_goes_on(url, browser, monitored):
     progress = Progress(total_records=2_000_000, read_records=0, began_at=1.0)
     for watch in monitored.watches.values():
         watch.reader = SimpleNamespace(progress=progress)
@@ -155,13 +154,13 @@ async def test_5000_groups_are_searched_without_a_stall(url, page, monitored):
 
 @pytest.mark.parametrize("width", [390, 500, 1280, 2560])
 @pytest.mark.parametrize("address", ["/groups", "/groups/A/billing"])
-async def test_no_width_makes_a_page_scroll_sideways(browser, url, width, address):  # noqa: F811
+async def test_no_width_makes_a_page_scroll_sideways(browser, url, width, address):
     page = await browser.new_page(viewport={"width": width, "height": 844})
     await page.goto(url + address)
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-async def test_it_works_without_script(browser, url):  # noqa: F811
+async def test_it_works_without_script(browser, url):
     context = await browser.new_context(java_script_enabled=False)
     page = await context.new_page()
     await page.goto(url + "/groups")

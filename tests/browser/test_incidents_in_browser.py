@@ -15,7 +15,6 @@ from mirrorwatch.linking import PageLinks
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_incidents import Aims, incident_pages
-from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 from tests.mirrorwatch import views
 from tests.mirrorwatch.stored_incidents import ENDED, HOSTILE, OPEN, Incidents
 
@@ -67,7 +66,7 @@ async def service():
 
 
 @pytest.fixture
-async def page(browser):  # noqa: F811
+async def page(browser):
     """A page whose console stays empty: a refused style, script or connection would be said there."""
     page = await browser.new_page()
     said = []

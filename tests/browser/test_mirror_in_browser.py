@@ -11,7 +11,6 @@ from playwright.async_api import expect
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_mirrors import mirror_routes
-from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 from tests.lagmon.mirrors import Mirrored
 from tests.mirrorwatch import views
 from tests.mirrorwatch.test_mirror_page import Monitor
@@ -72,7 +71,7 @@ async def url(flow):
 
 
 @pytest.fixture
-async def page(browser):  # noqa: F811
+async def page(browser):
     """A page whose console stays empty: a refused style or script would be said there."""
     page = await browser.new_page()
     said = []
@@ -127,7 +126,7 @@ async def test_names_are_shown_and_inert(url, page):
 
 
 @pytest.mark.parametrize("width", _WIDTHS)
-async def test_no_width_makes_the_page_scroll_sideways(browser, url, overtaken, width):  # noqa: F811
+async def test_no_width_makes_the_page_scroll_sideways(browser, url, overtaken, width):
     overtaken.ends["wide", 0] = overtaken.target_ends["A.wide", 0] = 4_123_456_789
     overtaken.commit("wide", to=2_888_900_222)
     overtaken.go(10)
@@ -137,7 +136,7 @@ async def test_no_width_makes_the_page_scroll_sideways(browser, url, overtaken, 
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-async def test_a_phone_is_spared_the_numbers_that_there_are_not(browser, url):  # noqa: F811
+async def test_a_phone_is_spared_the_numbers_that_there_are_not(browser, url):
     for width, shown in ((390, 0), (1280, 6)):
         page = await browser.new_page(viewport={"width": width, "height": 844})
         await page.goto(url + _ADDRESS)
@@ -150,7 +149,7 @@ async def test_a_phone_is_spared_the_numbers_that_there_are_not(browser, url):  
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.usefixtures("overtaken")
-async def test_it_can_be_read_in_either_scheme(browser, url, scheme):  # noqa: F811
+async def test_it_can_be_read_in_either_scheme(browser, url, scheme):
     context = await browser.new_context(color_scheme=scheme)
     page = await context.new_page()
     await page.goto(url + _ADDRESS)
@@ -160,7 +159,7 @@ async def test_it_can_be_read_in_either_scheme(browser, url, scheme):  # noqa: F
         assert await page.locator(f".field {drawn}").first.evaluate(_CONTRAST) >= 3, drawn
 
 
-async def test_it_works_without_script(browser, url):  # noqa: F811
+async def test_it_works_without_script(browser, url):
     context = await browser.new_context(java_script_enabled=False)
     page = await context.new_page()
     await page.goto(url + _ADDRESS)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass, field
 
 import pytest
 from aiohttp import web
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import expect
 
 from fleet.vocabulary import Verdict
 from mirrorwatch.routes import routes
@@ -16,10 +14,6 @@ from tests.mirrorwatch import views
 
 pytestmark = pytest.mark.real
 
-_ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 _SOON_MS = 10_000  # two rounds of updating and a slow machine
 
 
@@ -56,16 +50,6 @@ async def service():
     service.url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
     yield service
     await runner.cleanup()
-
-
-@pytest.fixture
-async def browser():
-    path = os.environ.get("MIRRORWATCH_CHROMIUM") or shutil.which("chromium")
-    assert path, "Chromium is missing: install the package chromium, or name it in MIRRORWATCH_CHROMIUM"
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=_ARGUMENTS)
-        yield browser
-        await browser.close()
 
 
 @pytest.fixture

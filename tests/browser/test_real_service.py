@@ -8,14 +8,13 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 from tests.real.service_process import ServiceProcess
 
 pytestmark = pytest.mark.real
 _SOON_MS = 20_000
 
 
-async def test_a_stall_and_a_loss_show_by_themselves(browser, kafka_pair, mirror, topic_name, tmp_path):  # noqa: F811
+async def test_a_stall_and_a_loss_show_by_themselves(browser, kafka_pair, mirror, topic_name, tmp_path):
     topic = topic_name("canary")
     running = await asyncio.to_thread(mirror)
     with ServiceProcess(tmp_path / "service", topic=topic, mm2=running.properties_file) as service:

@@ -9,7 +9,6 @@ from alerts.objectives import Exclusion
 from alerts.objectives.objective import Objective, ObjectiveKind
 from alerts.reports import BadMinute, ObjectiveReport, Report, Tally, figures_of
 from mirrorwatch.page import Page
-from tests.browser.test_page_in_browser import browser  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.real
 
@@ -44,7 +43,7 @@ def report():
         (1280, {"color_scheme": "dark", "media": "print"}),
     ],
 )
-async def test_it_is_whole_by_itself_and_readable(browser, tmp_path, width, how):  # noqa: F811
+async def test_it_is_whole_by_itself_and_readable(browser, tmp_path, width, how):
     file = tmp_path / "report.html"
     file.write_text(Page().report(report()))
     page = await browser.new_page(viewport={"width": width, "height": 900})
