@@ -20,6 +20,7 @@ from mirrorwatch.checksum_late import tell_again
 from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import NOT_TAKEN_BACK, print_rest
 from mirrorwatch.words import counted
+from runtime.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,7 +117,7 @@ def _look(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
     rows: dict[Side, list[BucketCount]] = {side: [] for side in Side}
     if plan.topics:
         for side in Side:
-            asyncio.run(still_there(plan, side, desk.connects))
+            run_to_end(still_there(plan, side, desk.connects))
         with desk.shown.reading(plan, tuple(Side), spark.stages) as shown:
             for side in Side:
                 rows[side] = _counted(desk, plan, side, spark, shown)
@@ -124,7 +125,7 @@ def _look(desk: Desk, flow: Flow, plan: Plan, spark: Spark) -> Counts:
         plan,
         rows[Side.SOURCE],
         rows[Side.TARGET],
-        starts=asyncio.run(_starts(desk, flow, plan)) if plan.topics else {},
+        starts=run_to_end(_starts(desk, flow, plan)) if plan.topics else {},
         exactly_once=flow.exactly_once,
     )
 
@@ -136,7 +137,7 @@ def _counted(desk: Desk, plan: Plan, side: Side, spark: Spark, shown: Reading) -
         rows += progress.rows
         silent += progress.silent
         shown.at(side, progress)
-    asyncio.run(still_there(plan, side, desk.connects, silent))
+    run_to_end(still_there(plan, side, desk.connects, silent))
     return rows
 
 

@@ -8,7 +8,6 @@ before anything that may fail.
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +19,7 @@ from mirrorwatch.checksum_late import tell_late, tell_owed
 from mirrorwatch.checksum_outlets import Telling, hand_over
 from mirrorwatch.checksum_plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksum_state import state_for
+from runtime.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -107,7 +107,7 @@ def _planned(desk: Desk, chosen: Chosen, state: State, *, counts_only: bool, lat
     """
     begin = partial(state.begin, counts_only=counts_only)
     try:
-        return asyncio.run(plans_of(desk, chosen, begin=begin))
+        return run_to_end(plans_of(desk, chosen, begin=begin))
     except MirrorwatchError as error:
         if not late:
             raise

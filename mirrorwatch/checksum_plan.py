@@ -5,7 +5,6 @@ A plan is made for each flow that is named; where one flow's clusters do not ans
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from checksum.run import changed_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, UNAVAILABLE, check_writable, worst, write_json, wrong
 from mirrorwatch.checksum_state import state_for
+from runtime.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +61,7 @@ def make_plans(desk: Desk, chosen: Chosen, *, out: Path | None, json_file: Path 
     with state_for(desk, only_if_made=True) as state:
         if state.why_none:
             desk.sheet.say(f"{state.why_none}: what was verified before is not known.", indent=0)
-        plans = asyncio.run(plans_of(desk, chosen, begin=state.look))
+        plans = run_to_end(plans_of(desk, chosen, begin=state.look))
     for planned in plans:
         plan = planned.plan
         if plan is None:

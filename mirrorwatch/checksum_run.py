@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,6 +25,7 @@ from mirrorwatch.checksum_flows import every_flow
 from mirrorwatch.checksum_late import tell_again
 from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import conclude_all, print_result
+from runtime.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,13 +142,13 @@ def _compared(desk: Desk, one: Planned, plan: Plan, run: Run, spark: Spark) -> O
     run.planned(plan_id(plan))
     cells = {}
     for side in Side:
-        asyncio.run(still_there(plan, side, desk.connects))
+        run_to_end(still_there(plan, side, desk.connects))
     with desk.shown.reading(plan, tuple(Side), spark.stages) as shown:
         for side in Side:
             folder = spark.folder_of(plan, side, beside=beside)
             read_side(desk, plan, side, folder=folder, digests=spark.digests(), shown=shown)
             cells[side] = spark.digests().cells(plan, side, folder)
-    audit = asyncio.run(conclude(one.flow, plan, cells, desk.connects, pause=desk.pause))
+    audit = run_to_end(conclude(one.flow, plan, cells, desk.connects, pause=desk.pause))
     return Outcome(audit, counts_of_cells(plan, cells), drawn_of_cells(plan, cells, audit.result))
 
 
@@ -158,4 +158,4 @@ def read_side(desk: Desk, plan: Plan, side: Side, *, folder: str, digests: Diges
     for progress in digests.digest(plan, side, folder):
         silent += progress.silent
         shown.at(side, progress)
-    asyncio.run(still_there(plan, side, desk.connects, silent))
+    run_to_end(still_there(plan, side, desk.connects, silent))

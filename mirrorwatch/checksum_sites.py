@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from mirrorwatch.checksum_plan import print_plan
 from mirrorwatch.checksum_result import conclude_all, print_result
 from mirrorwatch.checksum_run import read_side
 from mirrorwatch.checksum_state import who
+from runtime.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def digest_side(desk: Desk, plan_file: Path, side: str, folder: str, *, spark: S
     desk.refuse_beyond(plan)
     which = Side(side)
     print_plan(desk, plan)
-    asyncio.run(still_there(plan, which, desk.connects))
+    run_to_end(still_there(plan, which, desk.connects))
     if plan.topics:
         with desk.shown.reading(plan, (which,), spark.stages) as shown:
             read_side(desk, plan, which, folder=folder, digests=spark.digests(), shown=shown)
@@ -59,7 +59,7 @@ def compare_digests(
         side: spark.digests().cells(plan, side, folder) if plan.topics else []
         for side, folder in folders.items()
     }
-    audit = asyncio.run(conclude(flow, plan, cells, desk.connects, pause=desk.pause))
+    audit = run_to_end(conclude(flow, plan, cells, desk.connects, pause=desk.pause))
     print_result(desk, audit)
     status = audit.result.status
     conclude_all(desk, status, compared=bool(audit.result.partitions))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from fleet.connect_config import Said, Worker, read_connectors, version_of_worker
@@ -11,6 +10,7 @@ from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedErr
 from mirrorwatch.config_connect_asking import answer_of, no_connect
 from mirrorwatch.config_connect_places import harmless, place_of
 from mirrorwatch.config_problems import secrets_in
+from runtime.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ class ConnectAddress:
         Raises ConfigurationError, UnavailableError where nothing answers, and RefusedError where the address
         lets nobody in who comes like this.
         """
-        version, found = asyncio.run(self._ask())
+        version, found = run_to_end(self._ask())
         for connector in found:
             if connector.kind is not None:
                 self.secrets |= secrets_in(connector.config)

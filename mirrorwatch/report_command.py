@@ -103,11 +103,11 @@ def report(
     if out is None and len(chosen) > 1:
         raise click.UsageError("Only one format can be printed; write files with --out DIR.")
     found = read_config(context, config)
-    import asyncio  # noqa: PLC0415 - see the module's docstring
     import time  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.reconciling import reconciled  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.reporting import make_report, texts_of  # noqa: PLC0415 - see the module's docstring
+    from runtime.loop import run_to_end  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
     address = prometheus or found.links.prometheus
@@ -116,7 +116,7 @@ def report(
         made = await make_report(found, period_s=period_s, now_at=time.time())
         return made if address is None else await reconciled(made, address.rstrip("/"))
 
-    made = asyncio.run(make())
+    made = run_to_end(make())
     texts = texts_of(made, chosen)
     if out is None:
         click.echo(texts[chosen[0]], nl=False)

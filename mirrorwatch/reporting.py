@@ -82,7 +82,7 @@ def texts_of(report: Report, formats: Iterable[str]) -> dict[str, str]:
     makers = {
         "html": lambda: Page().report(report),
         "md": lambda: markdown(report),
-        "json": lambda: json.dumps(document(report), indent=1) + "\n",
+        "json": lambda: json.dumps(document(report)) + "\n",
     }
     return {form: makers[form]() for form in formats}
 

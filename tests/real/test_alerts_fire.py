@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import subprocess
+import sys
 import urllib.request
 from datetime import UTC, datetime, timedelta
 
@@ -39,6 +40,7 @@ NOTHING_THERE = {
     "mirrorwatch_objective_error_budget_remaining_ratio": "its store has no whole minute yet",
     "mirrorwatch_client_certificate_expiry_timestamp_seconds": "its clients have no certificate",
     "mirrorwatch_replication_topic_retention_headroom_seconds": "retention is days away",
+    "mirrorwatch:topic_retention_used:ratio": "retention is days away",
 }
 
 
@@ -182,6 +184,31 @@ def test_a_frozen_mirror_fires_after_silence_and_a_source_that_is_down_mutes_wha
     for name in ("MirrorwatchRecoveryPointOld", "MirrorwatchRecordsLost", "MirrorwatchClusterDown"):
         (held,) = eventually(lambda one=name: stage.held(one), 60, what=name, every_s=0.5)
         assert (held.state, held.inhibited_by) == ("active", ()), name
+
+
+def test_a_report_on_the_fault_agrees_with_prometheus(stage):
+    """What the store has by minutes, and what was scraped of the same minutes."""
+    address = f"http://{stage.monitoring.prometheus}"
+
+    def reported():
+        options = ["--period=4m", f"--prometheus={address}", "--format=json"]
+        command = [sys.executable, "-m", "mirrorwatch", "report", stage.service.config, *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode in (0, 1, 3), done.stderr
+        document = json.loads(done.stdout)
+        enough = all(one["valid"] for one in document["objectives"] if one["objective"] == "freshness")
+        return document if enough else None
+
+    document = eventually(reported, 120, what="whole minutes", every_s=5.0)
+    differences = {
+        found[1]: float(found[2])
+        for note in document["notes"]
+        if (found := re.match(r"A->B (\w+).*a difference of ([+-][0-9.]+) points", note))
+    }
+    assert {"availability", "freshness", "recovery"} <= differences.keys(), document["notes"]
+    assert all(abs(points) < 5.0 for points in differences.values()), document["notes"]
+    (freshness,) = [one for one in document["objectives"] if one["objective"] == "freshness"]
+    assert freshness["sli_ratio"] < 1.0  # the mirror was frozen
 
 
 def muted_by(stage, name):
