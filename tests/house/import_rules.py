@@ -11,6 +11,10 @@ import re
 import sys
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Which of our packages a package may import, besides itself.
 LAYERS = {
@@ -264,8 +268,14 @@ def breaches(path: str, source: str) -> list[str]:
 
 def is_pure(where: PurePosixPath) -> bool:
     """Return whether a file is a pure module: all of fleet, and those listed for other packages."""
-    package, *inner = where.with_suffix("").parts
-    return package == "fleet" or any(inner[:1] == [name] for name in PURE.get(package, ()))
+    return _is_pure_name(where.with_suffix("").parts)
+
+
+def _is_pure_name(parts: Sequence[str]) -> bool:
+    """Return whether these are the parts of a pure module's name, or of something in it."""
+    package, *inner = parts
+    steps = {"/".join(inner[:count]) for count in range(1, len(inner) + 1)}
+    return package == "fleet" or not steps.isdisjoint(PURE.get(package, ()))
 
 
 def imports(where: PurePosixPath, tree: ast.AST) -> list[tuple[int, str]]:
@@ -311,7 +321,7 @@ def _layer_breaches(where: PurePosixPath, module: str) -> list[str]:
     package, (top, *rest) = where.parts[0], module.split(".")
     if top not in {package, *LAYERS[package]}:
         return [f"{package} does not import {top}"]
-    if is_pure(where) and top != "fleet" and (top != package or not rest or rest[0] not in PURE[package]):
+    if is_pure(where) and (top not in {package, "fleet"} or not _is_pure_name([top, *rest])):
         return [f"a pure module imports fleet and pure siblings, not {module}"]
     return []
 
