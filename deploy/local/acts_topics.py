@@ -49,7 +49,10 @@ def recreate_while_stopped(stage: Stage, topic: str) -> None:
     before = topics.log_end(client, topic)
     stage.end("mirror", signal.SIGTERM)
     topics.recreate_topic(client, topic)
-    wait_until(lambda: topics.log_end(client, topic) > before + 6, deadline_s=120, what=f"Growth of {topic}")
+    deadline_s = 120 + before  # it grew by a record or two a second until now
+    wait_until(
+        lambda: topics.log_end(client, topic) > before + 6, deadline_s=deadline_s, what=f"Growth of {topic}"
+    )
     stage.start("mirror")
 
 
