@@ -12,10 +12,10 @@ import numpy as np
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from fleet.series_lag import GROUP_PARTITION_LAG_RECORDS, REPLICATION_PARTITION_LAG_SECONDS
-from lagmon.exposition import Exposition
-from lagmon.exposition_family import Family
-from lagmon.exposition_format import Form
-from lagmon.exposition_gzip import Deflated
+from lagmon.exposition.compression import Deflated
+from lagmon.exposition.families import Exposition
+from lagmon.exposition.family import Family
+from lagmon.exposition.format import Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

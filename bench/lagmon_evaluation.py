@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lagmon.burrow_rules import BurrowPolicy
-from lagmon.burrow_sweep import burrow_sweep
-from lagmon.rings import LENGTH
-from lagmon.rules import Policy
-from lagmon.rules_window import Positions, Windows
-from lagmon.sweep import sweep
+from lagmon.burrow.rules import BurrowPolicy
+from lagmon.burrow.sweep import burrow_sweep
+from lagmon.groups.rings import LENGTH
+from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.window import Positions, Windows
+from lagmon.groups.sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable

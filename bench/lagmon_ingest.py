@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from bench.processes import cpu_s, pss_mb, tree
 from deploy.local.process import ROOT
 from fleet.errors import UnavailableError
-from lagmon.orders import write_orders
+from lagmon.ingest.orders import write_orders
 from runtime import channel
 from runtime.kafka.translation import translate
 from runtime.worker import SPARING

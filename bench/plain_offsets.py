@@ -17,7 +17,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from deploy.local.process import ROOT
-from lagmon.mirror_orders import COMMITS_TOPIC
+from lagmon.mirrors.answers.orders import COMMITS_TOPIC
 
 _AT_ONCE = 10_000
 _ASK_S = 30.0

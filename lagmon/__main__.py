@@ -18,6 +18,6 @@ import asyncio  # noqa: E402, F401 - see above
 
 del sys.modules["ssl"]  # whoever asks for it from here on gets it
 
-from lagmon.ingest import main  # noqa: E402 - see above
+from lagmon.ingest.process import main  # noqa: E402 - see above
 
 main()

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fleet.filters import split_list
-from lagmon.sync_orders import sync_orders
+from lagmon.syncs.orders import sync_orders
 from mirrorwatch.check_rights import Right, joined
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lagmon.config import CommitsFrom
-from lagmon.mirror_orders import COMMITS_TOPIC
-from lagmon.sync_orders import sync_orders
+from lagmon.mirrors.answers.orders import COMMITS_TOPIC
+from lagmon.syncs.orders import sync_orders
 from mirrorwatch.check_rights import Right, joined
 from mirrorwatch.lag_orders import mirror_orders
 

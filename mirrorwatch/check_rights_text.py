@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
 from lagmon.config import CommitsFrom
-from lagmon.mirror_orders import COMMITS_TOPIC
+from lagmon.mirrors.answers.orders import COMMITS_TOPIC
 from mirrorwatch.check_rights import Right, acl_command, joined, rights, wished_rights
 from mirrorwatch.check_rights_checksum import checksum_rights
 from mirrorwatch.check_rights_lag import EVERY, lag_rights, wished_lag_rights, wished_task_rights

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from checksum.findings import RecordVerdict
 from fleet import series_checksum as series
-from lagmon.exposition_once import written
+from lagmon.exposition.once import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lagmon.exposition_format import Form
+    from lagmon.exposition.format import Form
     from mirrorwatch.checksum_standing import TopicStanding
 
     # Flow, source and target cluster, with the flow's topics.

@@ -19,7 +19,7 @@ from checksum.book import LEASE_S, ChecksumBook
 from checksum.planning import Before
 from checksum.result_document import of_run
 from fleet.errors import ConfigurationError, MirrorwatchError, Problem, UnavailableError
-from lagmon.sync_tables import cursor_of
+from lagmon.syncs.tables import cursor_of
 from mirrorwatch.checksum_files import reason_of
 from mirrorwatch.checksum_folder import PlanFolder, folder_beside
 from mirrorwatch.checksum_standing import newest_finding

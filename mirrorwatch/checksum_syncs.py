@@ -7,14 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.anchors import Pair
-from lagmon.sync_id_tables import ids_of
-from lagmon.sync_tables import pairs_of
+from lagmon.syncs.id_tables import ids_of
+from lagmon.syncs.tables import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lagmon.sync_id_tables import SeenId
-    from lagmon.sync_tables import Cursor
+    from lagmon.syncs.id_tables import SeenId
+    from lagmon.syncs.tables import Cursor
 
     class Reads(Protocol):
         """Runs a function in a transaction of the store, and returns what it returns."""

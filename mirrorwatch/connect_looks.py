@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.connect_config_kinds import SOURCE, Task
 from fleet.connect_config_states import doubts
-from lagmon.mirror_states import TOLD
+from lagmon.mirrors.tasks.states import TOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from fleet.vocabulary import Verdict
-from lagmon.group_id import group_id
-from lagmon.group_kinds import counts_sentence
+from lagmon.arrays.group_id import group_id
+from lagmon.groups.kinds import counts_sentence
 from mirrorwatch import words
 
 if TYPE_CHECKING:

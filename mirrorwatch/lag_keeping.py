@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, UnavailableError
-from lagmon import snapshot_store
-from lagmon.snapshot_file import MAX_BYTES, pack
+from lagmon.snapshots import store as snapshot_store
+from lagmon.snapshots.file import MAX_BYTES, pack
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lagmon.mirror_orders import order_of, write_mirror
-from lagmon.orders import write_orders
-from lagmon.sync_orders import sync_orders, write_sync
+from lagmon.ingest.orders import write_orders
+from lagmon.mirrors.answers.orders import order_of, write_mirror
+from lagmon.syncs.orders import sync_orders, write_sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lagmon.mirror_orders import MirrorOrder
+    from lagmon.mirrors.answers.orders import MirrorOrder
     from mirrorwatch.configuration import Configuration
 
 

@@ -20,8 +20,8 @@ from fleet import series
 from fleet.series_kinds import Kind
 from fleet.series_process import PROCESS_CATALOGUE
 from fleet.vocabulary import CONDITIONS, Cause, Verdict
-from lagmon.exposition_format import form_of
-from lagmon.exposition_join import joined
+from lagmon.exposition.format import form_of
+from lagmon.exposition.joining import joined
 from runtime.kafka.round_trip import RoundTripOutcome
 
 if TYPE_CHECKING:

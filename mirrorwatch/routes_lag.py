@@ -11,7 +11,7 @@ from aiohttp import web
 
 from fleet.errors import UnavailableError
 from fleet.judgement_words import ended
-from lagmon import burrow_paths
+from lagmon.burrow import paths as burrow_paths
 from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
 from mirrorwatch.api.operations import route
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from aiohttp import hdrs, web
 
 from fleet.errors import UnavailableError
-from lagmon.exposition_format import form_of
-from lagmon.exposition_gzip import Checksum
-from lagmon.exposition_join import around, around_packed
+from lagmon.exposition.compression import Checksum
+from lagmon.exposition.format import form_of
+from lagmon.exposition.joining import around, around_packed
 from mirrorwatch.metrics import render
 from runtime.http_guards import cut
 

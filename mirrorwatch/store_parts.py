@@ -9,7 +9,9 @@ from alerts import incident_tables
 from alerts.minutes import tables as minute_tables
 from canary import bookkeeper, latches
 from checksum import book_tables
-from lagmon import snapshot_store, sync_id_tables, sync_tables
+from lagmon.snapshots import store as snapshot_store
+from lagmon.syncs import id_tables as sync_id_tables
+from lagmon.syncs import tables as sync_tables
 from runtime.store import LIMIT_S, Store
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fleet.errors import UnavailableError
-from lagmon.sync_id_tables import SeenId, forget_ids, ids_of, write_ids
+from lagmon.syncs.id_tables import SeenId, forget_ids, ids_of, write_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fleet.errors import UnavailableError
-from lagmon.sync_queue import WaitingSync
-from lagmon.sync_tables import Cursor, crowded, cursor_of, last_place, thin_places, write_syncs
-from lagmon.sync_thinning import Thinning
+from lagmon.syncs.queue import WaitingSync
+from lagmon.syncs.tables import Cursor, crowded, cursor_of, last_place, thin_places, write_syncs
+from lagmon.syncs.thinning import Thinning
 from mirrorwatch.sync_id_keeping import TopicIdKeeper
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lagmon.words import Reason, Status
+from lagmon.groups.rules.words import Reason, Status
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, listed, mapped, moment, nullable, one_of, page, ref, text, whole

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fleet.vocabulary import Verdict
-from lagmon.api_documents import HEADROOM
-from lagmon.words import Reason, Status
+from lagmon.groups.documents import HEADROOM
+from lagmon.groups.rules.words import Reason, Status
 from mirrorwatch.api import shapes
 from mirrorwatch.api.flows import FLOW_PATH, RECORD_KINDS, RECORDS, SIDES
 from mirrorwatch.api.groups import LAG_KINDS, SEARCH

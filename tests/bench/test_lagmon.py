@@ -9,9 +9,9 @@ import pytest
 from bench import lagmon, lagmon_service
 from bench.lagmon_commits import PARTITIONS, RECORDS, offset_of
 from bench.lagmon_evaluation import NOW_MS, full_windows, positions
-from lagmon.rules import Policy
-from lagmon.sweep import sweep
-from lagmon.words import Reason
+from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.words import Reason
+from lagmon.groups.sweep import sweep
 
 
 def test_the_whole_benchmark_has_two_million_commits_on_as_many_positions_as_the_bars_say():

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from playwright.async_api import expect
 
-from lagmon.commits import Progress
+from lagmon.ingest.commits import Progress
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_groups import GroupCounts, group_routes

@@ -25,7 +25,7 @@ sys.meta_path.insert(0, Asked())
 SERVICE = "import mirrorwatch.cli, mirrorwatch.config_reading, mirrorwatch.service, runtime.shutdown\n"
 # Checksums are told beside what is imported at once: that must load nothing either.
 TOLD = """
-from lagmon.exposition_format import Form
+from lagmon.exposition.format import Form
 from mirrorwatch.checksum_series import ChecksumSeries
 from mirrorwatch.checksum_standing import TopicStanding
 topic = TopicStanding(at=1.0, coverage=1.0, records={}, verified_at=1.0)
@@ -55,5 +55,5 @@ def test_the_service_loads_nothing_that_it_has_no_use_for():
 
 
 def test_what_imports_a_library_is_told():
-    found = loads("import lagmon.exposition_family", "numpy")
-    assert found == "numpy, imported by lagmon.exposition_family, by __main__\n"
+    found = loads("import lagmon.exposition.family", "numpy")
+    assert found == "numpy, imported by lagmon.exposition.family, by __main__\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from lagmon.burrow_rules import BurrowPolicy, Commit, burrow_partition
+from lagmon.burrow.rules import BurrowPolicy, Commit, burrow_partition
 
 _FOUND = json.loads((Path(__file__).parent / "golden" / "burrow_vectors.json").read_text(encoding="utf-8"))
 PARTITIONS, GROUPS, RINGS = _FOUND["partitions"], _FOUND["groups"], _FOUND["rings"]

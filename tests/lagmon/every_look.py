@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lagmon.head_history import LONGEST_LINE_MS
+from lagmon.logs.head_history import LONGEST_LINE_MS
 
 
 class EveryLook:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from fleet.flow import Flow
-from lagmon.cluster import ClusterLag
-from lagmon.mirror_flow import MirrorFlow
-from lagmon.mirror_orders import order_of
-from lagmon.mirror_pages import partition_page
-from lagmon.mirror_verdict import judge_flow
-from lagmon.readable_gaps import Seen
+from lagmon.cluster.state import ClusterLag
+from lagmon.logs.readable_gaps import Seen
+from lagmon.mirrors.answers.orders import order_of
+from lagmon.mirrors.answers.pages import partition_page
+from lagmon.mirrors.flow import MirrorFlow
+from lagmon.mirrors.verdict import judge_flow
 
 NOW = 1_790_000_000_000
 S = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from lagmon.sync_pairs import SyncPair
+from lagmon.syncs.pairs import SyncPair
 
 NOW = 1_790_000_000_000
 S = 1000

@@ -12,8 +12,8 @@ from random import Random
 import numpy as np
 
 from fleet.wire_commits import encode_commit_key, encode_commit_value
-from lagmon.cluster import ClusterLag
-from lagmon.words import Status
+from lagmon.cluster.state import ClusterLag
+from lagmon.groups.rules.words import Status
 
 BEGAN_MS = 1_790_000_000_000
 FIRST = 1_000_000_000

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 from hypothesis import strategies as st
 
-from lagmon.rules_window import Position, Positions, Window, Windows
+from lagmon.groups.rules.window import Position, Positions, Window, Windows
 
 LENGTH = 10
 NOW = 1_790_000_000_000

@@ -6,7 +6,7 @@ import json
 import threading
 from types import SimpleNamespace
 
-from lagmon.mirror_answers import MirrorAnswers
+from lagmon.mirrors.answers.flows import MirrorAnswers
 from tests.lagmon.mirrors import Mirrored
 
 CANARY = "mirrorwatch-canary"

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 
-from lagmon.mirror_answers import MirrorAnswers
+from lagmon.mirrors.answers.flows import MirrorAnswers
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_about import about_routes

@@ -9,10 +9,10 @@ import numpy as np
 
 from fleet.errors import UnavailableError
 from fleet.wire_commits import encode_commit_key, encode_commit_value
-from lagmon.cluster import ClusterLag
-from lagmon.commits import Progress
-from lagmon.group_answers import GroupAnswers
-from lagmon.watching import ClusterWatch
+from lagmon.cluster.state import ClusterLag
+from lagmon.groups.answers import GroupAnswers
+from lagmon.ingest.commits import Progress
+from lagmon.ingest.watching import ClusterWatch
 from runtime.supervision import Phase, State
 
 NOW_S = 1_780_000_000

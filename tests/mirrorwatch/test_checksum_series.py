@@ -7,7 +7,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from checksum.findings import RecordVerdict
-from lagmon.exposition_format import Form
+from lagmon.exposition.format import Form
 from mirrorwatch.checksum_series import ChecksumSeries
 from mirrorwatch.checksum_standing import TopicStanding
 from mirrorwatch.metrics import render

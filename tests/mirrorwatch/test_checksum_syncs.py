@@ -11,9 +11,9 @@ import pytest
 from checksum import planning
 from checksum.anchors import Pair
 from checksum.planning import Before, plan_flow
-from lagmon.sync_id_tables import SeenId, write_ids
-from lagmon.sync_queue import WaitingSync
-from lagmon.sync_tables import cursor_of, write_syncs
+from lagmon.syncs.id_tables import SeenId, write_ids
+from lagmon.syncs.queue import WaitingSync
+from lagmon.syncs.tables import cursor_of, write_syncs
 from mirrorwatch.checksum_syncs import StoredSyncs
 from mirrorwatch.checksum_threads import AskingThread
 from mirrorwatch.store_parts import MIGRATIONS

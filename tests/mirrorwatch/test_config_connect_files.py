@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import ConfigurationError
-from lagmon.cluster import ClusterLag
-from lagmon.mirror_flow import MirrorFlow
-from lagmon.mirror_orders import read_mirror
+from lagmon.cluster.state import ClusterLag
+from lagmon.mirrors.answers.orders import read_mirror
+from lagmon.mirrors.flow import MirrorFlow
 from mirrorwatch.config_connect_url import rest_address
 from mirrorwatch.config_forms import Form, form_of_mirror
 from mirrorwatch.config_reading import read_configuration

@@ -15,9 +15,9 @@ from yarl import URL
 from fleet.flow import Flow
 from fleet.vocabulary import Verdict
 from fleet.wire_commits import GroupDescribed, Member
-from lagmon.commits import Progress
-from lagmon.group_id import group_id
-from lagmon.words import WORSE, Status
+from lagmon.arrays.group_id import group_id
+from lagmon.groups.rules.words import WORSE, Status
+from lagmon.ingest.commits import Progress
 from mirrorwatch import words
 from mirrorwatch.group_page import (
     LOOKS,

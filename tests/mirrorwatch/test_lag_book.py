@@ -10,8 +10,8 @@ import pytest
 from fleet.judgement import beside, judge
 from fleet.judgement_words import HOLD_S
 from fleet.vocabulary import Cause, Verdict
-from lagmon import mirror_rows
-from lagmon.mirror_states import Start, Trouble
+from lagmon.mirrors.answers import rows as mirror_rows
+from lagmon.mirrors.tasks.states import Start, Trouble
 from mirrorwatch.lag_book import COUNTED_S, STALE_S, LagBook
 from mirrorwatch.lag_evidence import MOST_LISTED, evidence_of
 from tests.fleet.offsets import seen

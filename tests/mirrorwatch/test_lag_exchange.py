@@ -10,7 +10,7 @@ import pytest
 
 from fleet.errors import MalformedError, UnavailableError
 from fleet.vocabulary import Verdict
-from lagmon import snapshot_store
+from lagmon.snapshots import store as snapshot_store
 from mirrorwatch import lagging
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_looks import ConnectLook

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.errors import UnavailableError
-from lagmon import snapshot_store
-from lagmon.snapshot_frames import seal
+from lagmon.snapshots import store as snapshot_store
+from lagmon.snapshots.frames import seal
 from mirrorwatch import lag_keeping, lagging
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.lag_keeping import LagKeeping

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from fleet.errors import MalformedError, UnavailableError
-from lagmon import snapshot_store
-from lagmon.snapshot_file import unpack
-from lagmon.snapshot_store import PIECE_BYTES, SNAPSHOTS
+from lagmon.snapshots import store as snapshot_store
+from lagmon.snapshots.file import unpack
+from lagmon.snapshots.store import PIECE_BYTES, SNAPSHOTS
 from mirrorwatch import lag_keeping
 from mirrorwatch.lag_keeping import KEEP_S, WHERE, LagKeeping
 from runtime.store import Store

@@ -12,8 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from fleet.errors import UnavailableError
-from lagmon.mirror_answers import MirrorAnswers
-from lagmon.words import How
+from lagmon.groups.rules.words import How
+from lagmon.mirrors.answers.flows import MirrorAnswers
 from mirrorwatch.mirror_page import _headroom, mirror_names
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes

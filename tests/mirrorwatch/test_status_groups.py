@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from fleet.flow import Flow
-from lagmon.commits import Progress
+from lagmon.ingest.commits import Progress
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_lag import lag_routes
 from mirrorwatch.status import Question, status

@@ -12,14 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fleet.errors import UnavailableError
-from lagmon import sync_id_tables, sync_tables
-from lagmon.sync_answers import MOST_IDS, SyncAnswers
-from lagmon.sync_id_tables import ids_of
-from lagmon.sync_intake import SyncsTaken
-from lagmon.sync_pairs import SyncPair
-from lagmon.sync_queue import MOST_HANDED, SyncQueue, WaitingSync
-from lagmon.sync_tables import Cursor, crowded, cursor_of, pairs_of, thin_places, write_syncs
-from lagmon.sync_thinning import Thinning
+from lagmon.syncs import id_tables as sync_id_tables
+from lagmon.syncs import tables as sync_tables
+from lagmon.syncs.answers import MOST_IDS, SyncAnswers
+from lagmon.syncs.id_tables import ids_of
+from lagmon.syncs.intake import SyncsTaken
+from lagmon.syncs.pairs import SyncPair
+from lagmon.syncs.queue import MOST_HANDED, SyncQueue, WaitingSync
+from lagmon.syncs.tables import Cursor, crowded, cursor_of, pairs_of, thin_places, write_syncs
+from lagmon.syncs.thinning import Thinning
 from mirrorwatch import sync_keeping
 from mirrorwatch.sync_id_keeping import TopicIdKeeper
 from mirrorwatch.sync_keeping import ASK_S, FRESH, WHERE, SyncKeeper

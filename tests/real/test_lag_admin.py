@@ -19,10 +19,10 @@ from confluent_kafka.admin import (
 
 from deploy.local.groups import set_offsets
 from deploy.local.topics import admin_client, create_topic
-from lagmon.admin_rounds import AdminRounds
-from lagmon.cluster import ClusterLag
-from lagmon.group_rows import partition_rows
-from lagmon.watching import ClusterWatch
+from lagmon.cluster.state import ClusterLag
+from lagmon.groups.rows import partition_rows
+from lagmon.ingest.admin_rounds import AdminRounds
+from lagmon.ingest.watching import ClusterWatch
 from runtime.clock import SystemClock
 from runtime.kafka.client_settings import ClientSettings
 from tests.eventually import eventually, eventually_async

@@ -1,0 +1,52 @@
+"""Columns of whole numbers that are kept in as little room as tells them exactly. Pure.
+
+A block of rows takes 0, 1, 2, 4 or 8 bytes a row, by how far its numbers lie apart: instants of one look, and
+most offsets of one cluster, by less than four bytes tell. -1 is "not known", and does not count for that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.groups.rules.window import Longs
+
+_NARROW = (np.uint8, np.uint16, np.uint32)
+
+
+class Packed:
+    """One column, in blocks of so many rows each, the last one perhaps of fewer."""
+
+    def __init__(self, block: int) -> None:
+        self._block = block
+        self._blocks: list[tuple[int, NDArray[np.integer] | None]] = []
+
+    def add(self, values: Longs) -> None:
+        """Take the numbers of the next block."""
+        self._blocks.append(_packed(values))
+
+    def __getitem__(self, row: int) -> int:
+        least, codes = self._blocks[row // self._block]
+        if codes is None:
+            return least
+        code = int(codes[row % self._block])
+        return code if codes.dtype == np.int64 else least + code - 1 if code else -1
+
+
+def _packed(values: Longs) -> tuple[int, NDArray[np.integer] | None]:
+    """Return the least number, and codes: 1 for it, more for more, 0 for -1; None where all are the same."""
+    known = values != -1
+    least = int(np.min(values, initial=np.iinfo(np.int64).max, where=known))
+    most = int(np.max(values, initial=np.iinfo(np.int64).min, where=known))
+    if least > most:
+        return -1, None
+    if least == most and known.all():
+        return least, None
+    for kind in _NARROW:
+        if most - least < np.iinfo(kind).max:
+            return least, np.where(known, values - (least - 1), 0).astype(kind)
+    return 0, values.astype(np.int64)

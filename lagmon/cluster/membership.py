@@ -1,0 +1,182 @@
+"""Who is a member of which group, and what each was given: as `__consumer_offsets` describes it.
+
+Classic groups describe themselves whole in one record; groups of KIP-848 member by member, with the ids of
+topics instead of names. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, assert_never
+
+from fleet.wire_commits import GroupDescribed, GroupGone, MemberAssigned, MemberDescribed, MemberGone
+from lagmon.groups.kinds import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fleet.wire_commits import MemberRecord
+
+_KIP_848 = "consumer"  # Kafka's own word for a group of its newer protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The member that was given a partition."""
+
+    client_id: str
+    host: str
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group as it was described last: members by id, partitions by the topic's name or id."""
+
+    members: dict[str, Owner] = field(default_factory=dict)
+    assigned: dict[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    by_id: bool = False
+
+
+class Membership:
+    """The members of all groups of one cluster."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, str] = {}  # of groups that commit no offsets by what they are, by name
+        self.names: Mapping[str, str] = {}  # of topics, by id
+        # Until who follows took them: groups of which anything changed, and that had no member meanwhile.
+        self.changed: set[str] = set()
+        self.emptied: set[str] = set()
+        self._groups: dict[str, _Group] = {}
+        self._joined: set[str] = set()
+        self._committed: set[str] = set()  # where that is not to be seen from positions
+
+    def name_topics(self, names: Mapping[str, str]) -> None:
+        """Take note of what topics are called, by id."""
+        if names != self.names:
+            self.names = names
+
+    def take(self, record: MemberRecord) -> None:
+        """Take in a description of a group or of one of its members."""
+        self._take(record)
+        self.changed.add(record.group)
+        if self.members(record.group) <= 0:
+            self.emptied.add(record.group)
+
+    def _take(self, record: MemberRecord) -> None:
+        match record:
+            case GroupDescribed():
+                self.note_kind(record.group, record.protocol_type)
+                if record.members or record.generation > 0:  # which counts how often anybody came or went
+                    self.note_joined(record.group)
+                self._groups[record.group] = _Group(
+                    {one.id: Owner(one.client_id, one.client_host) for one in record.members},
+                    {one.id: dict(one.assigned) for one in record.members},
+                )
+            case GroupGone():
+                self._groups.pop(record.group, None)
+                self.kinds.pop(record.group, None)
+                self._joined.discard(record.group)
+                self._committed.discard(record.group)
+            case MemberDescribed():
+                self.note_joined(record.group)
+                group = self._groups.setdefault(record.group, _Group())
+                group.members[record.member] = Owner(record.client_id, record.client_host)
+            case MemberAssigned():
+                group = self._groups.setdefault(record.group, _Group())
+                group.assigned[record.member] = dict(record.assigned)
+                group.by_id = True
+            case MemberGone():
+                known = self._groups.get(record.group)
+                if known is not None:
+                    known.members.pop(record.member, None)
+                    known.assigned.pop(record.member, None)
+            case _:
+                assert_never(record)
+
+    def note_kind(self, group: str, protocol_type: str) -> None:
+        """Take note of what a group is, by its protocol type or by Kafka's own word for its kind."""
+        kind = kind_of(protocol_type)
+        self.changed.add(group)
+        if kind:
+            self.kinds[group] = kind
+        else:
+            self.kinds.pop(group, None)
+
+    def note_there(self, group: str, kind: str) -> None:
+        """Take note that there is a group whose members describe themselves, if it has any left.
+
+        It began with its first member. Compaction keeps nothing of members that are gone.
+        """
+        self.note_kind(group, kind)
+        self.note_joined(group)
+        if kind == _KIP_848:  # of other kinds, members' records are not read
+            self._groups.setdefault(group, _Group())
+
+    def note_joined(self, group: str) -> None:
+        """Take note that a group has, or had, a member."""
+        self._joined.add(group)
+
+    def note_committed(self, group: str) -> None:
+        """Take note that a group committed to something of which no position is kept, or is kept no more."""
+        if group not in self._committed:
+            self._committed.add(group)
+            self.changed.add(group)
+
+    def forget_commits(self, groups: Iterable[str]) -> None:
+        """Know no more that these groups committed: what they did, they did before they ended."""
+        self._committed.difference_update(groups)
+
+    def committed(self, group: str) -> bool:
+        """Tell whether that is so of a group, since it began."""
+        return group in self._committed
+
+    def joined(self, group: str) -> bool:
+        """Tell whether a group was seen to have a member, or to have had one, since it began."""
+        return group in self._joined
+
+    def forget(self, group: str) -> None:
+        """Know no more who is in a group, whatever was said of it; that it had members stays known."""
+        self._groups.pop(group, None)
+        self.changed.add(group)
+        self.emptied.add(group)
+
+    def forget_all(self) -> None:
+        """Know of no group any more."""
+        for known in (self._groups, self._joined, self._committed, self.kinds, self.changed, self.emptied):
+            known.clear()
+
+    def members(self, group: str) -> int:
+        """Return how many members a group has, -1 where nothing was said of it."""
+        known = self._groups.get(group)
+        return -1 if known is None else len(known.members)
+
+    def given(self, group: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield what each member was given: a topic, by its id where no name is known, and partitions."""
+        known = self._groups.get(group)
+        if known is not None:
+            for member in known.members:
+                for topic, partitions in known.assigned.get(member, {}).items():
+                    yield self.names.get(topic, topic), partitions
+
+    def given_ids(self) -> set[str]:
+        """Return the ids of all topics that members were given by id."""
+        by_id = (group for group in self._groups.values() if group.by_id)
+        return {topic for group in by_id for given in group.assigned.values() for topic in given}
+
+    def owned_topics(self, group: str) -> set[str]:
+        """Return of which topics members were given partitions."""
+        known = self._groups.get(group)
+        given = () if known is None else (known.assigned.get(member, {}) for member in known.members)
+        return {self.names.get(topic, topic) for topics in given for topic, them in topics.items() if them}
+
+    def owners(self, group: str) -> dict[tuple[str, int], Owner]:
+        """Return who was given which topic and partition."""
+        known = self._groups.get(group)
+        if known is None:
+            return {}
+        return {
+            (self.names.get(topic, topic), partition): owner
+            for member, owner in known.members.items()
+            for topic, partitions in known.assigned.get(member, {}).items()
+            for partition in partitions
+        }

@@ -1,0 +1,137 @@
+"""Verdicts on all slots of one cluster, a block at a time, so that what they are made from takes little room.
+
+What tells of more rows than its own is made before, of all: where logs stand (`OfPlaces`), how groups move
+(`Turns`), how far their commits are known, who is in them and which of them mirrors carry. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.arrays.packed import Packed
+from lagmon.arrays.place_rows import parts
+from lagmon.cluster.positions import OfPlaces, positions_of
+from lagmon.cluster.unlisted_partitions import tell_unlisted
+from lagmon.groups.carried import tell_carried
+from lagmon.groups.rules.admin_words import AdminSweep, seen_by_asking
+from lagmon.groups.sweep import Sweep, sweep
+from lagmon.groups.turns import Turns
+from lagmon.groups.verdicts import Verdicts
+from lagmon.logs.time_lag import NO_ANSWER_S, LagKind, lag_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from lagmon.cluster.absence import Absence
+    from lagmon.cluster.commits import CommitsKnown
+    from lagmon.cluster.marks import TopicMarks
+    from lagmon.groups.carried import Carried
+    from lagmon.groups.rules.table import Policy
+    from lagmon.groups.rules.window import Longs, Windows
+    from lagmon.ingest.intake import Intake
+    from lagmon.logs.heads import Heads
+    from lagmon.logs.readable import Readable
+
+BLOCK = 4_096  # slots: all that is there while they are judged takes 3 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What one cluster's groups are judged by; `windows` gives those of a part of the slots."""
+
+    intake: Intake
+    heads: Heads
+    readable: Readable
+    marks: TopicMarks
+    absence: Absence
+    commits: CommitsKnown
+    topics: Mapping[str, int]
+    policy: Policy
+    windows: Callable[[slice], Windows]
+    hangs_since_ms: Callable[[NDArray[np.int32], int], Longs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What is made of all slots, places and groups before any slot is judged."""
+
+    places: OfPlaces
+    turns: Turns
+    members: NDArray[np.int64]  # by number of a group
+    read_to_ms: Longs  # the same, and last of none
+    carried: Carried
+
+    @classmethod
+    def of(cls, known: Known, carried: Carried, now_ms: int) -> _Whole:
+        hangs_since_ms = known.hangs_since_ms
+        return cls(
+            OfPlaces.of(known.heads, known.marks, now_ms=now_ms, hangs_since_ms=hangs_since_ms),
+            Turns(known.intake, now_ms),
+            _members(known.intake),
+            known.commits.by_group(known.intake.slots),
+            carried,
+        )
+
+
+class SlotVerdicts:
+    """Verdicts on every slot, and what is told beside them; what only single rows are asked for is packed."""
+
+    def __init__(self, known: Known, carried: Carried, *, now_ms: int, block: int = BLOCK) -> None:
+        """Judge every slot."""
+        count, asking = len(known.intake.slots), known.commits.asking
+        self.rows = Verdicts(now_ms, count, block, kind=AdminSweep if asking else Sweep)
+        self.lag_s, self.lag_kind = np.empty(count, np.float64), np.empty(count, np.uint8)
+        self.end, self.start, self.readable_from = Packed(block), Packed(block), Packed(block)
+        if not count:
+            return
+        whole = _Whole.of(known, carried, now_ms)
+        for part in parts(count, block):
+            self._judge(part, known, whole, now_ms)
+
+    def _judge(self, part: slice, known: Known, whole: _Whole, now_ms: int) -> None:
+        intake, heads = known.intake, known.heads
+        group, place = intake.slots.group[part], intake.slots.place[part]
+        at = np.maximum(place, 0)
+        windows = known.windows(part)
+        offset = windows.offset[:, -1]
+        readable_from = known.readable.readable_from(at, offset)
+        next_record = np.maximum(offset, readable_from)
+        passed = heads.passed_ms(at, next_record)
+        positions = positions_of(
+            intake,
+            heads,
+            whole.places,
+            known.absence,
+            part=part,
+            at=at,
+            readable_from=readable_from,
+            passed=passed,
+            commits_read_to_ms=whole.read_to_ms[group],
+            members=whole.members[np.maximum(group, 0)],
+            turns=whole.turns,
+        )
+        rows = sweep(windows, positions, now_ms=now_ms, policy=known.policy)
+        rows = tell_unlisted(rows, place, intake.places, known.topics)
+        if known.commits.asking:
+            rows = seen_by_asking(rows, positions.members)
+        rows = tell_carried(rows, group, whole.carried)
+        seconds, kinds = lag_s(heads, at, next_record, now_ms, passed=passed)
+        seconds[rows.lag < 0], kinds[rows.lag < 0] = NO_ANSWER_S, LagKind.NONE
+        self.rows.put(part, rows)
+        self.lag_s[part], self.lag_kind[part] = seconds, kinds
+        self.end.add(positions.end)
+        self.start.add(positions.start)
+        self.readable_from.add(readable_from)
+
+
+def _members(intake: Intake) -> NDArray[np.int64]:
+    """Return how many members each group has, by number."""
+    found = np.full(max(1, intake.slots.group_numbers), -1, np.int64)
+    for number, name in intake.slots.groups():
+        found[number] = intake.membership.members(name)
+    return found

@@ -1,0 +1,107 @@
+"""Ends of one cluster's logs before which groups and mirrors stand: what is known, what to look at. Pure."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.arrays.place_rows import parts
+from lagmon.logs.readable import Readable, Readers
+from lagmon.logs.record_due import OldReaders, RecordDue
+from lagmon.logs.record_questions import RecordQuestions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from numpy.typing import NDArray
+
+    from lagmon.ingest.intake import Intake
+    from lagmon.logs.heads import Heads
+    from lagmon.logs.readable import Stretch
+
+
+class Tails:
+    """What is known behind the last records, for readers of committed ones (as all groups are) and of all."""
+
+    def __init__(self) -> None:
+        self.readable = Readable()
+        self.readable_uncommitted = Readable()  # for mirrors that copy what transactions abort as well
+        self.mirror_readers: dict[str, tuple[bool, Readers]] = {}  # by flow; whether it leaves open ones
+        self.mirrors_stand: dict[str, OldReaders] = {}  # by flow
+        # Whether single records stand in logs, for who copies committed ones, and all.
+        self.questions = {True: RecordQuestions(), False: RecordQuestions()}
+        self.refused: set[str] = set()  # topics that Mirrorwatch may not read
+        self._records = RecordDue()
+
+    def note_ends(self, places: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
+        """Take the ends that were read; what lies behind one that fell is forgotten."""
+        self.readable.note_ends(places, ends)
+        self.readable_uncommitted.note_ends(places, ends)
+
+    def forget(self, places: NDArray[np.int32]) -> None:
+        """Know nothing of these places."""
+        self.readable.forget(places)
+        self.readable_uncommitted.forget(places)
+        for questions in self.questions.values():
+            questions.forget(places.tolist())
+
+    def due(
+        self,
+        intake: Intake,
+        heads: Heads,
+        silent: Readers,
+        *,
+        now_ms: int,
+        committed: bool,
+        without: Collection[int] = (),
+    ) -> list[Stretch]:
+        """Return what to look at, to learn whether readers before ends that stand have anything left.
+
+        `silent` are groups where they have committed nothing, `without` places that cannot be read.
+        """
+        mirrors = (one for leaves_open, one in self.mirror_readers.values() if leaves_open is committed)
+        groups = chain(_groups(intake, heads, now_ms), (silent,)) if committed else ()
+        readable = self.readable if committed else self.readable_uncommitted
+        return readable.due(chain(mirrors, groups), heads.stood(3), now_ms=now_ms, without=without)
+
+    def records_due(
+        self, intake: Intake | None, heads: Heads, *, now_ms: int, without: Collection[int]
+    ) -> list[tuple[int, int]]:
+        """Return place and offset of records to look at for their timestamps."""
+        groups = iter(()) if intake is None else _every_group(intake)
+        readers = chain(groups, self.mirrors_stand.values())
+        return self._records.due(readers, heads, now_ms=now_ms, without=without)
+
+
+def _used(intake: Intake) -> Iterator[NDArray[np.intp]]:
+    """Yield the slots that hold a position, some at a time: so that little is held at once."""
+    for part in parts(len(intake.slots)):
+        yield part.start + np.flatnonzero(intake.slots.place[part] >= 0)
+
+
+def _every_group(intake: Intake) -> Iterator[OldReaders]:
+    for used in _used(intake):
+        yield OldReaders(intake.slots.place[used], intake.rings.offset[used, -1])
+
+
+def _groups(intake: Intake, heads: Heads, now_ms: int) -> Iterator[Readers]:
+    for used in _used(intake):
+        yield _readers(intake, heads, used, now_ms)
+
+
+def _readers(intake: Intake, heads: Heads, used: NDArray[np.intp], now_ms: int) -> Readers:
+    """Return the groups at these slots that have anything left to read."""
+    rings, trail = intake.rings, intake.trail
+    places = intake.slots.place[used]
+    offset, head = rings.offset[used, -1], heads.head(places)
+    standing_ms = now_ms - intake.seen_ms[used]
+    for column in (-1, -2):
+        same = (trail.offset[used, column:] == offset[:, None]).all(axis=1)
+        apart_ms = rings.committed_ms[used, -1] - trail.committed_ms[used, column]
+        standing_ms[same] = now_ms - intake.seen_ms[used[same]] + apart_ms[same]
+    there = (offset >= heads.start[places]) & (offset < head)
+    # A consumer commits where it is, behind what was aborted.
+    far = np.zeros(np.count_nonzero(there), np.bool_)
+    return Readers(places[there], offset[there], head[there], standing_ms[there], far)

@@ -1,0 +1,44 @@
+"""Offsets that were committed to partitions which their topic does not have. Pure.
+
+Brokers take such commits, and nobody ever reads an end there. A partition may also be newer than the list of
+topics: so its sentence speaks of the list, and the next one tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.groups.rules.words import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from lagmon.cluster.names import Places
+    from lagmon.groups.sweep import Sweep
+
+
+def tell_unlisted(
+    rows: Sweep, place: NDArray[np.int32], places: Places, partitions: Mapping[str, int]
+) -> Sweep:
+    """Return the verdicts with NO_PARTITION where there is none, in place of an end that was not read yet.
+
+    `place` is that of each row, -1 for none; `partitions` are how many each listed topic has, 0 where that is
+    not known.
+    """
+    counts = {}
+    for row in np.flatnonzero((rows.reason == Reason.NO_HEAD) & (place >= 0)).tolist():
+        topic, partition = places.name(int(place[row]))
+        count = partitions.get(topic, 0)
+        if 0 < count <= partition:
+            counts[row] = count
+    if not counts:
+        return rows
+    reason, before = rows.reason.copy(), rows.before.copy()
+    unlisted = list(counts)
+    reason[unlisted], before[unlisted] = Reason.NO_PARTITION, list(counts.values())
+    return replace(rows, reason=reason, before=before)

@@ -1,0 +1,73 @@
+"""What `/metrics` tells of groups and mirrors: large families, written from arrays.
+
+The client library makes an object and a text of every sample at every scrape: 100,000 take it more than half
+a second. Here the labels are written once, when a series comes, and a scrape joins them with the values.
+The output begins and ends between lines and has no `# EOF`: `exposition_join` puts it after what others tell.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet.series_lag import SERIES_DROPPED_TOTAL
+from lagmon.exposition.family import CHUNK_BYTES, Family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lagmon.exposition.format import Form
+
+_NOTHING = np.empty(0, dtype=np.int64)
+
+
+class Exposition:
+    """Families in the order in which they are told, and a counter of what their caps left out."""
+
+    def __init__(self, families: Sequence[Family]) -> None:
+        """Tell these families. Raises ValueError when two have one name: a metric stands in one place."""
+        names = [family.series.full_name for family in families]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(twice)} would be told twice: make one family for each metric")
+        self._families = tuple(families)
+        self._capped = tuple(family for family in families if family.max_series is not None)
+        self._dropped = Family(SERIES_DROPPED_TOTAL)
+        for row, family in enumerate(self._capped):
+            self._dropped.put(row, [family.series.full_name])
+
+    def render(self, values: Mapping[Family, NDArray[Any]], form: Form) -> Iterator[bytes]:
+        """Return the text of all families in chunks of at most CHUNK_BYTES, each of whole lines.
+
+        A family without values is told by its header alone. What is told is what stands when this returns:
+        the text is made as it is asked for, and series may come and go meanwhile. Raises ValueError when
+        values don't reach a series' row.
+        """
+        told = [
+            family.chunks(values[family], form)
+            if family in values
+            else Family(family.series).chunks(_NOTHING, form)
+            for family in self._families
+        ]
+        if self._capped:
+            dropped = np.array([family.left_out_total for family in self._capped], dtype=np.int64)
+            told.append(self._dropped.chunks(dropped, form))
+        return _joined(chain.from_iterable(told))
+
+
+def _joined(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    # Headers and small families share a chunk; a full chunk passes uncopied.
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        if size + len(piece) > CHUNK_BYTES and held:
+            yield b"".join(held)
+            held, size = [], 0
+        held.append(piece)
+        size += len(piece)
+    if held:
+        yield b"".join(held)

@@ -1,0 +1,136 @@
+"""The series of groups by topic and by partition, and from which slots of a cluster each is told. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet import series_lag as series
+from lagmon.arrays.place_rows import parts
+from lagmon.exposition.family import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from lagmon.cluster.state import ClusterLag
+    from lagmon.groups.sight import GroupSight
+
+
+class SlotSeries:
+    """Keeps a series for each group and topic, and for each slot where asked to, as slots come and go."""
+
+    def __init__(self, clusters: Mapping[str, ClusterLag], *, per_partition: bool, max_series: int) -> None:
+        self._clusters = dict(clusters)
+        self._topics = Family(series.GROUP_TOPIC_LAG_RECORDS, max_series=max_series)
+        self._partitions = (
+            Family(series.GROUP_PARTITION_LAG_RECORDS, max_series=max_series) if per_partition else None
+        )
+        self._row_of: dict[tuple[str, str, str], int] = {}  # of a cluster's group and topic
+        self._key_of: list[tuple[str, str, str]] = []
+        self._slots_in: list[int] = []  # by row, how many slots it is told from
+        self._free: list[int] = []
+        self._turns = {alias: np.zeros(0, np.int32) for alias in self._clusters}
+        self._rows = {alias: np.zeros(0, np.int32) for alias in self._clusters}  # by slot, -1 for none
+
+    @property
+    def families(self) -> list[Family]:
+        """Return the families, whose values `values` gives."""
+        return [self._topics] if self._partitions is None else [self._topics, self._partitions]
+
+    def values(self, sights: Mapping[str, GroupSight]) -> dict[Family, NDArray[np.int64]]:
+        """Return the values of both families by row, -1 where a lag is not known."""
+        for alias, sight in sights.items():
+            self._follow(alias, len(sight.rows.lag))
+        found = {self._topics: self._by_topic(sights)}
+        if self._partitions is not None:
+            found[self._partitions] = self._by_slot(sights)
+        return found
+
+    def _by_topic(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
+        """Return the sum of the lags that are known, -1 where none is."""
+        size = len(self._key_of)
+        total, known = np.zeros(size, np.int64), np.zeros(size, np.bool_)
+        for alias, sight in sights.items():
+            for part in parts(len(sight.rows.lag)):
+                lag, rows = self._lags(alias, sight, part), self._rows[alias][part]
+                told = (rows >= 0) & (lag >= 0)
+                np.add.at(total, rows[told], lag[told])
+                known[rows[told]] = True
+        return np.where(known, total, -1)
+
+    def _by_slot(self, sights: Mapping[str, GroupSight]) -> NDArray[np.int64]:
+        """Return the lag of every slot; the slots of the clusters take turns as rows."""
+        clusters = len(self._clusters)
+        longest = max((len(one.rows.lag) for one in sights.values()), default=0)
+        found = np.full(longest * clusters, -1, np.int64)
+        for number, alias in enumerate(self._clusters):
+            if alias in sights:
+                sight = sights[alias]
+                for part in parts(len(sight.rows.lag)):
+                    found[number::clusters][part] = self._lags(alias, sight, part)
+        return found
+
+    def _lags(self, alias: str, sight: GroupSight, part: slice) -> NDArray[np.int64]:
+        """Return the lags of some slots, -1 where another group or partition has it since the verdicts."""
+        return np.where(sight.turns[part] == self._turns[alias][part], sight.rows.lag[part], -1)
+
+    def _follow(self, alias: str, count: int) -> None:
+        """Give the slots that came since the last time their series, and take those of the gone away."""
+        self._hold(alias, count)
+        slots, turns = self._clusters[alias].slots, self._turns[alias]
+        changed = np.flatnonzero(slots.turns[:count] != turns[:count]).tolist()
+        for slot in changed:
+            self._leave(alias, slot)
+        for slot in changed:
+            if slots.place[slot] >= 0 and slots.shows(int(slots.group[slot])):
+                self._join(alias, slot)
+        turns[:count] = slots.turns[:count]
+
+    def _hold(self, alias: str, count: int) -> None:
+        lacking = count - len(self._rows[alias])
+        if lacking > 0:
+            self._turns[alias] = np.concatenate((self._turns[alias], np.zeros(lacking, np.int32)))
+            self._rows[alias] = np.concatenate((self._rows[alias], np.full(lacking, -1, np.int32)))
+
+    def _leave(self, alias: str, slot: int) -> None:
+        row = int(self._rows[alias][slot])
+        if row < 0:
+            return
+        self._rows[alias][slot] = -1
+        if self._partitions is not None:
+            self._partitions.drop(self._slot_row(alias, slot))
+        self._slots_in[row] -= 1
+        if not self._slots_in[row]:
+            self._topics.drop(row)
+            del self._row_of[self._key_of[row]]
+            self._free.append(row)
+
+    def _join(self, alias: str, slot: int) -> None:
+        lag = self._clusters[alias]
+        topic, partition = lag.places.name(int(lag.slots.place[slot]))
+        group = lag.slots.group_name(int(lag.slots.group[slot]))
+        row = self._row_of.get((alias, group, topic))
+        if row is None:
+            row = self._begin((alias, group, topic))
+        self._slots_in[row] += 1
+        self._rows[alias][slot] = row
+        if self._partitions is not None:
+            self._partitions.put(self._slot_row(alias, slot), [alias, group, topic, str(partition)])
+
+    def _begin(self, key: tuple[str, str, str]) -> int:
+        if self._free:
+            row = self._free.pop()
+            self._key_of[row] = key
+        else:
+            row = len(self._key_of)
+            self._key_of.append(key)
+            self._slots_in.append(0)
+        self._row_of[key] = row
+        self._topics.put(row, key)
+        return row
+
+    def _slot_row(self, alias: str, slot: int) -> int:
+        return slot * len(self._clusters) + list(self._clusters).index(alias)

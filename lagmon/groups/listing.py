@@ -1,0 +1,102 @@
+"""Groups as a list: found by a part of their name, worst first, counted by status, and told a page at a time.
+
+Pure. A sight may be a second old: a group that it does not hold yet is left out until the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lagmon.groups.carried import sentence_of
+from lagmon.groups.rules.words import RANK, WORSE, Status
+from lagmon.logs.time_lag import LagKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lagmon.cluster.state import ClusterLag
+    from lagmon.groups.sight import GroupSight
+
+_RANKS = [RANK[status] for status in Status]
+
+
+class Listed(NamedTuple):
+    """One group in a list; sorted as they are, the worst come first, then those with most to read."""
+
+    less_bad: int
+    less_lag: int
+    name: str
+    alias: str
+    number: int
+
+    @property
+    def status(self) -> Status:
+        """Return its status."""
+        return WORSE[-self.less_bad]
+
+
+def matching(alias: str, lag: ClusterLag, sight: GroupSight, search: str) -> list[Listed]:
+    """Return the groups of a cluster whose names contain `search`, in whatever case, in no order."""
+    status, total_lag = sight.groups.status.tolist(), sight.groups.total_lag.tolist()
+    wanted = search.casefold()
+    return [
+        Listed(-_RANKS[status[number]], -total_lag[number], name, alias, number)
+        for number, name in lag.slots.groups()
+        if sight.knows_group(lag.slots, number) and (not wanted or wanted in name.casefold())
+    ]
+
+
+def by_status(found: Iterable[Listed]) -> dict[str, int]:
+    """Return how many groups have each status, the worst first, without those that none has."""
+    counts = Counter(one.less_bad for one in found)
+    return {WORSE[-less_bad].name: counts[less_bad] for less_bad in sorted(counts)}
+
+
+def by_carrier(alias: str, found: Iterable[Listed], sight: GroupSight) -> dict[str, int]:
+    """Return how many groups of a cluster each flow carries there; several flows may carry one group."""
+    carried = (sight.carried.get(one.number, ()) for one in found if one.alias == alias)
+    counts = Counter(flow for flows in carried for flow in flows)
+    return {flow: counts[flow] for flow in sorted(counts)}
+
+
+def group_line(alias: str, name: str, number: int, lag: ClusterLag, sight: GroupSight) -> dict[str, Any]:
+    """Return what a list says of one group: the sentence is that of its worst partition, `worst`.
+
+    Where the group falls behind with its partitions together, it is the group's own, and none is the worst.
+    """
+    row = sight.groups.row(number)
+    flows = sight.carried.get(number, ())
+    kind = LagKind(int(sight.lag_kind[row.lag_s_row])) if row.lag_s >= 0 else LagKind.NONE
+    worst = None if row.falls else _partition(lag, sight, row.worst_row)
+    silent = sight.silent.get(number)
+    if row.falls:
+        sentence = sight.falling[number].sentence
+    elif row.worst_row >= 0:
+        sentence = sentence_of(sight.rows, row.worst_row, flows)
+    elif silent:
+        worst = {"topic": silent[0].topic, "partition": silent[0].partition}
+        sentence = silent[0].sentence(lag.intake.owners(name).get(silent[0].name))
+    else:
+        sentence = row.sentence
+    return {
+        "kafka_cluster": alias,
+        "group": name,
+        "status": row.status.name,
+        "sentence": sentence,
+        "worst": worst,
+        "carried_by": list(flows),
+        "partitions": {status.name: row.partitions[status] for status in Status if row.partitions[status]},
+        "lag_records": row.total_lag if row.max_lag >= 0 else None,
+        "lag_unknown_partitions": row.unknown_lags,  # that the numbers of lag are told without
+        "max_lag_records": row.max_lag if row.max_lag >= 0 else None,
+        "lag_s": round(row.lag_s, 3) if row.lag_s >= 0 else None,
+        "lag_s_kind": kind.name.lower(),
+    }
+
+
+def _partition(lag: ClusterLag, sight: GroupSight, slot: int) -> dict[str, Any] | None:
+    if slot < 0 or not sight.knows_slot(lag.slots, slot):  # none, or it went away a moment ago
+        return None
+    topic, partition = lag.places.name(int(lag.slots.place[slot]))
+    return {"topic": topic, "partition": partition}

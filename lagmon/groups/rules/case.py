@@ -1,0 +1,192 @@
+"""One window of commits and where the log stands, and what more than one rule asks about them. Pure.
+
+The words are those of rules_pace.py, which has the same over many windows at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lagmon.groups.rules.table import Policy
+    from lagmon.groups.rules.window import Position, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One window and position at an instant, under a policy; times are epoch milliseconds by our clock."""
+
+    window: Window
+    position: Position
+    now_ms: int
+    policy: Policy
+
+    @property
+    def offset(self) -> int:
+        """Return the newest committed offset, -1 where there is none."""
+        return self.window.offsets[-1] if self.window.offsets else -1
+
+    @property
+    def end(self) -> int:
+        """Return where the log ends, or up to where it can be read where that is not known."""
+        return self.position.head if self.position.end < 0 else self.position.end
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether the log is known to hold nothing."""
+        return self.end <= max(0, self.position.start)
+
+    @property
+    def next_record(self) -> int:
+        """Return the first offset that may hold a record to read, whether or not it is still there."""
+        return max(self.offset, self.position.readable_from)
+
+    @property
+    def lag(self) -> int:
+        """Return how many offsets there are up to the head from the first that may hold a record."""
+        return max(0, self.position.head - max(self.next_record, self.position.start))
+
+    @property
+    def offsets_left(self) -> int:
+        """Return how many offsets there are up to the head, with or without a record."""
+        return max(0, self.position.head - max(self.offset, self.position.start))
+
+    @property
+    def absurd_ms(self) -> int | None:
+        """Return the first time that is none, of those that standing and pace are told from."""
+        position, latest_ms = self.position, self.now_ms + self.policy.far_ms
+        newest, oldest = max(self.window.committed_ms), min(self.window.committed_ms)
+        if newest > latest_ms:
+            return newest
+        if oldest <= 0:
+            return oldest
+        if position.seen_ms <= 0 or position.seen_ms > latest_ms:
+            return position.seen_ms
+        return position.passed_ms if position.passed_ms > latest_ms else None
+
+    @property
+    def same_offset_seen_ms(self) -> list[int]:
+        """Return when each of the last commits, all of the newest offset, was made, by our clock."""
+        newest_ms, found = self.window.committed_ms[-1], []
+        for offset, at_ms in zip(
+            reversed(self.window.offsets), reversed(self.window.committed_ms), strict=True
+        ):
+            if offset != self.offset:
+                break
+            found.append(self.position.seen_ms - max(0, newest_ms - at_ms))
+        return found[::-1]
+
+    @property
+    def committed_since_ms(self) -> int:
+        """Return since when the newest offset is committed, as far as that and the window go back."""
+        by_window_ms, moved_ms = self.same_offset_seen_ms[0], self.position.moved_ms
+        return by_window_ms if moved_ms < 0 else min(by_window_ms, moved_ms)
+
+    @property
+    def standing_since_ms(self) -> int:
+        """Return since when there was a record to read and the newest offset was committed."""
+        # Without a time of passing, the reading of the head is the first instant known to have had a record.
+        passed_ms = self.position.passed_ms if self.position.passed_ms >= 0 else self.position.head_at_ms
+        return max(passed_ms, self.committed_since_ms)
+
+    @property
+    def standing_ms(self) -> int:
+        """Return for how long the group has stood."""
+        return self.now_ms - self.standing_since_ms
+
+    def counted_from(self, since_ms: int) -> int:
+        """Return from when on a silence that began at an instant counts.
+
+        Where less than is allowed had gone by when the cluster went away, that is later by the absence and by
+        the least that is allowed, to come back in; and at the latest when the cluster was back.
+        """
+        left_ms, back_ms = self.position.left_ms, self.position.back_ms
+        if since_ms >= back_ms or left_ms - since_ms > self.stopped_after_ms:
+            return since_ms
+        return min(back_ms, since_ms + back_ms - left_ms + self.policy.stopped_after_ms)
+
+    @property
+    def usual_gap_ms(self) -> int:
+        """Return the median gap between commits, of two in the middle the longer, 0 where there is no gap.
+
+        Between two commits of the same offset others may have been left out, but for the last two (trail.py).
+        """
+        times, offsets = self.window.committed_ms, self.window.offsets
+        last = len(times) - 1
+        gaps = sorted(
+            max(0, times[one] - times[one - 1])
+            for one in range(1, len(times))
+            if one == last or offsets[one] != offsets[one - 1]
+        )
+        return gaps[len(gaps) // 2] if gaps else 0
+
+    @property
+    def longest_rest_ms(self) -> int:
+        """Return for how long it stood at most up to the next offset, with something to read all the time.
+
+        That is from the first commit of an offset whose lag is known to have been more than is allowed.
+        """
+        longest, before, since_ms = 0, None, None
+        for offset, at_ms, lag in zip(
+            self.window.offsets, self.window.committed_ms, self.window.lags, strict=True
+        ):
+            if offset != before:
+                # Who has nothing to read waits for records, not for its turn: all night, that would be.
+                longest = max(longest, 0 if since_ms is None else at_ms - since_ms)
+                since_ms = None
+            if since_ms is None and lag > self.policy.allowed_lag:
+                since_ms = at_ms
+            before = offset
+        return longest
+
+    @property
+    def others_move(self) -> bool:
+        """Tell whether who reads this partition moves in another."""
+        moved_ms = self.position.others_moved_ms
+        return moved_ms >= 0 and self.now_ms - moved_ms <= self.policy.stopped_after_ms
+
+    @property
+    def stopped_after_ms(self) -> int:
+        """Return for how long the group may stand."""
+        if not self.others_move:
+            return self.alone_after_ms
+        turn_ms = min(self.longest_rest_ms, self.policy.longest_turn_ms)
+        return max(self.alone_after_ms, self.policy.in_turns_ms, 2 * turn_ms)
+
+    @property
+    def alone_after_ms(self) -> int:
+        """Return for how long the group may stand where it does not move in other partitions."""
+        if self.position.members == 0:  # who comes to read and leaves again is due after one gap
+            return max(self.policy.stopped_after_ms, self.usual_gap_ms * 5 // 4)
+        return max(self.policy.stopped_after_ms, self.policy.usual_gaps * self.usual_gap_ms)
+
+    @property
+    def same_since_standing(self) -> int:
+        """Return how many commits of the newest offset came after the group stood."""
+        return sum(seen_ms > self.standing_since_ms for seen_ms in self.same_offset_seen_ms)
+
+    @property
+    def last_peak(self) -> int:
+        """Return the index of the last commit of the highest offset."""
+        offsets = self.window.offsets
+        return max(index for index, offset in enumerate(offsets) if offset == max(offsets))
+
+    @property
+    def written_per_ms(self) -> float:
+        """Return how many records were written in a millisecond, from the first known lag to the last."""
+        told = [
+            (offset + lag, at_ms)
+            for offset, lag, at_ms in zip(
+                self.window.offsets, self.window.lags, self.window.committed_ms, strict=True
+            )
+            if lag >= 0
+        ]
+        (first, first_ms), (last, last_ms) = told[0], told[-1]
+        return float(last - first) / max(1, last_ms - first_ms)
+
+    @property
+    def known_lags(self) -> list[tuple[int, int]]:
+        """Return lag and time of each commit whose lag is known."""
+        pairs = zip(self.window.lags, self.window.committed_ms, strict=True)
+        return [(lag, at_ms) for lag, at_ms in pairs if lag >= 0]

@@ -1,0 +1,99 @@
+"""The numbers that are told with a reason: since when, the limit, and what was before and after. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lagmon.groups.rules.sentences import Facts
+from lagmon.groups.rules.words import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lagmon.groups.rules.case import Case
+
+
+def facts_of(case: Case, reason: Reason) -> Facts:
+    """Return the numbers by which a person can check that the reason holds."""
+    since_ms, limit_ms, before, after = _NUMBERS.get(reason, _numbers_of_standing)(case)
+    lag = -1 if reason in _UNTOLD else case.lag
+    return Facts(case.now_ms, lag, case.offset, case.position.head, since_ms, limit_ms, before, after)
+
+
+def _numbers_of_standing(case: Case) -> tuple[int, int, int, int]:
+    return case.standing_since_ms, case.stopped_after_ms, case.position.seen_ms, _others_moved_ms(case)
+
+
+def _others_moved_ms(case: Case) -> int:
+    return case.position.others_moved_ms if case.others_move else -1
+
+
+def _numbers_of_cluster_back(case: Case) -> tuple[int, int, int, int]:
+    since_ms, back_ms = case.standing_since_ms, case.position.back_ms
+    limit_ms = case.counted_from(since_ms) + case.stopped_after_ms - back_ms
+    return since_ms, limit_ms, back_ms, _others_moved_ms(case)
+
+
+def _numbers_beyond_end(case: Case) -> tuple[int, int, int, int]:
+    position = case.position
+    return -1, -1, case.end, case.offset if position.end_read_later else position.known_before
+
+
+def _numbers_of_new_log(case: Case) -> tuple[int, int, int, int]:
+    return case.position.remade_ms, -1, max(0, case.end - max(0, case.position.start)), -1
+
+
+def _numbers_of_history(case: Case) -> tuple[int, int, int, int]:
+    return (
+        case.standing_since_ms,
+        case.stopped_after_ms,
+        case.committed_since_ms,
+        _others_moved_ms(case),
+    )
+
+
+def _numbers_of_step_back(case: Case) -> tuple[int, int, int, int]:
+    peak, offsets = case.last_peak, case.window.offsets
+    return case.window.committed_ms[peak + 1], -1, offsets[peak], offsets[peak + 1]
+
+
+def _numbers_of_growth(case: Case) -> tuple[int, int, int, int]:
+    (first, first_ms), (last, _) = case.known_lags[0], case.known_lags[-1]
+    return first_ms, -1, first, last
+
+
+# Where the lag itself stands on what is not known, or belongs to another log.
+_UNTOLD = {
+    Reason.NO_COMMIT,
+    Reason.NO_HEAD,
+    Reason.HEAD_STALE,
+    Reason.COMMITS_STALE,
+    Reason.RECREATED,
+    Reason.NEGATIVE_OFFSET,
+    Reason.BEYOND_END,
+}
+# Since when, the limit, and what was before and after, as the reason's sentence takes them.
+_NUMBERS: dict[Reason, Callable[[Case], tuple[int, int, int, int]]] = {
+    Reason.NO_COMMIT: lambda _: (-1, -1, -1, -1),
+    Reason.NO_HEAD: lambda _: (-1, -1, -1, -1),
+    Reason.HEAD_STALE: lambda case: (case.position.head_at_ms, case.policy.head_stale_after_ms, -1, -1),
+    Reason.COMMITS_STALE: lambda case: (
+        case.position.commits_read_to_ms,
+        case.policy.stale_after_ms,
+        -1,
+        -1,
+    ),
+    Reason.RECREATED: _numbers_of_new_log,
+    Reason.ANEW_EMPTY: lambda _: (-1, -1, -1, -1),
+    Reason.NEGATIVE_OFFSET: lambda case: (-1, -1, min(case.offset, 0) or min(case.window.offsets), -1),
+    Reason.BEYOND_END: _numbers_beyond_end,
+    Reason.DELETED_UNREAD: lambda case: (-1, -1, case.next_record, case.position.start),
+    Reason.HELD: lambda case: (case.position.hangs_ms, -1, case.end - case.position.head, -1),
+    Reason.CAUGHT_UP: lambda case: (-1, -1, -1, case.policy.allowed_lag),
+    Reason.NOTHING_READABLE: lambda case: (-1, -1, case.position.readable_from, case.policy.allowed_lag),
+    Reason.TIME_ABSURD: lambda case: (-1 if case.absurd_ms is None else case.absurd_ms, -1, -1, -1),
+    Reason.REWOUND: _numbers_of_step_back,
+    Reason.CLUSTER_BACK: _numbers_of_cluster_back,
+    Reason.HISTORY_SHORT: _numbers_of_history,
+    Reason.GROWING: _numbers_of_growth,
+}

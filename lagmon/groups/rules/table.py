@@ -1,0 +1,184 @@
+"""Our verdict on one group and partition, as a table of rules: the reference for the sweep over all. Pure.
+
+Order, first match wins; a verdict is never made from stale or missing data:
+1. nothing known, or known too long ago, or belonging to another log: UNKNOWN; but where that other log holds
+   nothing to read, OK;
+2. records were deleted before they were read: ERR;
+3. nothing more to read than is allowed: OK, whatever happened before; what is known to hold no record that
+   a consumer sees (markers of transactions, aborted and compacted records) is nothing to read; but where
+   a transaction that hangs lets no more be read (hanging.py), STALL;
+4. the rest needs the whole window and its times: absurd ones make UNKNOWN;
+5. the group stands, with something to read, for longer than its own pace allows: STALL where commits still
+   come, else STOP;
+6. it went back within the window and has not been there again: REWIND;
+7. it stands, but the cluster was away, and has not been back for longer than that: OK;
+8. it stands, and how long is not known well enough: UNKNOWN;
+9. it moves and falls behind: WARN;
+10. OK.
+
+The group stands since there was a record to read and the newest offset was committed, whichever came later.
+It may stand for `usual_gaps` of the median gap between its commits, and never for less than
+`stopped_after_ms`: what commits once an hour is no alarm after a minute. Where it has no active member, it
+may stand for a quarter more than that gap: a job that runs each hour and leaves is well in between. Where its
+reader moves in other partitions, which it may read in turns, it may stand for `in_turns_ms`, and for twice as
+long as it stood between two commits of the window while there was something to read. Of that no more than
+`longest_turn_ms` counts: for longer the whole group was down, and nobody's turn. It has stood up to where
+commits are read, and no longer: what it has committed since is not known. Where it had not stopped when the
+cluster went away, it may stand for longer by that absence, when nobody could commit, and by
+`stopped_after_ms`; for its whole time after that at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from lagmon.groups.rules.case import Case
+from lagmon.groups.rules.facts import facts_of
+from lagmon.groups.rules.sentences import sentence
+from lagmon.groups.rules.words import STATUS_OF, Reason, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lagmon.groups.rules.sentences import Facts
+    from lagmon.groups.rules.window import Position, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the rules allow; records and milliseconds."""
+
+    allowed_lag: int = 0
+    stale_after_ms: int = 60_000  # since what a group has committed is known
+    head_stale_after_ms: int = 60_000  # since the end of its log was read
+    stopped_after_ms: int = 60_000
+    in_turns_ms: int = 300_000
+    longest_turn_ms: int = 900_000
+    usual_gaps: int = 3
+    grown_for_ms: int = 60_000
+    grown_lags: int = 9  # so many at least tell that a lag grows: of fewer, chance makes a row too often
+    grown_rises: int = 5  # and so many times it rose: once is no trend
+    grown_by_ms: int = 10_000  # and by more than was written in so long: a little is chance
+    empty_is_read: bool = True  # of a log that was made anew and is empty nothing is left to read
+    paced: bool = False  # how often commits come is known without this window: one of them is enough
+    far_ms: int = 600_000  # a time further ahead of ours than this is no time
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A verdict with its reason and the numbers to check it by."""
+
+    reason: Reason
+    facts: Facts
+
+    @property
+    def status(self) -> Status:
+        """Return the status that the reason means."""
+        return STATUS_OF[self.reason]
+
+    @property
+    def sentence(self) -> str:
+        """Return why, for people."""
+        return sentence(self.reason, self.facts)
+
+
+def _head_stale(case: Case) -> bool:
+    return case.now_ms - case.position.head_at_ms > case.policy.head_stale_after_ms
+
+
+def _commits_stale(case: Case) -> bool:
+    read_to_ms = case.position.commits_read_to_ms
+    return read_to_ms < 0 or case.now_ms - read_to_ms > case.policy.stale_after_ms
+
+
+def _anew_empty(case: Case) -> bool:
+    return case.policy.empty_is_read and case.position.recreated and case.is_empty
+
+
+def _beyond_end(case: Case) -> bool:
+    # Beyond an end that was read before the commit stands every group that keeps up. Of one that commits more
+    # often than ends are read tells what it had committed before.
+    was_beyond = case.offset >= case.position.known_before > case.end
+    return case.offset > case.end and (case.position.end_read_later or was_beyond)
+
+
+def _held(case: Case) -> bool:
+    return case.position.hangs_ms >= 0 and case.lag <= case.policy.allowed_lag
+
+
+def _stands_from(case: Case, since_ms: int) -> bool:
+    # As of the newest instant up to which commits are known: since then it may have committed, unread.
+    return min(case.now_ms, case.position.commits_read_to_ms) - since_ms > case.stopped_after_ms
+
+
+def _stopped(case: Case) -> bool:
+    return _stands_from(case, case.counted_from(case.standing_since_ms))
+
+
+def _cluster_back(case: Case) -> bool:
+    return _stands_from(case, case.standing_since_ms) and not _stopped(case)
+
+
+def _stalled(case: Case) -> bool:
+    young = case.now_ms - case.counted_from(case.position.seen_ms) <= case.stopped_after_ms
+    return _stopped(case) and young and case.same_since_standing >= 2
+
+
+def _history_short(case: Case) -> bool:
+    # Committed long ago, and the next record may be as old, or as new as the oldest end that is remembered.
+    exact = case.position.passed_exact and case.position.passed_ms >= 0
+    return not exact and case.now_ms - case.committed_since_ms > case.stopped_after_ms
+
+
+def _resting(case: Case) -> bool:
+    return case.others_move and case.standing_ms > case.alone_after_ms
+
+
+def _growing(case: Case) -> bool:
+    known = case.known_lags
+    moves = case.offset > case.window.offsets[0]
+    if len(known) < case.policy.grown_lags or not moves or min(known)[0] <= case.policy.allowed_lag:
+        return False
+    steps = [later[0] - earlier[0] for earlier, later in pairwise(known)]
+    rises = sum(step > 0 for step in steps)
+    lasts = known[-1][1] - known[0][1] >= case.policy.grown_for_ms
+    outgrown = sum(steps) > case.written_per_ms * case.policy.grown_by_ms
+    return min(steps) >= 0 and rises >= case.policy.grown_rises and lasts and outgrown
+
+
+_RULES: tuple[tuple[Callable[[Case], bool], Reason], ...] = (
+    (lambda case: not case.window.offsets, Reason.NO_COMMIT),
+    (lambda case: case.position.head < 0 or case.position.head_at_ms < 0, Reason.NO_HEAD),
+    (_head_stale, Reason.HEAD_STALE),
+    (_commits_stale, Reason.COMMITS_STALE),
+    (_anew_empty, Reason.ANEW_EMPTY),
+    (lambda case: case.position.recreated, Reason.RECREATED),
+    (lambda case: case.offset < 0, Reason.NEGATIVE_OFFSET),
+    (_beyond_end, Reason.BEYOND_END),
+    (lambda case: case.position.start > case.next_record, Reason.DELETED_UNREAD),
+    (_held, Reason.HELD),
+    (lambda case: case.offsets_left <= case.policy.allowed_lag, Reason.CAUGHT_UP),
+    (lambda case: case.lag <= case.policy.allowed_lag, Reason.NOTHING_READABLE),
+    (lambda case: min(case.window.offsets) < 0, Reason.NEGATIVE_OFFSET),
+    (lambda case: case.absurd_ms is not None, Reason.TIME_ABSURD),
+    (_stalled, Reason.STALLED),
+    (lambda case: _stopped(case) and case.position.members == 0, Reason.STOPPED_EMPTY),
+    (_stopped, Reason.STOPPED),
+    (lambda case: case.offset < max(case.window.offsets), Reason.REWOUND),
+    (_cluster_back, Reason.CLUSTER_BACK),
+    (lambda case: len(case.window.offsets) == 1 and not case.policy.paced, Reason.ONE_COMMIT),
+    (_history_short, Reason.HISTORY_SHORT),
+    (_growing, Reason.GROWING),
+    (_resting, Reason.RESTING),
+    (lambda case: case.standing_ms > case.usual_gap_ms, Reason.PAUSING),
+    (lambda _: True, Reason.MOVING),
+)
+
+
+def judge(window: Window, position: Position, *, now_ms: int, policy: Policy) -> Verdict:
+    """Judge one group's reading of one partition."""
+    case = Case(window, position, now_ms, policy)
+    reason = next(reason for holds, reason in _RULES if holds(case))
+    return Verdict(reason, facts_of(case, reason))

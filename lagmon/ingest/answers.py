@@ -1,0 +1,235 @@
+"""What the ingest process answers: a question by its name, a head and bytes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from lagmon.burrow import api as burrow_api
+from lagmon.cluster.readiness import not_ready, unread
+from lagmon.exposition.commits import CommitsTelling
+from lagmon.exposition.compression import Deflated
+from lagmon.exposition.format import Form
+from lagmon.exposition.telling import Telling
+from lagmon.groups.answers import GroupAnswers
+from runtime.channel import Answer
+from runtime.memory import give_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from lagmon.groups.sight import GroupSight
+    from lagmon.ingest.orders import Orders
+    from lagmon.ingest.watching import ClusterWatch
+    from lagmon.mirrors.answers.flows import MirrorAnswers
+    from lagmon.snapshots.whole import Snapshots
+    from lagmon.syncs.answers import SyncAnswers
+    from runtime.clock import Clock
+    from runtime.supervision import State
+
+CLIENTS = "mirrorwatch"  # with it the ids of all our clients begin: each is named after what it does
+_MUCH_BYTES = 1 << 18
+SIGHT_S = 1.0  # verdicts that are younger are not made again
+
+
+class Answers:
+    """Answers from what the watches know; verdicts are made when they are asked for."""
+
+    def __init__(
+        self,
+        orders: Orders,
+        watches: Sequence[ClusterWatch],
+        *,
+        clock: Clock,
+        mirrors: MirrorAnswers | None = None,
+        syncs: SyncAnswers | None = None,
+    ) -> None:
+        self.states: dict[str, State] = {}
+        self.snapshots: Snapshots | None = None
+        self._watches = {watch.alias: watch for watch in watches}
+        self._clock = clock
+        self._sights: dict[str, tuple[float, GroupSight]] = {}
+        self._telling = Telling(
+            {watch.alias: watch.lag for watch in watches},
+            per_partition=orders.per_partition,
+            max_series=orders.max_series,
+            mirrors=mirrors.telling(orders) if mirrors is not None else None,
+            commits=CommitsTelling(self._watches),
+        )
+        self._mirrors = mirrors
+        self._burrow_clusters = [
+            (
+                watch,
+                burrow_api.BurrowCluster(
+                    orders.burrow_names[watch.alias],
+                    watch.lag,
+                    servers=tuple(orders.clients[watch.alias].librdkafka["bootstrap.servers"].split(",")),
+                    client_id=CLIENTS,
+                ),
+            )
+            for watch in watches
+        ]
+        groups = GroupAnswers(self._watches, self.states, sight=self._sight, now_s=clock.wall_s)
+        self._answers: dict[str, Callable[[dict[str, Any]], Answer]] = {
+            "state": self._state,
+            "metrics": self._metrics,
+            "burrow": self._burrow,
+            "groups": groups.groups,
+            "group": groups.group,
+            "group_counts": groups.counts,
+        }
+        if mirrors is not None:
+            self._answers |= {
+                "flows": self._flows,
+                "flow": mirrors.answer_flow,
+                "connect_states": mirrors.take_states,
+            }
+        if syncs is not None:
+            self._answers |= {"syncs": syncs.answer, "sync_ids": syncs.ids}
+
+    async def answer(self, question: dict[str, Any]) -> Answer:
+        """Return the answer to one question; raises KeyError for one that is not known."""
+        if question["question"] == "snapshot" and self.snapshots is not None:
+            return await self.snapshots.answer(question)
+        found = self._answers[question["question"]](question)
+        if self._sights:
+            asyncio.get_running_loop().call_later(SIGHT_S, self._forget_old_sights)
+        return Answer(found.head, _tidied(found.pieces))
+
+    def _forget_old_sights(self) -> None:
+        """Make room of verdicts that are too old to be told again: about 45 bytes a group-partition."""
+        now_s = self._clock.wall_s()
+        old = [alias for alias, (at, _) in self._sights.items() if not 0 <= now_s - at < SIGHT_S]
+        for alias in old:
+            del self._sights[alias]
+        if old:
+            give_back()
+
+    def _state(self, _question: dict[str, Any]) -> Answer:
+        return Answer({alias: self._state_of(watch) for alias, watch in self._watches.items()})
+
+    def _state_of(self, watch: ClusterWatch) -> dict[str, Any]:
+        state, progress = self.states.get(watch.alias), watch.progress
+        taken = watch.lag.intake.taken
+        with watch.lock:
+            groups = len(list(watch.lag.slots.groups()))
+            other_groups, failing = watch.other_groups, watch.lag.failing
+        return {
+            "not_ready": not_ready(state, progress, failing),
+            "phase": state.phase.value if state is not None else "",
+            "sentence": state.sentence if state is not None else "",
+            "looked_at": watch.looks.looked_at,
+            "look_took_s": watch.looks.took_s,
+            "groups": groups,
+            "positions": watch.lag.slots.used,
+            "total_records": progress.total_records if progress else 0,
+            "read_records": progress.read_records if progress else 0,
+            "ready_after_s": progress.ready_after_s if progress else None,
+            "problem": watch.problem or (progress.problem if progress else "") or watch.tails.problem,
+            "commits_from": watch.commits_from,
+            "commits_refused": watch.refusal,
+            "commits_cycle_s": watch.cycle_s,
+            "other_groups": other_groups,
+            "ready_s": watch.ready_s,
+            "commits": taken.commits,
+            "malformed": taken.malformed,
+            "sample": taken.sample,
+        }
+
+    def _flows(self, question: dict[str, Any]) -> Answer:
+        """Answer about every flow; in the head how each cluster is read.
+
+        That is when it last was (epoch s), how often not, and which is away or refuses.
+        """
+        assert self._mirrors is not None
+        found = self._mirrors.answer_flows(question)
+        return Answer({**found.head, "collected": self._collected()}, found.pieces)
+
+    def _collected(self) -> dict[str, dict[str, dict[str, Any]]]:
+        succeeded, failed = {}, {}
+        away: dict[str, Any] = {}
+        refused: dict[str, Any] = {}
+        for alias, watch in self._watches.items():
+            with watch.lock:
+                read_to_ms, failing = watch.lag.read_to_ms, watch.lag.failing
+            if failing is not None:
+                kind = refused if failing.refused else away
+                kind[alias] = {"since_ms": failing.since_ms, "why": failing.why}
+            known = {
+                "positions": watch.looks.looked_at,
+                "commits": read_to_ms / 1000 if read_to_ms >= 0 else None,
+            }
+            succeeded[alias] = {name: at for name, at in known.items() if at is not None}
+            failed[alias] = {"positions": float(watch.failed_looks), "commits": float(watch.failed_reads)}
+        return {"last_success_at": succeeded, "errors": failed, "away": away, "refused": refused}
+
+    def _metrics(self, question: dict[str, Any]) -> Answer:
+        form = Form(question["form"])
+        sights = {alias: self._sight(alias) for alias in self._watches}
+        if self._mirrors is None:
+            pieces: Iterable[bytes] = self._telling.tell(sights, form)
+        else:
+            with self._mirrors.held_as_seen() as flows:  # the text is made later, of what stands now
+                pieces = self._telling.tell(sights, form, flows=flows)
+        if not question.get("gzip"):
+            return Answer({}, pieces)
+        deflated = Deflated(pieces)
+        compressed = list(deflated)
+        return Answer({"crc": deflated.checksum.crc, "size": deflated.checksum.size}, compressed)
+
+    def _burrow(self, question: dict[str, Any]) -> Answer:
+        """Answer as Burrow does, by its rules and in its words."""
+        path = question["path"]
+        with ExitStack() as held:
+            for watch in self._watches.values():
+                held.enter_context(watch.lock)
+            status, found = burrow_api.answer(
+                path,
+                {one.name: replace(one, unread=self._unread(watch)) for watch, one in self._burrow_clusters},
+                host=socket.gethostname(),
+                url=unquote(path),
+                now_ms=int(self._clock.wall_s() * 1000),
+            )
+        return Answer({"status": status}, [_json(found)])
+
+    def _unread(self, watch: ClusterWatch) -> str:
+        """Return why nothing can be told of a cluster's groups yet, "" where it can; its lock is held."""
+        lag, progress = watch.lag, watch.progress
+        lacking = not_ready(self.states.get(watch.alias), progress, lag.failing)
+        if lacking is None or not unread(progress, known=lag.read_to_ms >= 0):
+            return ""
+        return str(lacking["sentence"])
+
+    def _sight(self, alias: str, least: int = 0) -> GroupSight:
+        """Return the verdicts on a cluster's groups, on all at least of so many that have begun."""
+        now_s = self._clock.wall_s()
+        before = self._sights.get(alias)
+        fresh = before is not None and 0 <= now_s - before[0] < SIGHT_S
+        if before is not None and fresh and before[1].begun >= least:
+            return before[1]
+        before = None
+        self._sights.pop(alias, None)  # or both would take room at once
+        watch = self._watches[alias]
+        with watch.lock:
+            sight = watch.lag.see(int(now_s * 1000))
+        self._sights[alias] = now_s, sight
+        return sight
+
+
+def _tidied(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Hand pieces on; behind many, give back the room that making them took."""
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        yield piece
+    if size >= _MUCH_BYTES:
+        give_back()
+
+
+def _json(document: object) -> bytes:
+    return json.dumps(document).encode()

@@ -1,0 +1,31 @@
+"""What Kafka Connect told the service of the mirrors' tasks, as the service hands it on. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lagmon.mirrors.tasks.states import Start, Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lagmon.mirrors.flow import MirrorFlow
+
+
+def take_states(flows: Mapping[str, MirrorFlow], told: Mapping[str, Any]) -> None:
+    """Have each flow know what its connector and tasks suffer as of `at_ms`; of a flow left out, nothing.
+
+    The caller holds the locks of the flows.
+    """
+    for name, flow in flows.items():
+        one = told["flows"].get(name)
+        if one is None:
+            flow.states.forget_look()
+            continue
+        if not flow.order.connector:  # its order does not need the name, and sentences do
+            flow.states.connector = one["connector"]
+        troubles = [
+            Trouble(task, state, since_ms, trace, Start.SEEN if is_seen else Start.BEFORE)
+            for task, state, trace, since_ms, is_seen in one["states"]
+        ]
+        flow.states.look(troubles, told["at_ms"])

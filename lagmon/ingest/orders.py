@@ -1,0 +1,121 @@
+"""What the ingest process is told to do: one JSON object, made by the service, read by the process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fleet.filters import EVERYTHING, PatternList
+from lagmon.logs.transaction_limit import LONGEST_MS
+from lagmon.mirrors.answers.orders import MirrorOrder, read_mirror, write_mirror
+from lagmon.syncs.orders import SyncOrder, read_sync, write_sync
+from runtime.kafka.client_settings import ClientSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Clusters with their clients, and which groups and topics to keep; `secrets` are never logged."""
+
+    socket: Path
+    clients: Mapping[str, ClientSettings] = field(repr=False)
+    burrow_names: Mapping[str, str]  # by alias
+    groups: PatternList
+    groups_exclude: PatternList
+    per_partition: bool
+    max_series: int
+    log_level: str
+    log_format: Literal["text", "json"]
+    mirrors: tuple[MirrorOrder, ...] = ()
+    syncs: tuple[SyncOrder, ...] = ()
+    commits: Literal["topic", "admin"] = "topic"
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    snapshot: Path | None = None  # what an earlier process knew, to be taken up and away
+    topics: PatternList = field(default_factory=lambda: PatternList(EVERYTHING))
+    topics_exclude: PatternList = field(default_factory=lambda: PatternList(""))
+    longest_transaction_ms: int = LONGEST_MS
+
+    def wanted(self, alias: str, group: str, topic: str | None) -> bool:
+        """Tell whether to keep a group's offset on a topic, or on any: one that is told of, or a mirror's."""
+        return not self.hidden(group, topic) or any(
+            one.flow.source == alias and one.follows(group) for one in self.mirrors
+        )
+
+    def hidden(self, group: str, topic: str | None) -> bool:
+        """Tell whether a group's offset on a topic is not told of."""
+        if not _lets_through(self.groups, group) or self.groups_exclude.matches(group):
+            return True
+        return topic is not None and (
+            not _lets_through(self.topics, topic) or self.topics_exclude.matches(topic)
+        )
+
+
+def _lets_through(patterns: PatternList, name: str) -> bool:
+    """Tell whether a list names this; the default is all names, those with a line's end in them too."""
+    return patterns.entries == (EVERYTHING,) or patterns.matches(name)
+
+
+def write_orders(
+    clients: Mapping[str, ClientSettings],
+    *,
+    burrow_names: Mapping[str, str],
+    groups: str,
+    groups_exclude: str,
+    per_partition: bool,
+    max_series: int,
+    log_level: str,
+    log_format: str,
+    secrets: frozenset[str],
+    mirrors: Iterable[MirrorOrder] = (),
+    syncs: Iterable[SyncOrder] = (),
+    snapshot: str = "",
+    commits: str = "topic",
+    topics: str = EVERYTHING,
+    topics_exclude: str = "",
+    longest_transaction_ms: int = LONGEST_MS,
+) -> dict[str, Any]:
+    """Return the orders as JSON has them; the worker adds its socket."""
+    return {
+        "clients": {alias: dict(one.librdkafka) for alias, one in clients.items()},
+        "burrow_names": dict(burrow_names),
+        "groups": groups,
+        "groups_exclude": groups_exclude,
+        "topics": topics,
+        "topics_exclude": topics_exclude,
+        "per_partition": per_partition,
+        "max_series": max_series,
+        "longest_transaction_ms": longest_transaction_ms,
+        "log_level": log_level,
+        "log_format": log_format,
+        "mirrors": [write_mirror(one) for one in mirrors],
+        "syncs": [write_sync(one) for one in syncs],
+        "commits": commits,
+        "secrets": sorted(secrets),
+        "snapshot": snapshot,
+    }
+
+
+def read_orders(told: Mapping[str, Any]) -> Orders:
+    """Return the orders that `write_orders` has written."""
+    return Orders(
+        socket=Path(told["socket"]),
+        clients={alias: ClientSettings(one) for alias, one in told["clients"].items()},
+        burrow_names=told["burrow_names"],
+        groups=PatternList(told["groups"]),
+        groups_exclude=PatternList(told["groups_exclude"]),
+        topics=PatternList(told["topics"]),
+        topics_exclude=PatternList(told["topics_exclude"]),
+        per_partition=told["per_partition"],
+        max_series=told["max_series"],
+        longest_transaction_ms=told.get("longest_transaction_ms", LONGEST_MS),
+        log_level=told["log_level"],
+        log_format=told["log_format"],
+        mirrors=tuple(read_mirror(one) for one in told.get("mirrors", ())),
+        syncs=tuple(read_sync(one) for one in told.get("syncs", ())),
+        commits=told.get("commits", "topic"),
+        secrets=tuple(told["secrets"]),
+        snapshot=Path(told["snapshot"]) if told.get("snapshot") else None,
+    )

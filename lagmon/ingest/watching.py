@@ -1,0 +1,298 @@
+"""Watch one cluster's groups: read its commits, and again and again where its partitions begin and end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+from fleet.errors import RefusedError, UnavailableError
+from lagmon.groups.kinds import CONSUMER, OTHER, count_kinds
+from lagmon.ingest.admin_fallback import RETRY_S, commits_readable, refusal_sentence
+from lagmon.ingest.admin_rounds import AdminRounds
+from lagmon.ingest.commits import TOPIC, CommitsReader, Progress
+from lagmon.logs.position_looks import PositionLooks
+from lagmon.logs.tail_looks import TailLooks
+from runtime import logs
+from runtime.kafka.positions import Positions, Which
+from runtime.memory import give_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lagmon.cluster.state import ClusterLag
+    from runtime.clock import WaitingClock
+    from runtime.kafka.client_settings import ClientSettings
+
+LOOK_S = 10.0  # between two looks at the ends
+LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at
+LEAST_PAUSE_S = 2.0  # to one that is wanted in any case; of many flows' such looks one is enough
+LOOKING_SHARE = 0.1  # of the time, for these, until they are LEAST_LOOK_S apart
+FLUSH_LOOK_S = 15.0  # between two looks because a mirror wrote its offsets
+END_S = 15.0
+
+
+class ClusterWatch:
+    """What works at one cluster within the ingest process; `run` goes on until it fails or is told to end."""
+
+    def __init__(
+        self,
+        alias: str,
+        settings: ClientSettings,
+        lag: ClusterLag,
+        *,
+        clock: WaitingClock,
+        random: Callable[[], float],
+        commits_from: str = "topic",
+        retry_s: float = RETRY_S,
+    ) -> None:
+        self.alias = alias
+        self.lag = lag
+        self.commits_from = commits_from  # topic | admin: what they are taken from at present
+        self.refusal = ""  # why they are not taken from the topic, although they should be
+        self.lock = threading.Lock()
+        self.reader: CommitsReader | AdminRounds | None = None
+        self.problem = ""  # why the last look failed
+        self.failed_looks = self.failed_reads = 0
+        # Called after each look, on the loop's thread, with whether it was because a mirror wrote offsets.
+        self.on_looked: Callable[[bool], None] | None = None
+        self.leaders: tuple[ClusterWatch, ...] = ()  # at other clusters, whose looks those here follow
+        self._soon = asyncio.Event()
+        self._flushed = self._looks_after_flush = False  # whether the next look, or this one, is for that
+        self._flush_look_at: float | None = None  # epoch s
+        self._nothing_there: Progress | None = None  # where there are no commits to read
+        self._settings = settings
+        self._clock = clock
+        self._random = random
+        self._log = logs.get("ingest")
+        self._retry_s = retry_s  # between two tries to read the topic after all
+        self._retry_at_ns = 0
+        self._began_at: float | None = None  # epoch s
+        self._ready_s: float | None = None
+        self.looks = PositionLooks(alias, lag, self.lock, clock=clock)
+        self.tails = TailLooks(alias, settings, lag, self.lock, clock=clock)
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Watch until told to stop; raises our own error where the cluster is away or refuses."""
+        positions = Positions(
+            self._settings, cluster=self.alias, name=f"{self.alias}-positions", clock=self._clock
+        )
+        self._began_at = self._began_at or self._clock.wall_s()
+        await asyncio.to_thread(positions.open)
+        try:
+            await self._look_beside(positions)
+            await self._follow(positions, stopping)
+        finally:
+            positions.close()
+            await asyncio.to_thread(self.tails.close)
+
+    def look_soon(self, *, in_any_case: bool = False) -> None:
+        """Look at the ends at once, unless that was just done; `in_any_case`, in a moment then."""
+        looked_at = self.looks.looked_at
+        if in_any_case or (looked_at is not None and self._clock.wall_s() - looked_at >= LEAST_LOOK_S):
+            self._soon.set()
+
+    def look_after_flush(self) -> None:
+        """Look at the ends of copies once a mirror has written how far it is, also if that was just done."""
+        now_s = self._clock.wall_s()
+        if self._flush_look_at is None or not 0 <= now_s - self._flush_look_at < FLUSH_LOOK_S:
+            self._flush_look_at = now_s
+            self._flushed = True
+            self._soon.set()
+
+    @property
+    def progress(self) -> Progress | None:
+        """Return how far the commits are read; None while that has not begun."""
+        return self._nothing_there if self.reader is None else self.reader.progress
+
+    @property
+    def ready_s(self) -> float | None:
+        """Return how long after the start of the process all groups were known first; None until then."""
+        progress = self.progress
+        if self._ready_s is None and self._began_at is not None and progress is not None:
+            after_s = progress.ready_after_s
+            if after_s is not None:
+                self._ready_s = max(0.0, progress.began_at + after_s - self._began_at)
+        return self._ready_s
+
+    @property
+    def cycle_s(self) -> float | None:
+        """Return how long it takes to ask every group once; None where commits are read."""
+        return self.reader.cycle_s if isinstance(self.reader, AdminRounds) else None
+
+    @property
+    def other_groups(self) -> dict[str, int]:
+        """Return how many groups commit no offsets, by kind: of the Admin API, consumers' and others.
+
+        The caller holds the lock.
+        """
+        if isinstance(self.reader, AdminRounds):
+            counts = {OTHER: self.reader.others} if self.reader.others else {}
+        else:
+            slots = self.lag.slots
+            counts = count_kinds(self.lag.membership.kinds, lambda group: slots.number(group) is not None)
+        silent = len(self.lag.silent_groups())
+        return counts | {CONSUMER: silent} if silent else counts
+
+    async def _follow(self, positions: Positions, stopping: asyncio.Event) -> None:
+        """Look again and again, and read commits as soon as there are any, until told to stop.
+
+        A look that fails is told and followed by the next one: what is read of the commits stays.
+        """
+        reading: asyncio.Task[None] | None = None
+        try:
+            while True:
+                if reading is None:
+                    reading = await self._begin(positions)
+                await self._rest(stopping, [reading] if reading else [])
+                if reading is not None and reading.done():
+                    if self._falls_back(reading):
+                        reading = None
+                        continue
+                    try:
+                        await reading
+                    except (UnavailableError, RefusedError):
+                        self.failed_reads += 1
+                        raise
+                    break
+                if stopping.is_set():
+                    break
+                try:
+                    await self._look_beside(positions)
+                except (UnavailableError, RefusedError) as error:
+                    self._note_problem(str(error))
+                else:
+                    self._note_problem("")
+                anew = isinstance(self.reader, CommitsReader) and self.reader.has_to_begin_anew()
+                if anew or await self._may_read_again():
+                    await self._end(reading)
+                    reading = None
+        finally:
+            await self._end(reading)
+
+    async def _rest(self, stopping: asyncio.Event, reading: list[asyncio.Task[None]]) -> None:
+        """Wait until it is time for a look, for no longer than these go on."""
+        wait_s = LOOK_S * (0.9 + 0.2 * self._random())
+        if self.leaders:  # it looks by itself only where theirs have not ended; of one that is away, as usual
+            took_s = max(0.0 if one.problem else one.looks.took_s for one in self.leaders)
+            wait_s = min(1.1 * LOOK_S + took_s, 2 * LOOK_S)
+        stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=wait_s))
+        soon = asyncio.create_task(self._soon.wait())
+        await asyncio.wait([stop, soon, *reading], return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        soon.cancel()
+        if soon.done() and not stopping.is_set():
+            await self._clock.wait(stopping, timeout_s=self._pause_s())
+        self._soon.clear()
+        self._looks_after_flush, self._flushed = self._flushed, False
+
+    def _pause_s(self) -> float:
+        """Return how long the look that is wanted soon has to wait after the last one."""
+        looked_at = self.looks.looked_at
+        if looked_at is None:
+            return 0.0
+        least_s = min(max(LEAST_PAUSE_S, self.looks.took_s / LOOKING_SHARE), LEAST_LOOK_S)
+        return max(0.0, least_s - max(0.0, self._clock.wall_s() - looked_at))
+
+    async def _look_beside(self, positions: Positions) -> None:
+        """Look at the ends on a thread; raises our own error, and counts it, where that fails."""
+        failure, refused = "", False
+        try:
+            await asyncio.to_thread(self._look, positions)
+        except (UnavailableError, RefusedError) as error:
+            self.failed_looks += 1
+            failure, refused = str(error), isinstance(error, RefusedError)
+            raise
+        finally:
+            with self.lock:
+                self.lag.note_answer(int(self._clock.wall_s() * 1000), failure, refused=refused)
+        if self.on_looked is not None:
+            self.on_looked(self._looks_after_flush)
+
+    async def _end(self, reading: asyncio.Task[None] | None) -> None:
+        if reading is not None and self.reader is not None:
+            self.reader.stop()
+            await asyncio.wait((reading,), timeout=END_S)
+            self.reader = None
+
+    def _falls_back(self, reading: asyncio.Task[None]) -> bool:
+        """Tell whether the reading ended because it is refused, and go over to the Admin API then."""
+        if self.commits_from != "topic" or not isinstance(reading.exception(), RefusedError):
+            return False
+        self._fall_back()
+        return True
+
+    def _fall_back(self) -> None:
+        self.commits_from, self.reader = "admin", None
+        said, self.refusal = self.refusal, refusal_sentence(self.alias, self._retry_s)
+        self._retry_at_ns = self._clock.monotonic_ns() + int(self._retry_s * 1e9)
+        if not said:
+            self._log.warning(self.refusal, kafka_cluster=self.alias)
+
+    async def _may_read_again(self) -> bool:
+        """Tell whether the commits were refused and may be read now, and go back to them then."""
+        if not self.refusal or self._clock.monotonic_ns() < self._retry_at_ns:
+            return False
+        self._retry_at_ns = self._clock.monotonic_ns() + int(self._retry_s * 1e9)
+        may = TOPIC in self.looks.listed and await asyncio.to_thread(
+            commits_readable, self._settings, cluster=self.alias, clock=self._clock
+        )
+        if may:
+            self.commits_from, self.refusal = "topic", ""
+            self._log.info("the commits of groups may be read now, and are", kafka_cluster=self.alias)
+        return may
+
+    def _note_problem(self, sentence: str) -> None:
+        if sentence and sentence != self.problem:
+            self._log.warning(sentence, kafka_cluster=self.alias)
+        self.problem = sentence
+
+    async def _begin(self, positions: Positions) -> asyncio.Task[None] | None:
+        """Begin to read the commits; None where no group has ever committed and there is nothing to read."""
+        if self.commits_from == "topic" and TOPIC not in self.looks.listed:
+            try:
+                await asyncio.to_thread(positions.ids, [TOPIC])  # or it is only hidden from us
+            except RefusedError:
+                self._fall_back()
+        if self.commits_from == "admin":
+            return self._begin_asking()
+        count = len(self.looks.listed[TOPIC].leaders) if TOPIC in self.looks.listed else 0
+        if not count:
+            now_s = self._clock.wall_s()
+            self._nothing_there = self._nothing_there or Progress(began_at=now_s, ready_after_s=0.0)
+            return None
+        partitions = [(TOPIC, number) for number in range(count)]
+        at_ms = int(self._clock.wall_s() * 1000)
+        starts, ends, stables = [
+            await asyncio.to_thread(positions.read, partitions, which)
+            for which in (Which.START, Which.END, Which.STABLE)
+        ]
+        self.reader = CommitsReader(
+            self._settings, self.lag, self.lock, cluster=self.alias, clock=self._clock
+        )
+        self._nothing_there = None
+        self.reader.expect({number: end for number, end in enumerate(ends) if end >= 0}, at_ms)
+        from_ = {number: max(0, start) for number, start in enumerate(starts)}
+        to = {
+            number: stable if start >= 0 else -1
+            for number, (start, stable) in enumerate(zip(starts, stables, strict=True))
+        }
+        return asyncio.create_task(asyncio.to_thread(self.reader.run, from_, to))
+
+    def _begin_asking(self) -> asyncio.Task[None]:
+        self.reader = AdminRounds(
+            self._settings,
+            self.lag,
+            self.lock,
+            cluster=self.alias,
+            clock=self._clock,
+            random=self._random,
+            tell=lambda sentence: self._log.warning(sentence, kafka_cluster=self.alias),
+        )
+        return asyncio.create_task(asyncio.to_thread(self.reader.run))
+
+    def _look(self, positions: Positions) -> None:
+        reader = self.reader if isinstance(self.reader, CommitsReader) else None
+        self.looks.look(positions, reader.expect if reader else None)
+        self.tails.look()
+        give_back()

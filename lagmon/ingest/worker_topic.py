@@ -1,0 +1,171 @@
+"""Read a topic in which a Connect worker keeps what it knows: all that it holds, then what comes.
+
+The reading is on a thread. Such a topic takes nothing away from a flow but an explanation where it is not
+there or may not be read. Where it is another one by then, reading ends with our own error, so that it is
+opened anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Protocol
+
+from fleet.errors import MalformedError
+from lagmon.cluster.handed_over import HandedOver
+from lagmon.ingest.malformed import MalformedNotice, sample_of
+from lagmon.ingest.thread_reading import read_on_thread
+from lagmon.ingest.topic_identity import TopicIdentity
+from lagmon.logs.writer_clocks import WriterClocks
+from runtime import logs
+from runtime.kafka.bulk import Bulk
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable
+
+    from lagmon.cluster.state import ClusterLag
+    from runtime.clock import WaitingClock
+    from runtime.kafka.client_settings import ClientSettings
+
+WAIT_S = 0.5
+AWAY_S = 10.0  # between two looks for a topic that is not there
+
+
+class Told(Protocol):
+    """What takes in the records of such a topic."""
+
+    def take(self, key: bytes | None, value: bytes | None, at_ms: int) -> None:
+        """Take in a record that was written at this time by our clock; raises MalformedError."""
+        ...
+
+    def caught_up(self) -> None:
+        """Take note that all is read that the topic held when its reading began."""
+        ...
+
+    def ended(self) -> None:
+        """Take note that the topic is not read any longer, or not for now."""
+        ...
+
+    def forget(self) -> None:
+        """Know nothing: the topic is read anew."""
+        ...
+
+
+class WorkerTopic:
+    """Reads one topic on a cluster, whose `lock` guards what `host` knows of it.
+
+    A worker's clock may be wrong, so what is read as it comes is of when it is read.
+    """
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        told: Told,
+        *,
+        cluster: str,
+        topic: str,
+        host: ClusterLag,
+        lock: threading.Lock,
+        clock: WaitingClock,
+    ) -> None:
+        self.cluster, self.topic = cluster, topic
+        self.turn = threading.Lock()  # guards what is told
+        self._settings = settings
+        self._told = told
+        self._host = host
+        self._lock = lock
+        self._clock = clock
+        self._backlog: set[int] = set()  # partitions that were not read to their end yet
+        self._clocks = WriterClocks()
+        self._malformed, self._sample = 0, ""
+        self._notice = MalformedNotice("Kafka Connect")
+        self._log = logs.get("ingest")
+        self._ending = threading.Event()
+        self._identity = TopicIdentity(host, cluster, topic)
+        self._handed_over = HandedOver(cluster, topic)
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in states and logs."""
+        return f"{self.cluster}: {self.topic}"
+
+    def tell(self, problem: str) -> None:
+        """Do nothing: a flow is judged without it."""
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Read until told to stop; raises our own error where the topic may not be read."""
+        self._ending.clear()
+        partitions = await self._find(stopping)
+        if not partitions:
+            return
+        with self.turn:
+            self._told.forget()
+        try:
+            await read_on_thread(self._read, partitions, stopping=stopping, ending=self._ending)
+        finally:
+            with self.turn:
+                self._told.ended()
+
+    async def _find(self, stopping: asyncio.Event) -> int:
+        """Return how many partitions the topic has once it is there, 0 when told to stop meanwhile."""
+        while not stopping.is_set():
+            with self._lock:
+                known, found = bool(self._host.topics), self._host.topics.get(self.topic, 0)
+            if found:
+                return found
+            await self._clock.wait(stopping, timeout_s=AWAY_S if known else WAIT_S)
+        return 0
+
+    def _read(self, partitions: int) -> None:
+        bulk = Bulk(
+            self._settings, cluster=self.cluster, topic=self.topic, name=f"{self.cluster}-worker", timed=True
+        )
+        with self._lock:
+            self._identity.begin(partitions)
+        self._handed_over.begin()
+        bulk.open(range(partitions))
+        self._backlog = set(range(partitions))
+        try:
+            while not self._ending.is_set():
+                batch = bulk.take(wait_s=WAIT_S)
+                if batch.faults:
+                    raise batch.faults[0]
+                self._handed_over.check(bulk.positions())
+                with self._lock:
+                    self._identity.check()
+                with self.turn:
+                    for key, value, told_ms in zip(batch.keys, batch.values, batch.times_ms, strict=True):
+                        self._take(key, value, told_ms)
+                    self._catch_up(batch.ends)
+                self._tell_malformed()
+        finally:
+            bulk.close()
+
+    def _catch_up(self, ends: Iterable[int]) -> None:
+        if self._backlog:
+            self._backlog.difference_update(ends)
+            if not self._backlog:
+                self._told.caught_up()
+
+    def _take(self, key: bytes | None, value: bytes | None, told_ms: int) -> None:
+        try:
+            self._told.take(key, value, self._when(key, told_ms))
+        except MalformedError as error:
+            self._malformed += 1
+            # Without the value: it may say what nobody is to read.
+            self._sample = self._sample or sample_of(str(error), key)
+
+    def _when(self, key: bytes | None, told_ms: int) -> int:
+        """Return by our clock when a record was written that tells this time, -1 for none."""
+        now_ms = int(self._clock.wall_s() * 1000)
+        if told_ms < 0:
+            return now_ms
+        if self._backlog:
+            return min(told_ms + self._clocks.difference_ms(key), now_ms)
+        self._clocks.note(key, told_ms, now_ms)
+        return now_ms
+
+    def _tell_malformed(self) -> None:
+        due = self._notice.due(self._malformed, int(self._clock.wall_s() * 1000))
+        if due:
+            self._log.warning(due, kafka_cluster=self.cluster, topic=self.topic, sample=self._sample)

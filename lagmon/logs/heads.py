@@ -1,0 +1,378 @@
+"""Positions of topic partitions: log start, end, last stable offset, and when the end was where. Pure.
+
+A *place* is one topic partition of one cluster: a row, claimed and released by its number. Offsets are int64,
+-1 is "not known". Times are epoch milliseconds by our wall clock. Arrays have a column for each age,
+contiguous over places, and grow by an eighth (not by more: with huge pages rows never claimed are in memory
+too). 232 bytes a place: looks with their times 24 times 8 (`head_history.py` says which are kept), and five
+more offsets or times. Of a few places, what records from before all looks tell (`record_times.py`).
+
+Looks are kept for a day, or for the last 2**31 - 1 records at least where more than that is written in one
+(25,000 a second, all day, into one partition; `near_ends.py`). Of an offset before them a bound is told, as
+of any before all looks: written then or before.
+
+An end that falls (truncation, an unclean election) takes all points above it down to itself: what lies below
+it was there when the end first passed it. One that falls below the log's start is of another log: where that
+begins is not known. A clock that is set back takes all later times down to its own:
+times never run backwards, and what happened in between counts as just now.
+
+While nobody looked (`away`: we were not running) anything may have been written at any instant: what passed
+then counts as passed at the look that ended it, so that nobody stands for longer than is known. That time
+has a bracket only where we were away for no longer than looks lie apart anyway. Where it was one place
+that was not looked at, its own looks tell (`head_history.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.arrays.place_rows import chunks, grown, parts, places_of
+from lagmon.logs.head_history import AGED, LONGEST_LINE_MS, POINTS, SPAN_MS, age, ended, passed
+from lagmon.logs.near_ends import UNKNOWN, NearEnds
+from lagmon.logs.record_times import EARLIEST_MS, RecordTimes
+from lagmon.logs.start_history import StartHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lagmon.arrays.place_rows import Rows
+    from lagmon.logs.head_history import Flags, Int32s, Int64s
+
+_FIRST_CAPACITY = 1000
+LAST_MS = 253_402_300_799_999  # the end of the year 9999
+MAX_AWAY = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadsState:
+    """What is known of places: `ends` and `times` with a column for each age, times from the origin."""
+
+    origin_ms: int
+    ends: Int64s
+    times: Int32s
+    start: Int64s
+    start_at_ms: Int64s
+    stable: Int64s
+
+
+class Heads:
+    """The positions of all places of one cluster."""
+
+    def __init__(self) -> None:
+        self.fallen = 0  # ends that fell, ever
+        self.fallen_below_start = 0  # of these, those that fell below where their logs began
+        self.records = RecordTimes()
+        self.starts = StartHistory()
+        self.away: list[tuple[int, int]] = []  # from the last look before to the first one after, newest last
+        self._left_ms = -1  # the last look before we were away, until the first one after
+        self._size = 0  # rows ever claimed
+        self._free: list[int] = []
+        self._forgotten: list[Int32s] = []  # since the newest asking began
+        self._origin_ms = 0  # where the 32 bits of `_times` count from
+        self._ends = NearEnds(POINTS, _FIRST_CAPACITY)
+        self._times = np.empty((POINTS, _FIRST_CAPACITY), np.int32)
+        self._start = np.empty(_FIRST_CAPACITY, np.int64)
+        self._start_at_ms = np.empty(_FIRST_CAPACITY, np.int64)
+        self._stable = np.empty(_FIRST_CAPACITY, np.int64)
+
+    @classmethod
+    def of(cls, state: HeadsState) -> Heads:
+        """Return heads with places 0, 1, ... in the order of a state, whose arrays are copied."""
+        heads = cls()
+        places = heads.claim(len(state.start))
+        heads._origin_ms = state.origin_ms
+        heads._ends.take(places, state.ends)
+        heads._times[:, places] = state.times
+        heads._start[places], heads._stable[places] = state.start, state.stable
+        heads._start_at_ms[places] = state.start_at_ms
+        return heads
+
+    def state(self, places: Int32s) -> HeadsState:
+        """Return a copy of what is known of these places: 312 bytes each."""
+        return HeadsState(
+            origin_ms=self._origin_ms,
+            ends=self._ends.whole(places),
+            times=self._times[:, places],
+            start=self._start[places],
+            start_at_ms=self._start_at_ms[places],
+            stable=self._stable[places],
+        )
+
+    def columns(self, places: Int32s) -> Iterator[Int64s | Int32s]:
+        """Yield the arrays of the state of these places in their order, a column at a time."""
+        for near in self._ends.near:
+            yield self._ends.ends(places, near[places])
+        for times in self._times:
+            yield times[places]
+        for array in (self._start, self._start_at_ms, self._stable):
+            yield array[places]
+
+    def take_up(self, places: Int32s, state: HeadsState) -> None:
+        """Know of these places, in their order, what was known before; call it before any look at them."""
+        if not len(places):
+            return
+        self._from_origin(state.origin_ms)
+        times = np.clip(state.times + np.int64(state.origin_ms - self._origin_ms), -SPAN_MS, SPAN_MS - 1)
+        self._ends.take(places, state.ends)
+        self._times[:, places] = times
+        self._start[places], self._stable[places] = state.start, state.stable
+        self._start_at_ms[places] = state.start_at_ms
+
+    def note_away(self) -> None:
+        """Take note that nobody looked since the newest look that was taken up; call before the next one."""
+        self._left_ms = int(self.sampled_ms.max(initial=-1))
+
+    @property
+    def origin_ms(self) -> int:
+        """Return the instant that the times of a state count from."""
+        return self._origin_ms
+
+    @property
+    def start(self) -> Int64s:
+        """Log starts by place."""
+        return self._start[: self._size]
+
+    @property
+    def start_at_ms(self) -> Int64s:
+        """Timestamps of the records at the log starts by place, as the records tell them."""
+        return self._start_at_ms[: self._size]
+
+    @property
+    def stable(self) -> Int64s:
+        """Last stable offsets by place."""
+        return self._stable[: self._size]
+
+    @property
+    def end(self) -> Int64s:
+        """Ends (high watermarks) by place."""
+        return self._ends.newest[: self._size]
+
+    def head(self, places: Int32s) -> Int64s:
+        """Return up to where each log can be read by everyone: no further than its last stable offset."""
+        end, stable = self.end[places], self.stable[places]
+        return np.where(stable >= 0, np.minimum(stable, end), end)
+
+    @property
+    def sampled_ms(self) -> Int64s:
+        """Return when each end was read; a new array at each call."""
+        times = self._times[-1, : self._size] + np.int64(self._origin_ms)
+        return np.where(self.end >= 0, times, -1)
+
+    def recent(self, places: Int32s) -> Int64s:
+        """Return the ends of the last ten looks, (places, 10), the newest in the last column.
+
+        -1 is not known, as is one that more than 2**31 - 1 records came after (20,000,000 a second).
+        """
+        return self._ends.whole(places, AGED).T
+
+    def oldest_recent(self, places: Int32s) -> Int64s:
+        """Return the ends of the oldest one of the last ten looks."""
+        return self._ends.ends(places, self._ends.near[AGED, places])
+
+    def stood(self, looks: int) -> Flags:
+        """Tell by place whether its last so many looks all found the same end."""
+        first, last = self._ends.near[-looks, : self._size], self._ends.near[-1, : self._size]
+        stood: Flags = (first == last) & (first != UNKNOWN)  # none between is lower than the first
+        return stood
+
+    def claim(self, count: int) -> Int32s:
+        """Return that many places of which nothing is known; released ones come first."""
+        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        fresh = range(self._size, self._size + count - len(reused))
+        self._grow(fresh.stop)
+        self._size = max(self._size, fresh.stop)
+        places = np.array([*reused, *fresh], np.int32)
+        self.forget(places)
+        return places
+
+    def release(self, places: Int32s) -> None:
+        """Give places back: they are gone and their numbers may come again. Release each only once."""
+        self.forget(places)
+        self._free += places.tolist()
+
+    def forget(self, places: Int32s) -> None:
+        """Know nothing of these places: their topics were made anew."""
+        self._forgotten.append(places)
+        self.records.forget(places)
+        self.starts.forget(places)
+        for rows, _ in chunks(places):
+            self._ends.forget(rows)
+            self._times[:, rows] = 0
+            for array in (self._start, self._start_at_ms, self._stable):
+                array[rows] = -1
+
+    def begin_asking(self) -> None:
+        """Keep from here on which places are forgotten: the logs that they were may answer still."""
+        self._forgotten = []
+
+    def forgotten(self, places: Int32s) -> Flags:
+        """Tell which of these were forgotten since the newest asking began."""
+        return np.isin(places, np.concatenate(self._forgotten) if self._forgotten else [])
+
+    def note(self, places: Int32s, ends: Int64s, at_ms: int) -> None:
+        """Take the ends that were read at this instant, each place once; a negative end is no answer."""
+        known = ends >= 0
+        if not known.all():
+            places, ends = places[known], ends[known]
+        now = self._from_origin(at_ms)
+        if self._left_ms >= 0 and len(places):
+            if self._left_ms < at_ms:
+                self.away = [*self.away[1 - MAX_AWAY :], (self._left_ms, at_ms)]
+            self._left_ms = -1
+        for rows, part in chunks(places):
+            self._note(rows, ends[part], now)
+
+    def note_stable(self, places: Int32s, stables: Int64s) -> None:
+        """Take last stable offsets; a negative one is no answer."""
+        known = stables >= 0
+        self._stable[places[known]] = stables[known]
+
+    def note_starts(
+        self, places: Int32s, starts: Int64s, at_ms: Int64s | None = None, *, read_ms: int = -1
+    ) -> None:
+        """Take log starts, and the timestamps of the records there if they were read; negative is no answer.
+
+        A start that moves without a timestamp loses the one that it had. `read_ms` is when all had been
+        read, -1 where that is before whatever is judged by them.
+        """
+        known = starts >= 0
+        places, starts = places[known], starts[known]
+        self.starts.note(places, self._start[places], starts, read_ms)
+        self._start_at_ms[places[self._start[places] != starts]] = -1
+        self._start[places] = starts
+        if at_ms is not None:
+            told = at_ms[known]
+            self._start_at_ms[places[told >= 0]] = told[told >= 0]
+
+    def note_records(self, places: Int32s, firsts: Int64s, offsets: Int64s, at_ms: Int64s) -> None:
+        """Take timestamps of records, one of each place: at `offsets`, the first ones from `firsts` on."""
+        self.records.note(places, firsts, offsets, at_ms)
+        start = self._start[places]
+        at_start = (firsts <= start) & (start <= offsets) & (at_ms >= EARLIEST_MS)
+        self._start_at_ms[places[at_start]] = at_ms[at_start]
+
+    def passed_ms(self, places: Int32s, offsets: Int64s) -> tuple[Int64s, Flags]:
+        """Return when each end passed its offset, and whether two looks bracket that.
+
+        That is when the record at the offset was written. -1 where the end has not passed it, where nothing
+        is known and for a negative offset. A time without a bracket is a bound: written then or before.
+        """
+        times = np.empty(len(places), np.int64)
+        exact = np.empty(len(places), np.bool_)
+        for part in parts(len(places)):
+            here = places[part]
+            near = self._ends.distances(here, offsets[part])
+            time, has_passed, bracketed = passed(self._ends.near, self._times, here, near)
+            times[part] = np.where(has_passed, time + self._origin_ms, -1)
+            exact[part] = bracketed
+        for left_ms, back_ms in self.away:
+            meanwhile = (times > left_ms) & (times < back_ms)
+            times[meanwhile] = back_ms
+            exact[meanwhile] &= back_ms - left_ms <= LONGEST_LINE_MS
+        return times, exact
+
+    def end_at(self, places: Int32s, at_ms: Int64s) -> Int64s:
+        """Return where each end was at its instant, -1 before the oldest look and after the newest."""
+        found = np.empty(len(places), np.int64)
+        for part in parts(len(places)):
+            here = places[part]
+            near = ended(self._ends.near, self._times, here, at_ms[part] - self._origin_ms)
+            found[part] = self._ends.ends(here, near)
+        return found
+
+    def look_until(self, place: int, at_ms: int) -> tuple[int, int]:
+        """Return end and instant of a place's newest look of the last ten that is no later, -1 for none."""
+        ends, times = self._points(place, AGED)
+        known = np.flatnonzero((ends >= 0) & (times <= at_ms))
+        return (int(ends[known[-1]]), int(times[known[-1]])) if len(known) else (-1, -1)
+
+    def bounds_at(self, place: int, at_ms: int) -> tuple[int, int]:
+        """Return a place's ends at the looks around an instant, -1 where there was none before, or after."""
+        ends, times = self._points(place)
+        before, after = (ends[(ends >= 0) & there] for there in (times <= at_ms, times >= at_ms))
+        return (int(before[-1]) if len(before) else -1), (int(after[0]) if len(after) else -1)
+
+    def oldest_ms(self, places: Int32s) -> tuple[Int64s, Int64s]:
+        """Return the oldest point that is kept of each place: its end and its time, -1 where none is."""
+        ends, times = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
+        for part in parts(len(places)):
+            rows = places[part]
+            column = (self._ends.near[:, rows] == UNKNOWN).sum(axis=0)
+            found = np.minimum(column, POINTS - 1)
+            ends[part] = self._ends.ends(rows, self._ends.near[found, rows])
+            times[part] = np.where(column < POINTS, self._times[found, rows] + np.int64(self._origin_ms), -1)
+        return ends, times
+
+    def _points(self, place: int, first: int = 0) -> tuple[Int64s, Int64s]:
+        """Return the ends and instants of one place from a column on."""
+        ends = self._ends.whole(np.array([place], np.int32), first)[:, 0]
+        return ends, self._times[first:, place] + np.int64(self._origin_ms)
+
+    def _note(self, rows: Rows, ends: Int64s, now: int) -> None:
+        self._mend(rows, ends, now)
+        newest, near = self._ends.reach(rows, ends), self._ends.near
+        aged, leaving, following = (near[column, rows] for column in (AGED - 1, AGED, AGED + 1))
+        ages = (leaving != UNKNOWN) & ((aged != leaving) | (leaving != following))
+        times, later = self._times[AGED, rows], self._times[AGED + 1, rows]
+        if ages.mean() > 0.5:  # in place costs less than leaving rows out
+            self._age(rows, (leaving, times), now, where=ages)
+        elif ages.any():
+            self._age(places_of(rows)[ages], (leaving[ages], times[ages]), now, where=ages[ages])
+        unseen = ages & (leaving != following) & (later - times > LONGEST_LINE_MS)
+        if unseen.any():
+            self._age(places_of(rows)[unseen], (leaving[unseen], later[unseen]), now, where=unseen[unseen])
+        for column in range(AGED, POINTS - 1):
+            near[column, rows] = near[column + 1, rows]
+            self._times[column, rows] = self._times[column + 1, rows]
+        near[-1, rows], self._ends.newest[rows] = newest, ends
+        self._times[-1, rows] = now
+
+    def _mend(self, rows: Rows, ends: Int64s, now: int) -> None:
+        """Bring what is known of these rows below an end that fell and before a clock that was set back."""
+        fell = ends < self._ends.newest[rows]
+        if fell.any():
+            places, to = places_of(rows)[fell], ends[fell]
+            self._ends.lower(places, to)
+            self._stable[places] = np.minimum(self._stable[places], to)
+            self.records.fall(places, to)
+            self.fallen += len(places)
+            anew = places[to < self._start[places]]  # the log began there: it is another one
+            self._start[anew] = self._start_at_ms[anew] = -1
+            self.starts.forget(anew)
+            self.fallen_below_start += len(anew)
+        later = self._times[-1, rows] > now
+        if later.any():
+            places = places_of(rows)[later]
+            self._times[:, places] = np.minimum(self._times[:, places], np.int32(now))
+
+    def _age(self, rows: Rows, point: tuple[Int32s, Int32s], now: int, *, where: Flags) -> None:
+        """Let a point of each row, the oldest of the recent looks, pass on to the aged ones."""
+        ends, times = self._ends.near[:AGED, rows], self._times[:AGED, rows]
+        age(ends, times, *point, now=now, where=where)
+        if not isinstance(rows, slice):  # what an index array gives is a copy
+            self._ends.near[:AGED, rows], self._times[:AGED, rows] = ends, times
+
+    def _from_origin(self, at_ms: int) -> int:
+        """Tell an instant from the origin, which moves to it when it is too far away for 32 bits."""
+        at_ms = min(max(int(at_ms), 0), LAST_MS)
+        away = at_ms - self._origin_ms
+        if not -SPAN_MS < away < SPAN_MS:
+            for column in self._times[:, : self._size]:
+                column[:] = np.clip(column - np.int64(away), -SPAN_MS, SPAN_MS - 1)
+            self._origin_ms = at_ms
+            away = 0
+        return away
+
+    def _grow(self, needed: int) -> None:
+        capacity = len(self._start)
+        if needed <= capacity:
+            return
+        capacity = max(needed, capacity + capacity // 8)
+        # One array after the other, so that only one is there twice.
+        self._ends.grow(capacity, self._size)
+        self._times = grown(self._times, capacity, self._size)
+        self._start = grown(self._start, capacity, self._size)
+        self._start_at_ms = grown(self._start_at_ms, capacity, self._size)
+        self._stable = grown(self._stable, capacity, self._size)

@@ -1,0 +1,105 @@
+"""The positions of all places as bytes, to be taken up again after a restart. Pure.
+
+Layout, little-endian: "MWheads", the version (one byte), the number of rows (4 bytes), the instant that times
+count from (8, epoch ms), a CRC-32 of all that follows (4); then by row of the array: ends (24 columns of
+int64), times (24 of int32), log starts, their timestamps and last stable offsets (int64 each). Which place is
+which topic partition stands elsewhere, in the same order.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.errors import MalformedError
+from lagmon.logs.head_history import POINTS, SPAN_MS
+from lagmon.logs.heads import LAST_MS, Heads, HeadsState
+
+if TYPE_CHECKING:
+    from lagmon.logs.head_history import Int32s
+
+MAX_ROWS = 1_000_000
+_MAGIC = b"MWheads"
+_VERSION = 1
+_HEADER = struct.Struct("<7sBIqI")
+_ROW_BYTES = POINTS * (8 + 4) + 3 * 8
+
+
+def snapshot(heads: Heads, places: Int32s) -> bytearray:
+    """Return what is known of these places, in their order: 312 bytes each and a few.
+
+    Written in place, a column at a time: a second copy of all would not fit in what ingest may take.
+    """
+    payload = bytearray(_HEADER.size + len(places) * _ROW_BYTES)
+    at = _HEADER.size
+    for column in heads.columns(places):
+        written = np.frombuffer(payload, column.dtype.newbyteorder("<"), len(places), at)
+        written[:] = column
+        at += written.nbytes
+    checksum = zlib.crc32(memoryview(payload)[_HEADER.size :])
+    _HEADER.pack_into(payload, 0, _MAGIC, _VERSION, len(places), heads.origin_ms, checksum)
+    return payload
+
+
+def restore(payload: bytes | bytearray, count: int) -> Heads:
+    """Return the positions in a snapshot, as places 0 to count - 1; raises MalformedError for other bytes."""
+    return Heads.of(read_state(payload, count))
+
+
+def read_state(payload: bytes | bytearray, count: int) -> HeadsState:
+    """Return what a snapshot says of so many places in their order; raises MalformedError for other bytes."""
+    if len(payload) < _HEADER.size:
+        raise MalformedError(
+            f"The snapshot of positions has {len(payload)} bytes, fewer than its own header."
+        )
+    magic, version, rows, origin_ms, checksum = _HEADER.unpack_from(payload)
+    if magic != _MAGIC:
+        raise MalformedError("The snapshot of positions does not begin as one does.")
+    if version != _VERSION:
+        raise MalformedError(
+            f"The snapshot of positions is of version {version}; this program reads {_VERSION}."
+        )
+    if rows > MAX_ROWS or rows != count:
+        raise MalformedError(
+            f"The snapshot of positions has {rows} rows where {count} were to be, of at most {MAX_ROWS}."
+        )
+    expected = _HEADER.size + rows * _ROW_BYTES
+    if len(payload) != expected:
+        raise MalformedError(
+            f"The snapshot of positions has {len(payload)} bytes; {rows} rows take {expected} bytes."
+        )
+    if zlib.crc32(memoryview(payload)[_HEADER.size :]) != checksum:
+        raise MalformedError("The snapshot of positions is damaged: its checksum differs.")
+    state = _read(payload, rows, origin_ms)
+    _check(state)
+    return state
+
+
+def _read(payload: bytes | bytearray, rows: int, origin_ms: int) -> HeadsState:
+    at = _HEADER.size
+    ends = np.frombuffer(payload, "<i8", POINTS * rows, at).reshape(POINTS, rows)
+    at += ends.nbytes
+    times = np.frombuffer(payload, "<i4", POINTS * rows, at).reshape(POINTS, rows)
+    at += times.nbytes
+    start, start_at_ms, stable = np.frombuffer(payload, "<i8", 3 * rows, at).reshape(3, rows)
+    return HeadsState(
+        origin_ms=origin_ms, ends=ends, times=times, start=start, start_at_ms=start_at_ms, stable=stable
+    )
+
+
+def _check(state: HeadsState) -> None:
+    """Raise MalformedError for what no snapshot of ours says."""
+    if not 0 <= state.origin_ms <= LAST_MS:
+        raise MalformedError(f"The snapshot of positions counts its times from {state.origin_ms}, no date.")
+    for name in ("ends", "start", "start_at_ms", "stable"):
+        if (getattr(state, name) < -1).any():
+            raise MalformedError(f"The snapshot of positions has a number below -1 in {name}.")
+    if (state.ends[1:] < state.ends[:-1]).any():
+        raise MalformedError("The snapshot of positions has an end that is lower than an older one.")
+    if ((state.times < -SPAN_MS) | (state.times >= SPAN_MS)).any():
+        raise MalformedError("The snapshot of positions has a time that is too far from its origin.")
+    if (state.times[1:] < state.times[:-1]).any():
+        raise MalformedError("The snapshot of positions has times that run backwards.")

@@ -1,0 +1,109 @@
+"""The ends of each place at some looks, by how far they lie from one near them: in 32 bits. Pure.
+
+A place has an anchor, and a column for each age that says in 32 bits how far from it the end was. A newest
+end that does not fit moves the anchor to itself; ends that then lie more than 2**31 - 1 records before it are
+let go. As ends never fall along a row these are its oldest, and any two that stay are less than 2**32 apart.
+
+A row is searched by its distances; only those that are told are made ends again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.arrays.place_rows import grown, places_of
+
+if TYPE_CHECKING:
+    from lagmon.arrays.place_rows import Rows
+    from lagmon.logs.head_history import Int32s, Int64s
+
+UNKNOWN = np.int32(-(1 << 31))  # below all distances, as -1 is below all ends
+FARTHEST = (1 << 31) - 1
+
+
+class NearEnds:
+    """The ends of places, in columns, the newest last; -1 is "not known"."""
+
+    def __init__(self, columns: int, capacity: int) -> None:
+        self.near = np.empty((columns, capacity), np.int32)  # from the anchor
+        self.newest = np.empty(capacity, np.int64)  # once more: it is read far more often than all others
+        self._anchor = np.empty(capacity, np.int64)
+
+    def grow(self, capacity: int, size: int) -> None:
+        """Have room for so many places, of which so many were claimed."""
+        # One array after the other, so that only one is there twice.
+        self.near = grown(self.near, capacity, size)
+        self.newest = grown(self.newest, capacity, size)
+        self._anchor = grown(self._anchor, capacity, size)
+
+    def forget(self, rows: Rows) -> None:
+        """Know nothing of these."""
+        self.near[:, rows] = UNKNOWN
+        self.newest[rows] = -1
+        self._anchor[rows] = 0
+
+    def take(self, places: Int32s, ends: Int64s) -> None:
+        """Have these ends, by column and place, instead of those that are there."""
+        self.newest[places] = newest = ends[-1]
+        far = ((ends >= 0) & (ends < newest - FARTHEST)).any(axis=0)
+        # What was kept of a place is kept again: all of it is less than 2**32 apart.
+        self._anchor[places] = anchors = np.maximum(newest - np.where(far, FARTHEST, 0), 0)
+        for column, found in zip(self.near, ends, strict=True):
+            column[places] = _near(found, anchors)
+
+    def whole(self, places: Int32s, first: int = 0) -> Int64s:
+        """Return the ends of places from a column on, by column and place."""
+        ends = np.empty((len(self.near) - first, len(places)), np.int64)
+        for number, column in enumerate(self.near[first:]):
+            ends[number] = self.ends(places, column[places])
+        return ends
+
+    def ends(self, places: Int32s, near: Int32s) -> Int64s:
+        """Return distances as the ends that they stand for, one of each place."""
+        ends = self._anchor[places] + near
+        ends[near == UNKNOWN] = -1
+        return ends
+
+    def distances(self, places: Int32s, offsets: Int64s) -> Int32s:
+        """Return how far offsets lie from their places' anchors, to be compared with ends.
+
+        What is before all that is kept is told as before it, what is after it as after; one below 0 is no
+        offset, and told as one that no end has passed.
+        """
+        apart: Int64s = np.clip(offsets - self._anchor[places], UNKNOWN, FARTHEST)
+        apart[offsets < 0] = FARTHEST
+        return apart.astype(np.int32)
+
+    def reach(self, rows: Rows, ends: Int64s) -> Int32s:
+        """Return how far new ends of rows lie from their anchors, moved where that is too far; write none.
+
+        Where an anchor is moved down, what lies above the end is taken down to it.
+        """
+        apart = ends - self._anchor[rows]
+        if len(apart) and (apart.max() > FARTHEST or apart.min() < -FARTHEST):
+            far = np.flatnonzero(np.abs(apart) > FARTHEST)
+            self._move(places_of(rows)[far], ends[far])
+            apart[far] = 0
+        return apart.astype(np.int32)
+
+    def lower(self, places: Int32s, ends: Int64s) -> None:
+        """Take what lies above an end that fell down to it, the newest too."""
+        near = self.reach(places, ends)
+        for column in self.near:
+            column[places] = np.minimum(column[places], near)
+        self.newest[places] = ends
+
+    def _move(self, places: Int32s, anchors: Int64s) -> None:
+        for column in self.near:
+            ends = np.minimum(self.ends(places, column[places]), anchors)
+            column[places] = _near(ends, anchors)
+        self._anchor[places] = anchors
+
+
+def _near(ends: Int64s, anchors: Int64s) -> Int32s:
+    """Return how far ends lie from their anchors, `UNKNOWN` where they are too far before them."""
+    apart = ends - anchors
+    apart[(ends < 0) | (apart < -FARTHEST)] = UNKNOWN
+    return apart.astype(np.int32)

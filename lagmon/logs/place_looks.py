@@ -1,0 +1,21 @@
+"""Where the log of one place ended at the looks that are kept, as a document has it. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lagmon.logs.heads import Heads
+
+
+def looks_of(heads: Heads, place: int) -> list[dict[str, int]]:
+    """Return the looks, oldest first: all of late, fewer with age."""
+    kept = heads.state(np.array([place], np.int32))
+    ends, times = kept.ends[:, 0].tolist(), kept.times[:, 0].tolist()
+    return [
+        {"offset": end, "read_at_ms": kept.origin_ms + time}
+        for end, time in zip(ends, times, strict=True)
+        if end >= 0
+    ]

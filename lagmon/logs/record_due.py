@@ -1,0 +1,127 @@
+"""Which records to look at for their timestamps: of readers that stand before all looks at a log. Pure.
+
+A reader is a group or a mirror at an offset. It is looked at where two looks at the end do not bracket when
+its next record was written, and no mark (record_times.py) tells. Each again only when it has left the
+stretch that its mark stands for: an eighth of the way to the next point that is known, so that a reader that
+works a backlog off is looked at ever more rarely in records, and some tens of times in all. At most `MOST`
+places at a time, those first where most is to be read, each not again within `AGAIN_MS`.
+
+Readers shortly before the end are left to the looks there (readable.py), which tell timestamps too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.logs.readable import MOST_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
+
+    from lagmon.logs.heads import Heads
+    from lagmon.logs.record_times import Around
+
+    Int32s = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Rows = NDArray[np.intp]
+
+MOST = 100  # places at a time
+AGAIN_MS = 60_000
+STALE_MS = 60_000  # of a log whose end was not read for so long nothing would answer
+WAY = 8  # a reader has left a mark's stretch after this part of it
+
+
+@dataclass(frozen=True, slots=True)
+class OldReaders:
+    """Readers of one cluster that may be looked at, an entry each."""
+
+    places: Int32s
+    offsets: Longs  # the next to be read
+    to_end: bool = False  # also shortly before the end, where no other look comes by
+
+
+class RecordDue:
+    """Which places were asked about of late."""
+
+    def __init__(self) -> None:
+        self._asked_ms: dict[int, int] = {}
+
+    def due(
+        self, readers: Iterable[OldReaders], heads: Heads, *, now_ms: int, without: Collection[int] = ()
+    ) -> list[tuple[int, int]]:
+        """Return place and offset to look at, and let go of the marks that none of these readers is near.
+
+        `without` are places that may not be read.
+        """
+        self._asked_ms = {place: at for place, at in self._asked_ms.items() if 0 <= now_ms - at < AGAIN_MS}
+        places, offsets, left, may = _before_all_looks(readers, heads, now_ms)
+        records = heads.records
+        if len(records):
+            records.keep(places, offsets)
+        if not may.any():
+            return []
+        there = records.readers(places, offsets)
+        places, offsets, left = places[may], offsets[may], left[may]
+        wanted = _has_left(records.around(places, offsets), heads, places, offsets, there)
+        for out in (self._asked_ms.keys(), without):
+            wanted &= ~np.isin(places, np.fromiter(out, np.int64, len(out)))
+        rows = np.flatnonzero(wanted)
+        rows = rows[np.argsort(-left[rows], kind="stable")]
+        _, foremost = np.unique(places[rows], return_index=True)
+        chosen = rows[np.sort(foremost)][:MOST]
+        self._asked_ms |= dict.fromkeys(places[chosen].tolist(), now_ms)
+        return list(zip(places[chosen].tolist(), offsets[chosen].tolist(), strict=True))
+
+
+def _before_all_looks(
+    readers: Iterable[OldReaders], heads: Heads, now_ms: int
+) -> tuple[Int32s, Longs, Longs, Flags]:
+    """Return readers with something to read that no two looks bracket.
+
+    And how many offsets each has left, and whether it may be looked at. One whose next records are deleted
+    stands at the start of the log.
+    """
+    none = np.zeros(0, np.int64)
+    found = [(np.zeros(0, np.int32), none, none, np.zeros(0, np.bool_))]
+    fresh = heads.sampled_ms > now_ms - STALE_MS
+    for one in readers:
+        places = one.places
+        offsets = np.maximum(one.offsets, heads.start[places])
+        left = heads.head(places) - offsets
+        oldest_recent = heads.oldest_recent(places)
+        # What came within the last ten looks has one on either side: few of many are left to be searched for,
+        # and what came while nobody looked is among these ten looks later.
+        old = (one.offsets >= 0) & (left > 0) & ((oldest_recent < 0) | (offsets < oldest_recent))
+        rows = np.flatnonzero(old & fresh[places])
+        passed_ms, exact = heads.passed_ms(places[rows], offsets[rows])
+        rows = rows[(passed_ms >= 0) & ~exact]
+        may = (left[rows] > MOST_OFFSETS) | one.to_end
+        found.append((places[rows], offsets[rows], left[rows], may))
+    every_place, every_offset, every_left, every_may = zip(*found, strict=True)
+    return (
+        np.concatenate(every_place),
+        np.concatenate(every_offset),
+        np.concatenate(every_left),
+        np.concatenate(every_may),
+    )
+
+
+def _has_left(around: Around, heads: Heads, places: Int32s, offsets: Longs, there: Rows) -> Flags:
+    """Tell which readers no mark stands for; `there` is how many of all are at each mark.
+
+    Where a place is full, one that is not alone at its mark is left there: they would take turns.
+    """
+    oldest_end, _ = heads.oldest_ms(places)
+    next_point = np.where(offsets < oldest_end, oldest_end, heads.end[places])
+    next_point = np.where(around.behind_first >= 0, np.minimum(around.behind_first, next_point), next_point)
+    apart = offsets - around.last
+    without = around.row < 0
+    has_left: Flags = (apart > 0) & (apart > (next_point - around.last) // WAY)
+    has_left &= ~around.full | (there[around.row] == 1)
+    return without | has_left

@@ -1,0 +1,160 @@
+"""Timestamps of records that were written before all looks at their logs, as the records tell them. Pure.
+
+Where a reader stands before all that `heads.py` remembers, the record that it reads next is looked at
+(record_due.py says which, tail_looks.py looks). A *mark* is what was found: looked for from `first` on, the
+record stands at `last`, and there is no other in between. Who has not read a record has not read those after
+it either: a mark counts as no later than the marks behind it on the same place.
+
+Timestamps are taken as they stand, CreateTime (a producer's word) or LogAppendTime (the broker's). One before
+the year 2000 is no fact: it is seconds told as milliseconds, or none at all, which is 0 or -1. Nor is one
+that is later than a look at which the record was there, but that is for time_lag.py to see.
+
+At most `MOST_MARKS` of a place and `MOST_IN_ALL`, 36 bytes each; `keep` lets go those that no reader is near.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.arrays.place_rows import parts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Int32s = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+    Rows = NDArray[np.intp]
+    Flags = NDArray[np.bool_]
+
+MOST_MARKS = 4  # of one place
+MOST_IN_ALL = 100_000
+EARLIEST_MS = 946_684_800_000  # 2000-01-01
+NO_FACT_MS = np.iinfo(np.int64).max  # later than any look, so that nobody believes it
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Of each reader the mark at or before it and the one behind it; -1 where there is none."""
+
+    first: Longs
+    last: Longs
+    at_ms: Longs
+    behind_first: Longs
+    behind_at_ms: Longs
+    row: Rows  # of the mark at or before it
+    behind_row: Rows
+    full: Flags  # whether its place has no room for another mark
+
+
+class RecordTimes:
+    """The marks of one cluster's places."""
+
+    def __init__(self) -> None:
+        self._hold(np.zeros(0, np.int32), *(np.zeros(0, np.int64) for _ in range(3)))
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def note(self, places: Int32s, firsts: Longs, lasts: Longs, at_ms: Longs) -> None:
+        """Take what was found of some places, each once: looked at from `firsts` on, records at `lasts`.
+
+        What is known within is left out for it. Of a place that is full goes the mark that the reader came
+        from, or, of one that stands before all, the one furthest ahead.
+        """
+        if not len(places):
+            return
+        before = self.around(places, firsts)
+        gone = np.isin(self._place, places[before.full & (before.row < 0)]) & self._is_last()
+        gone[before.row[before.full & (before.row >= 0)]] = True
+        order = np.argsort(places)
+        at = np.minimum(np.searchsorted(places[order], self._place), len(places) - 1)
+        within = (self._first <= lasts[order][at]) & (self._last >= firsts[order][at])
+        gone |= within & (places[order][at] == self._place)
+        taken = slice(0, max(0, MOST_IN_ALL - int(np.count_nonzero(~gone))))
+        self._hold(
+            np.concatenate((self._place[~gone], places[taken].astype(np.int32))),
+            np.concatenate((self._first[~gone], firsts[taken])),
+            np.concatenate((self._last[~gone], lasts[taken])),
+            np.concatenate((self._told_ms[~gone], np.where(at_ms >= EARLIEST_MS, at_ms, NO_FACT_MS)[taken])),
+        )
+
+    def around(self, places: Int32s, offsets: Longs) -> Around:
+        """Return what is known around each reader."""
+        count = len(self)
+        begin = np.searchsorted(self._place, places, side="left")
+        row, behind = np.full((2, len(places)), -1, np.intp)
+        held = np.zeros(len(places), np.int8)
+        for step in range(min(MOST_MARKS, count)):
+            at = np.minimum(begin + step, count - 1)
+            here = (begin + step < count) & (self._place[at] == places)
+            passed = here & (self._first[at] <= offsets)
+            row = np.where(passed, at, row)
+            behind = np.where(here & ~passed & (behind < 0), at, behind)
+            held += here
+        return Around(
+            first=_of(self._first, row),
+            last=_of(self._last, row),
+            at_ms=_of(self._at_ms, row),
+            behind_first=_of(self._first, behind),
+            behind_at_ms=_of(self._at_ms, behind),
+            row=row,
+            behind_row=behind,
+            full=held >= MOST_MARKS,
+        )
+
+    def keep(self, places: Int32s, offsets: Longs) -> None:
+        """Let go all marks but those around these readers."""
+        wanted = np.zeros(len(self), np.bool_)
+        for part in parts(len(places)):
+            around = self.around(places[part], offsets[part])
+            for rows in (around.row, around.behind_row):
+                wanted[rows[rows >= 0]] = True
+        self._leave(~wanted)
+
+    def readers(self, places: Int32s, offsets: Longs) -> NDArray[np.intp]:
+        """Return how many of these readers are at each mark, by `Around.row`; the last of all at none."""
+        found = np.zeros(len(self) + 1, np.intp)
+        for part in parts(len(places)):
+            row = self.around(places[part], offsets[part]).row
+            found += np.bincount(np.where(row < 0, len(self), row), minlength=len(found))
+        return found
+
+    def forget(self, places: Int32s) -> None:
+        """Know nothing of these places."""
+        if len(self):
+            self._leave(np.isin(self._place, places))
+
+    def fall(self, places: Int32s, ends: Longs) -> None:
+        """Forget records that are not there any more: each of these logs ends here now."""
+        if len(self):
+            order = np.argsort(places)
+            at = np.minimum(np.searchsorted(places[order], self._place), len(places) - 1)
+            self._leave((places[order][at] == self._place) & (self._last >= ends[order][at]))
+
+    def _leave(self, gone: Flags) -> None:
+        if gone.any():
+            kept = ~gone
+            self._hold(self._place[kept], self._first[kept], self._last[kept], self._told_ms[kept])
+
+    def _is_last(self) -> Flags:
+        found = np.ones(len(self), np.bool_)
+        found[:-1] = self._place[:-1] != self._place[1:]
+        return found
+
+    def _hold(self, place: Int32s, first: Longs, last: Longs, told_ms: Longs) -> None:
+        order = np.lexsort((first, place))
+        self._place, self._first = place[order], first[order]
+        self._last, self._told_ms = last[order], told_ms[order]
+        at_ms = self._told_ms.copy()
+        for step in range(1, min(MOST_MARKS, len(at_ms))):
+            behind_ms = self._told_ms[step:]
+            earlier = (self._place[:-step] == self._place[step:]) & (behind_ms < at_ms[:-step])
+            at_ms[:-step][earlier] = behind_ms[earlier]
+        self._at_ms = at_ms  # of the oldest record from the mark on
+
+
+def _of(values: Longs, rows: Rows) -> Longs:
+    return np.where(rows >= 0, values[rows], -1) if len(values) else np.full(len(rows), -1, np.int64)

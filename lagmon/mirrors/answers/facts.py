@@ -1,0 +1,64 @@
+"""What is told of a flow beside its verdict: who does not run, what is held, was made anew or repeated. Pure.
+
+What was lost or altered is listed among its findings, and told there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.mirrors import words as mirror_words
+from lagmon.mirrors.answers.findings import HELD_MS
+from lagmon.mirrors.left_out import held as mirror_held
+from lagmon.mirrors.left_out import unread as mirror_unread
+from lagmon.mirrors.left_out import unwatched as mirror_unwatched
+
+if TYPE_CHECKING:
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.topics import Recreation
+
+
+def beside(flow: MirrorFlow, found: FlowSight, *, said: str) -> str:
+    """Return sentences, an empty text where there is nothing to tell beside what is said already."""
+    # Who does not run carries nothing, also while there is nothing to be copied.
+    held = mirror_held.sentence(flow, found.held)
+    states = (mirror_words.failed(flow.states), flow.states.halted_sentence(), held)
+    told = [one for one in states if one and one not in said]
+    lossy = {one.topic for one in found.findings if one.proved} | {one.topic for one in found.undecided}
+    lately = {
+        (one.topic, one.side): one
+        for one in flow.topics.recreations
+        if found.now_ms - one.at_ms <= HELD_MS and one.topic not in lossy
+    }
+    if lately:
+        told.append(_remade(flow, list(lately.values())))
+    told += [
+        flow.rewinds.replays.sentence(flow),
+        flow.soonest.sentence(flow, found),
+        mirror_unwatched.sentence(flow, found.unwatched),
+        mirror_unread.sentence(flow, found.sight, refused_only=True),
+    ]
+    return " ".join(one for one in told if one and one not in said)
+
+
+def may_lose(flow: MirrorFlow, found: FlowSight) -> str:
+    """Return what it means that source topics were made anew while it is not known how the mirror went on."""
+    one = found.undecided[-1]
+    return (
+        f"{one.topic} on {flow.order.flow.source} was made anew, seen at {instant_text(one.at_ms)}: "
+        "if it had grown longer than the old one was before the mirror read it, the mirror passes over "
+        "its beginning. Its next offsets show that."
+    )
+
+
+def _remade(flow: MirrorFlow, remade: list[Recreation]) -> str:
+    one = remade[-1]
+    side = flow.order.flow.source if one.side == "source" else flow.order.flow.target
+    name = one.topic if one.side == "source" else flow.topics.remote.get(one.topic, one.topic)
+    others = len(remade) - 1
+    more = f", and {others} more {'topic' if others == 1 else 'topics'} lately" if others else ""
+    return (
+        f"{name} on {side} was made anew (seen at {instant_text(one.at_ms)}{more}): nothing is known to be "
+        "lost by that."
+    )

@@ -1,0 +1,192 @@
+"""What the ingest process answers about flows: judged when asked, at most once a second.
+
+A mistake of ours at one flow is told, makes that one unknown, and takes no answer about another.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fleet.dialect import unknown_name
+from fleet.vocabulary import Verdict
+from lagmon.exposition.mirrors import MirrorTelling
+from lagmon.groups.answers import form_of, refusal
+from lagmon.groups.documents import offsets_document
+from lagmon.ingest.connect_states import take_states
+from lagmon.ingest.faults import fault_text, let_through
+from lagmon.mirrors.answers.pages import partition_page
+from lagmon.mirrors.answers.rows import flow_document
+from lagmon.mirrors.progress.movement import movement_document
+from lagmon.mirrors.unseen import unseen
+from lagmon.mirrors.verdict import judge_flow
+from runtime.channel import Answer
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from lagmon.ingest.orders import Orders
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.verdict import MirrorVerdict
+    from runtime.clock import Clock
+
+SIGHT_S = 0.9  # verdicts that are younger are not made again
+BACK_AFTER_MS = 600_000  # what is told again later than this after a restart is told anew
+
+
+class MirrorAnswers:
+    """Answers from the flows; `locks` guard what is read, taken in their order.
+
+    `wrong` is told of mistakes of our own: at which flow, and which.
+    """
+
+    def __init__(
+        self,
+        flows: Sequence[MirrorFlow],
+        locks: Sequence[threading.Lock],
+        *,
+        clock: Clock,
+        wrong: Callable[[str, Exception], None] = let_through,
+    ) -> None:
+        self.flows = {flow.order.name: flow for flow in flows}
+        self._locks = list(locks)
+        self._clock = clock
+        self._wrong = wrong
+        self._seen: dict[str, tuple[FlowSight, MirrorVerdict]] = {}
+        self._versions: dict[str, tuple[int, int]] = {}  # of the slots that each was seen with
+        self._seen_at: float | None = None
+        self._since: dict[str, tuple[tuple[str, str | None], int]] = {}
+        self._former: dict[str, tuple[tuple[str, str | None], int]] = {}  # before a restart
+        self._begun_ms = int(clock.wall_s() * 1000)
+
+    def sights(self) -> dict[str, tuple[FlowSight, MirrorVerdict]]:
+        """Return every flow as it is seen, by name."""
+        now_s = self._clock.wall_s()
+        if self._seen_at is None or not 0 <= now_s - self._seen_at < SIGHT_S:
+            now_ms = int(now_s * 1000)
+            with self.held():
+                for name, flow in self.flows.items():
+                    self._seen[name] = self._judged(flow, now_ms)
+            for name, (_, told) in self._seen.items():
+                self._follow(name, _words(told), now_ms)
+            self._seen_at = now_s
+        return self._seen
+
+    @contextmanager
+    def held_as_seen(self) -> Iterator[dict[str, tuple[FlowSight, MirrorVerdict]]]:
+        """Hold every lock, and give every flow as it is seen, its slots being those that there are.
+
+        A slot may have been given back, or to another partition, since its flow was judged: so that is judged
+        anew.
+        """
+        sights = self.sights()
+        with self.held():
+            for name, flow in self.flows.items():
+                if self._versions[name] != flow.windows.version:
+                    now_ms = int(self._clock.wall_s() * 1000)
+                    sights[name] = self._judged(flow, now_ms)
+                    self._follow(name, _words(sights[name][1]), now_ms)
+            yield sights
+
+    def _judged(self, flow: MirrorFlow, now_ms: int) -> tuple[FlowSight, MirrorVerdict]:
+        self._versions[flow.order.name] = flow.windows.version
+        try:
+            found = flow.see(now_ms)
+            return found, judge_flow(flow, found)
+        except Exception as error:  # noqa: BLE001 - a mistake at one flow must not end what is told of others
+            self._wrong(flow.order.name, error)
+            return unseen(now_ms, fault_text(error))
+
+    def told_since(self, flow: str) -> tuple[tuple[str, str | None], int] | None:
+        """Return verdict and cause of a flow and since when it has them, None where it was not judged yet."""
+        return self._former.get(flow) or self._since.get(flow)
+
+    def take_up_since(self, flow: str, words: tuple[str, str | None], since_ms: int) -> None:
+        """Know again what was told of a flow, and since when: it counts on if it is told again soon."""
+        self._former[flow] = words, since_ms
+
+    def _follow(self, flow: str, words: tuple[str, str | None], now_ms: int) -> None:
+        """Note since when a flow is told so; that nothing is known yet, after a restart, is no end of it."""
+        if self._since.get(flow, (None, 0))[0] == words:
+            return
+        former = self._former.get(flow)
+        if former is not None and former[0] == words:
+            self._since[flow] = former
+        else:
+            self._since[flow] = words, now_ms
+        if former is None or words[0] != Verdict.UNKNOWN or now_ms - self._begun_ms > BACK_AFTER_MS:
+            self._former.pop(flow, None)
+
+    def answer_flows(self, question: dict[str, Any]) -> Answer:
+        """Answer with every flow in short, as evidence for a verdict: each second, so rows have no windows.
+
+        `canary_topic` is the topic that the service's canary judges.
+        """
+        topic = str(question.get("canary_topic", ""))
+        with self.held_as_seen() as sights:
+            told = [self._in_short(name, sights, topic) for name in self.flows]
+        for row in (row for document in told for row in document["worst"]):
+            row.pop("commits", None)
+        return Answer({"status": 200}, [json.dumps({"flows": told}).encode()])
+
+    def take_states(self, question: dict[str, Any]) -> Answer:
+        """Take in what Kafka Connect says of the mirrors' tasks."""
+        with self.held():
+            take_states(self.flows, question)
+        return Answer()
+
+    def answer_flow(self, question: dict[str, Any]) -> Answer:
+        """Answer with one flow and a page of its partitions, the worst first; `search` is in their topics.
+
+        A question with an `address` is one of /api/v1, and is answered in its form.
+        """
+        name = question["flow"]
+        if name not in self.flows:
+            return refusal("unknown_flow", unknown_name("flow", name, self.flows), status=404)
+        with self.held_as_seen() as sights:
+            told = self._document(name, sights)
+            first, found = question.get("first", 0), sights[name][0]
+            most, search = question.get("most"), question.get("search", "")
+            rows, count = partition_page(self.flows[name], found, first=first, most=most, search=search)
+            told |= {"rows": rows, "count": count, "offset": first, "now_ms": found.now_ms}
+        if "address" in question:
+            told = offsets_document(told, **form_of(question))
+        return Answer({"status": 200}, [json.dumps(told).encode()])
+
+    def _in_short(
+        self, name: str, sights: dict[str, tuple[FlowSight, MirrorVerdict]], canary_topic: str
+    ) -> dict[str, Any]:
+        flow = self.flows[name]
+        try:
+            moves = movement_document(flow, sights[name][0], canary_topic=canary_topic)
+            return self._document(name, sights) | moves
+        except Exception as error:  # noqa: BLE001 - as above
+            self._wrong(name, error)
+            sights[name] = unseen(sights[name][0].now_ms, fault_text(error))
+            moves = movement_document(flow, sights[name][0], canary_topic=canary_topic)
+            return self._document(name, sights) | moves
+
+    def _document(self, name: str, sights: dict[str, tuple[FlowSight, MirrorVerdict]]) -> dict[str, Any]:
+        found, told = sights[name]
+        return flow_document(self.flows[name], found, told, since_ms=self._since[name][1])
+
+    def telling(self, orders: Orders) -> MirrorTelling:
+        """Return what tells the series of these flows."""
+        flows = self.flows.values()
+        return MirrorTelling(
+            flows, per_partition=orders.per_partition, max_series=orders.max_series, wrong=self._wrong
+        )
+
+    def held(self) -> AbstractContextManager[Any]:
+        """Hold every lock; a context manager."""
+        stack = ExitStack()
+        for lock in self._locks:
+            stack.enter_context(lock)
+        return stack
+
+
+def _words(told: MirrorVerdict) -> tuple[str, str | None]:
+    return str(told.verdict), None if told.cause is None else str(told.cause)

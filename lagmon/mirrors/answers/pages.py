@@ -1,0 +1,87 @@
+"""The partitions of one flow, a page of them at a time, the worst first. Pure.
+
+What a page leaves out costs nothing but its place in the order: a flow may have 50,000 partitions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lagmon.groups.rules.words import RANK, STATUS_OF, Reason, Status
+from lagmon.logs.place_looks import looks_of
+from lagmon.mirrors.answers.rows import row_document
+from lagmon.mirrors.progress.beginnings import begins_early
+
+if TYPE_CHECKING:
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+
+_THERE = "there are records"
+_NOT_KNOWN = "where the source's log ends is not known yet"
+
+_Without = tuple[str, int, int]  # topic, partition, records (-1: not known)
+
+
+def partition_page(
+    flow: MirrorFlow, found: FlowSight, *, first: int = 0, most: int | None = None, search: str = ""
+) -> tuple[list[dict[str, Any]], int]:
+    """Return rows from the `first` on, at most so many, and how many there are.
+
+    Only topics whose names contain `search`, in whatever case.
+
+    The worst come first, then those with the largest lag. Partitions of which the mirror has written no
+    offset are among them. Each row has the looks at the log's end on the source, for a picture.
+    """
+    sight, wanted = found.sight, search.casefold()
+    ordered: list[tuple[int, int, str, int, int | _Without]] = [
+        (-RANK[_status(sight.rows.reason[slot])], -int(sight.lag[slot]), topic, partition, slot)
+        for topic, partition, slot in flow.windows.slots()
+        if slot < len(sight.used) and sight.used[slot]
+    ]
+    ordered += [
+        (-RANK[_status_without(one)], -one[2], one[0], one[1], one) for one in flow.partitions_without()
+    ]
+    if wanted:
+        ordered = [one for one in ordered if wanted in one[2].casefold()]
+    ordered.sort(key=lambda one: one[:4])
+    end = None if most is None else first + most
+    return [_row(flow, found, what) for *_, what in ordered[first:end]], len(ordered)
+
+
+def _row(flow: MirrorFlow, found: FlowSight, what: int | _Without) -> dict[str, Any]:
+    if isinstance(what, int):
+        heads, place = flow.source.heads, int(found.sight.places[what])
+        return row_document(flow, found, what) | {"ends": looks_of(heads, place)}
+    topic, partition, records = what
+    return {
+        "topic": topic,
+        "target_topic": flow.topics.remote.get(topic),
+        "partition": partition,
+        "status": _status_without(what).name,
+        "reason": "no_offset",
+        "sentence": (
+            _nothing(flow)
+            if not records
+            else f"The mirror has written no offset for it, and {_THERE if records > 0 else _NOT_KNOWN}."
+        ),
+        "next_offset": None,
+        "lag_records": None,
+        "lag_s": None,
+        "lag_s_kind": "none",
+        "commits": [],
+        "ends": looks_of(flow.source.heads, flow.source.places.of(topic)[partition]),
+    }
+
+
+def _nothing(flow: MirrorFlow) -> str:
+    if begins_early(flow):
+        return "There has been nothing to copy."
+    reset = flow.order.flow.offset_reset
+    return f"Nothing has come since the mirror was to read it; it begins late (auto.offset.reset={reset})."
+
+
+def _status(reason: int) -> Status:
+    return STATUS_OF[Reason(int(reason))]
+
+
+def _status_without(one: _Without) -> Status:
+    return Status.UNKNOWN if one[2] else Status.OK

@@ -1,0 +1,178 @@
+"""A flow as documents: in short with its worst partitions, and with every partition. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lagmon.groups.rules.words import STATUS_OF, Reason
+from lagmon.logs.time_lag import LagKind, written
+from lagmon.mirrors.answers.events import events_of
+from lagmon.mirrors.answers.findings import listed
+from lagmon.mirrors.left_out import unread as mirror_unread
+from lagmon.mirrors.starts import room_of
+from lagmon.mirrors.verdict import row_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lagmon.logs.heads import Heads
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.sight import MirrorSight
+    from lagmon.mirrors.topics import Missing
+    from lagmon.mirrors.verdict import MirrorVerdict
+
+WORST = 10
+LISTED = 100  # of groups, of findings, of what is missing for each cause, made anew or overtaken
+
+
+def flow_document(
+    flow: MirrorFlow, found: FlowSight, told: MirrorVerdict, *, since_ms: int
+) -> dict[str, Any]:
+    """Return a flow in short."""
+    sight = found.sight
+    overtaken = [one for one in found.overtaken if one.records]
+    events = events_of(found.repeats, source=flow.order.flow.source, target=flow.order.flow.target)
+    return {
+        "flow": flow.order.name,
+        "source_cluster": flow.order.flow.source,
+        "target_cluster": flow.order.flow.target,
+        "offsets": {"kafka_cluster": flow.order.offsets_cluster, "topic": flow.order.offsets_topic},
+        "lag_from": flow.order.lag_from,
+        "groups": list(flow.groups[:LISTED]),
+        "status": told.status.name,
+        "verdict": str(told.verdict),
+        "cause": None if told.cause is None else str(told.cause),
+        "sentence": told.sentence,
+        "standstill": None
+        if told.standstill is None
+        else {"cause": str(told.standstill[0]), "sentence": told.standstill[1]},
+        "since_ms": since_ms,
+        "read_to_ms": _known(found.read_to_ms),
+        "cadence_s": sight.cadence_ms / 1000,
+        "partitions": int(np.count_nonzero(sight.used)),
+        "lag_records": _known(told.lag),
+        "lag_s": _seconds(told.lag_s),
+        "lag_s_kind": _largest_kind(sight).name.lower(),
+        "unknown_partitions": told.unknown,
+        "tail_records": int(sight.tail[sight.used].sum()),
+        "unread": mirror_unread.sentence(flow, sight, refused_only=True),
+        "overtaken": [
+            {
+                "topic": one.topic,
+                "partition": one.partition,
+                "records": one.records,
+                "records_most": one.most,
+                "next_offset": one.next_offset,
+                "written_offset": one.mirrored_to,
+                "start_offset": one.start,
+                "first_at_ms": one.first_at_ms,
+                "at_ms": one.at_ms,
+            }
+            for one in overtaken[-LISTED:]
+        ],
+        "overtaken_total": len(overtaken),
+        "missing": [
+            {"code": one.code, "topic": one.topic, "sentence": one.sentence, "since_ms": one.since_ms}
+            for one in _oldest(found.missing)
+        ],
+        "missing_total": len(found.missing),
+        "findings": [one.document() for one in listed(found.findings, most=LISTED)],
+        "findings_total": len(found.findings),
+        "events": [one.document() for one in events],
+        # Whether no other partition may yet be found to have lost records by what is found.
+        "findings_settled": not (found.uncounted or found.stood or found.undecided),
+        "recreated": [
+            {"topic": one.topic, "side": one.side, "at_ms": one.at_ms, "before": one.before, "now": one.after}
+            for one in flow.topics.recreations
+        ],
+        "worst": [row_document(flow, found, int(slot)) for slot in told.worst[:WORST].tolist()],
+    }
+
+
+def _oldest(missing: Iterable[Missing]) -> list[Missing]:
+    """Return those that are listed: of each cause the oldest, as a verdict's evidence is taken from them."""
+    by_cause: defaultdict[str, list[Missing]] = defaultdict(list)
+    for one in missing:
+        by_cause[one.code].append(one)
+    found = [one for some in by_cause.values() for one in nsmallest(LISTED, some, key=_age)]
+    return sorted(found, key=_age)
+
+
+def _age(one: Missing) -> tuple[int, str, str]:
+    return one.since_ms, one.topic, one.code
+
+
+def row_document(flow: MirrorFlow, found: FlowSight, slot: int) -> dict[str, Any]:
+    """Return one partition that has an offset, with that as it was judged: a newer one may be read by now."""
+    sight, windows = found.sight, flow.windows
+    topic, partition = windows.name(slot)
+    source, place = flow.source.heads, int(sight.places[slot])
+    target_place = int(sight.target_places[slot])
+    rings, filled = windows.rings, int(windows.rings.filled[slot])
+    next_offset = int(sight.known_to[slot] - sight.tail[slot])
+    columns = slice(rings.length - filled, rings.length)
+    start, next_record = int(source.start[place]), sight.next_record[slot : slot + 1]
+    produced_ms, produced = written(source, np.array([place], np.int32), next_record)
+    room = room_of(flow, found, slot, int(produced_ms[0]), LagKind(int(produced[0])))
+    lost = found.uncounted.get((topic, partition))
+    return {
+        "topic": topic,
+        "target_topic": flow.topics.remote.get(topic),
+        "partition": partition,
+        "status": STATUS_OF[Reason(int(sight.rows.reason[slot]))].name,
+        "reason": Reason(int(sight.rows.reason[slot])).name.lower(),
+        "sentence": row_sentence(flow, found, slot),
+        "next_offset": next_offset,
+        "next_offset_estimated": (topic, partition) in flow.estimated,
+        "committed_at_ms": int(windows.committed_ms[slot]),
+        "end_offset": _known(int(source.end[place])),
+        "start_offset": _known(start),
+        "target_end_offset": _end(flow.target.heads, target_place),
+        "lag_records": _known(int(sight.lag[slot])),
+        "lag_s": _seconds(float(sight.lag_s[slot])),
+        "lag_s_kind": LagKind(int(sight.lag_kind[slot])).name.lower(),
+        "tail_records": int(sight.tail[slot]),
+        "overtaken_records": 0 if lost is None else lost.records,
+        "overtaken_records_most": 0 if lost is None else lost.most,
+        "headroom_records": room.records if room is not None else None,
+        "headroom_s": room.seconds if room is not None else None,
+        "headroom_from": str(room.how) if room is not None else None,
+        "offsets_not_committing": bool(sight.not_committing[slot]),
+        "source_topic_id": flow.topics.ids.get((topic, "source")),
+        "target_topic_id": flow.topics.ids.get((topic, "target")),
+        "commits": [
+            {"offset": offset, "committed_at_ms": at_ms, "lag_records": _known(lag)}
+            for offset, at_ms, lag in zip(
+                rings.offset[slot, columns].tolist(),
+                rings.committed_ms[slot, columns].tolist(),
+                rings.lag[slot, columns].tolist(),
+                strict=True,
+            )
+        ],
+    }
+
+
+def _largest_kind(sight: MirrorSight) -> LagKind:
+    """Return what the largest time lag of the flow's partitions is worth; no more than a bound among them."""
+    used = np.flatnonzero(sight.used)
+    if not len(used):
+        return LagKind.NONE
+    if (sight.lag_kind[used] == LagKind.AT_LEAST).any():
+        return LagKind.AT_LEAST
+    return LagKind(int(sight.lag_kind[used[np.argmax(sight.lag_s[used])]]))
+
+
+def _end(heads: Heads, place: int) -> int | None:
+    return _known(int(heads.end[place])) if place >= 0 else None
+
+
+def _known(number: int) -> int | None:
+    return number if number >= 0 else None
+
+
+def _seconds(seconds: float) -> float | None:
+    return round(seconds, 3) if seconds >= 0 else None

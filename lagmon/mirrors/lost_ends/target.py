@@ -1,0 +1,47 @@
+"""A copy that lost the end of its log, as by an unclean election on the target: a suspicion. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet.quantity import between_text
+from fleet.vocabulary import Cause
+from lagmon.mirrors.answers.findings import MirrorFinding
+
+if TYPE_CHECKING:
+    from lagmon.mirrors.flow import MirrorFlow
+
+
+class CopyEnd(NamedTuple):
+    """Where the mirror goes on, and where its copy ended then."""
+
+    next_offset: int
+    end: int
+
+
+def end_lost(
+    flow: MirrorFlow, name: tuple[str, int], before: CopyEnd, now: CopyEnd, *, seen: str, at_ms: int
+) -> MirrorFinding:
+    """Return that a copy's log is shorter: it lacks the difference at least, and what came since at most.
+
+    `seen` says where it ended, before and now.
+    """
+    topic, partition = name
+    remote, target = flow.topics.remote.get(topic, topic), flow.order.flow.target
+    least = before.end - now.end
+    most = least + now.next_offset - before.next_offset
+    return MirrorFinding(
+        code=Cause.UNEXPLAINED,
+        topic=topic,
+        partition=partition,
+        at_ms=at_ms,
+        records=least,
+        records_most=most,
+        side="target",
+        proved=False,
+        sentence=(
+            f"Partition {partition} of {remote} on {target} {seen}: the end of its log is lost, as by an "
+            f"unclean election of a leader, and {between_text(least, most, 'record')} with it, which the "
+            "mirror does not copy again. An audit (mirrorwatch checksum) tells which are missing."
+        ),
+    )

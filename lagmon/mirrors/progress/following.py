@@ -1,0 +1,56 @@
+"""Follow a mirror whose progress is in what the watches of its clusters read anyway."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lagmon.mirrors.flow import MirrorFlow
+    from runtime.clock import WaitingClock
+
+EVERY_S = 1.0
+
+
+class MirrorFollowing:
+    """Has one flow's progress followed; `locks` guard what it is read from, taken in their order."""
+
+    def __init__(
+        self,
+        flow: MirrorFlow,
+        follow: Callable[[int], None],
+        *,
+        locks: Sequence[threading.Lock],
+        clock: WaitingClock,
+    ) -> None:
+        self.cluster, self.topic = flow.order.offsets_cluster, flow.order.offsets_topic
+        self.turn = threading.Lock()  # guards the windows
+        self._flow = flow
+        self._follow = follow
+        self._locks = list(locks)
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in states and logs."""
+        return f"{self._flow.order.name}: {self._flow.order.lag_from}"
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Follow until told to stop."""
+        while not stopping.is_set():
+            await asyncio.to_thread(self._look)
+            await self._clock.wait(stopping, timeout_s=EVERY_S)
+
+    def tell(self, problem: str) -> None:
+        """Have the flow say why its progress is not read; an empty text that it is."""
+        self._flow.problem = problem
+
+    def _look(self) -> None:
+        with ExitStack() as held:
+            for lock in (*self._locks, self.turn):
+                held.enter_context(lock)
+            self._follow(int(self._clock.wall_s() * 1000))

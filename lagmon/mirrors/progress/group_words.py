@@ -1,0 +1,74 @@
+"""What is said of a mirror's groups: that there are none, or that several commit to one partition. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from fleet.filters import split_list
+from lagmon.mirrors.words import names, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lagmon.mirrors.answers.orders import MirrorOrder
+
+MOST_SEARCHED = 2_000
+_CLOSE = 3
+# Of a regular expression what stands for something else than itself.
+_NO_LITERAL = re.compile(r"\\.|[\[(].*?[\])]|[^\w.-]|\.[*+?]")
+
+
+def none_ever(order: MirrorOrder) -> str:
+    """Say that the source has no commits at all."""
+    return f"No group has ever committed on {order.flow.source}: the mirror has copied nothing yet."
+
+
+def none_matches(order: MirrorOrder, close: Sequence[str]) -> str:
+    """Say that no group matches, and which names come close."""
+    like = f" Close to it: {', '.join(short(one) for one in close)}." if close else ""
+    return (
+        f"No group on {order.flow.source} with an offset matches {order.group}: the mirror has copied "
+        f"nothing yet, or its group is called otherwise (flows.{order.name}.group).{like}"
+    )
+
+
+def none_of_topics(order: MirrorOrder, found: Iterable[str]) -> str:
+    """Say that groups match, and none has an offset on a topic that is to be mirrored."""
+    who = names(tuple(sorted(set(found))), "The group", "The groups")
+    return (
+        f"{who} on {order.flow.source}, by the pattern {order.group}: no offset on a topic of {order.name}. "
+        f"The mirror has copied nothing yet, or its group is another (flows.{order.name}.group)."
+    )
+
+
+def shared(order: MirrorOrder, where: str, found: Iterable[str], counted: str) -> str:
+    """Say that several groups commit to one partition."""
+    several = tuple(sorted(found))
+    who = names(several, "", f"{len(several)} groups that match,")
+    return (
+        f"{where} has offsets of {who}; {short(counted)} is counted. Where not all of them are this "
+        f"mirror's, narrow flows.{order.name}.group."
+    )
+
+
+def close_to(pattern: str, there: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that are most like what a list of patterns says literally."""
+    found: list[str] = []
+    for entry in split_list(pattern):
+        literal = _NO_LITERAL.sub("", entry)
+        if literal:
+            wanted = literal.casefold()
+            found += [name for name in there if wanted in name.casefold()] or _alike(literal, there)
+    return tuple(dict.fromkeys(found))[:_CLOSE]
+
+
+def _alike(literal: str, there: Sequence[str]) -> list[str]:
+    """Return names of which the beginning, as long as what was written, or the whole is like it."""
+    heads: dict[str, list[str]] = {}
+    for name in there[:MOST_SEARCHED]:
+        for part in dict.fromkeys((name[: len(literal)], name)):
+            heads.setdefault(part, []).append(name)
+    near = difflib.get_close_matches(literal, heads, n=_CLOSE, cutoff=0.6)
+    return [name for part in near for name in heads[part][:_CLOSE]]

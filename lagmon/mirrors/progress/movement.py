@@ -1,0 +1,90 @@
+"""What the service joins with its canary: where a flow stands, when it moved, how far the canary's topic is.
+
+Pure. Call it under the locks of what it reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet.vocabulary import Cause
+from lagmon.groups.rules.words import Reason
+from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
+from lagmon.mirrors.standstill import standing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+
+LISTED = 20  # topics
+_NEVER = -1
+
+
+def movement_document(flow: MirrorFlow, found: FlowSight, *, canary_topic: str) -> dict[str, Any]:
+    """Return what stands, and when offsets of the canary's topic and of others were last written anew.
+
+    `standing` names topics, the canary's first where it is one of them. `canary` is None where the mirror has
+    no offset of that topic.
+    """
+    sight, windows = found.sight, flow.windows
+    count = len(sight.used)
+    own = np.zeros(count, np.bool_)
+    own[[*_own_slots(flow, canary_topic, count).values()]] = True
+    stands = _overtaken(flow, found)
+    stands[standing(flow, found, np.flatnonzero(sight.used))] = True
+    others = {*np.flatnonzero(stands & ~own).tolist()}
+    # By the names: a slot may have been given back since the look that this is about.
+    still = {topic for topic, _, slot in windows.slots() if slot in others} if others else set()
+    held = {one.topic for one in found.held}
+    topics = sorted((still | held) - {canary_topic})
+    moved_ms = windows.moved_ms[:count]
+    return {
+        "standing": [*([canary_topic] if (stands & own).any() or canary_topic in held else []), *topics][
+            :LISTED
+        ],
+        "settles_s": sight.stopped_after_ms / 1000,
+        "moved_ms": _known(int(moved_ms[sight.used & ~own].max(initial=_NEVER))),
+        "own_moved_ms": _known(int(moved_ms[sight.used & own].max(initial=_NEVER))),
+        "canary": _canary_document(flow, canary_topic, count),
+    }
+
+
+def _overtaken(flow: MirrorFlow, found: FlowSight) -> NDArray[np.bool_]:
+    """Tell which partitions stand at records that were deleted unread, as it was proved."""
+    sight = found.sight
+    proved = np.zeros(len(sight.used), np.bool_)
+    for one in found.findings:
+        if one.code is Cause.OVERTAKEN and one.partition is not None:
+            slot = flow.windows.slot(one.topic, one.partition)
+            if slot is not None and slot < len(proved):
+                proved[slot] = True
+    proved &= sight.used & (sight.rows.reason == Reason.DELETED_UNREAD) & (sight.deleted > 0)
+    return proved
+
+
+def _canary_document(flow: MirrorFlow, topic: str, count: int) -> dict[str, Any] | None:
+    """Return the next offset of each partition; only N of Connect's says that all before it was copied.
+
+    One past the log's end, as last looked at, is left out: it is newer than that look, or of no record.
+    """
+    slots = _own_slots(flow, topic, count)
+    if not slots or flow.order.lag_from != CONNECT_OFFSETS:
+        return None
+    ends = dict(enumerate(flow.source.heads.end[flow.source.places.of(topic)].tolist()))
+    offsets = ((number, int(flow.windows.next_offset[slot])) for number, slot in slots.items())
+    known = [[number, offset] for number, offset in offsets if 0 <= offset <= ends.get(number, -1)]
+    return {"source_topic_id": flow.topics.ids.get((topic, "source")), "next_offsets": known}
+
+
+def _own_slots(flow: MirrorFlow, topic: str, count: int) -> dict[int, int]:
+    """Return the slot of each partition that has an offset."""
+    numbers = range(flow.source.topics.get(topic, 0)) if topic else ()
+    found = ((number, flow.windows.slot(topic, number)) for number in numbers)
+    return {number: slot for number, slot in found if slot is not None and slot < count}
+
+
+def _known(number: int) -> int | None:
+    return number if number >= 0 else None

@@ -1,0 +1,322 @@
+"""Which partitions of a flow stand, and why, as far as the evidence tells. Pure.
+
+Causes in order, the first that explains what stands: a task has FAILED and what stands has not moved since
+(task_failed); somebody halted the mirror, not well after it stood (paused); the target lacks what the task
+meets (topic_missing, partition_missing); nothing moves since the last partition that moved stands as well
+(mirror_down); no task carries what stands (not_mirrored); a task is UNASSIGNED (task_failed); the tasks that
+carry it go on with others (filtered where the mirror may leave records out, else unexplained); only the last
+records of logs at rest wait, and the mirror may leave records out (filtered); others move (task_stuck).
+
+A mirror may write the offset of what it copied up to a cadence later, and when a log passed an offset is
+known no better than by two looks at it. So a partition has moved *since* an instant only where an offset of
+it was written more than a cadence and a look after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import count_text, duration_text
+from fleet.vocabulary import Cause
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.groups.rules.words import Reason
+from lagmon.mirrors import words as mirror_words
+from lagmon.mirrors.answers.orders import EQUAL_OFFSETS, OFFSET_SYNCS
+from lagmon.mirrors.sight import LOOK_MS, STALE_MS, STOPPED
+from lagmon.mirrors.tails import RESTING_LOOKS
+from lagmon.mirrors.tasks.carriers import carriers, may_carry, passed_over, reached
+from lagmon.mirrors.tasks.states import FAILED, UNASSIGNED, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.tasks.states import Trouble
+    from lagmon.mirrors.topics import Missing
+
+    Flags = NDArray[np.bool_]
+    Longs = NDArray[np.int64]
+    Slots = NDArray[np.intp]
+    Place = tuple[str, int]  # topic and partition
+
+SEEN_LATE_MS = 120_000  # how long a pause may be there before a look at Connect finds it
+
+
+@dataclass(frozen=True, slots=True)
+class _Standstill:
+    """What stands; `since_ms`, `records` (to be copied) and `moved_ms` are by partition, as `slots` are."""
+
+    slots: Slots
+    topics: frozenset[str]
+    since_ms: Longs
+    records: Longs
+    moved_ms: Longs  # when the newest offset was written
+    newest_ms: int  # when the newest of the flow was
+    slack_ms: int  # after an instant, until what is written shows that more was copied since
+
+    @property
+    def begun_ms(self) -> int:
+        """Return since when the first of them stands."""
+        return int(self.since_ms.min())
+
+    @property
+    def ended_ms(self) -> int:
+        """Return since when the last stands of those that moved on while the first stood."""
+        moved_on = self.moved_ms > self.begun_ms + self.slack_ms
+        return int(self.since_ms[moved_on].max(initial=self.begun_ms))
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether nothing of the flow has moved since."""
+        return self.newest_ms <= self.ended_ms + self.slack_ms
+
+
+def standing(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
+    """Return the partitions that stand: with records to copy, and an offset that is not written anew."""
+    stopped = np.isin(found.sight.rows.reason[used], STOPPED) & ~found.sight.not_committing[used]
+    return used[stopped | np.isin(used, list(found.stood)) | _left(flow, found, used)]
+
+
+def is_read(found: FlowSight) -> bool:
+    """Tell whether offsets are read to the present, so that one which is not there was not written."""
+    return found.now_ms - found.read_to_ms <= max(STALE_MS, found.sight.stopped_after_ms)
+
+
+def left_by_failed(flow: MirrorFlow, found: FlowSight, used: Slots) -> Slots:
+    """Return the partitions that wait for a task that has FAILED, before they have stood for long.
+
+    Such have not moved since it failed, and have records to copy; until their log is looked at again, which
+    takes seconds, those count as well that were being copied when it failed. Since when a task has failed
+    that the first look found so is not known: there they wait for longer than a mirror takes that moves.
+    A connector that has failed carries nothing itself, and its tasks run on.
+    """
+    failed = [one for one in flow.states.in_state(FAILED) if one.task is not None]
+    if not failed or not len(used) or not is_read(found):
+        return used[:0]
+    sight = found.sight
+    heads, places, slack_ms = flow.source.heads, sight.places[used], _slack_ms(flow, found)
+    moved_ms = flow.windows.moved_ms[used]
+    waits = flow.readable_ends[places] > sight.known_to[used]
+    left = np.zeros(len(used), np.bool_)
+    starts_ms = [one.at_ms for one in failed if one.start is not Start.BEFORE]
+    if starts_ms:
+        since_ms = max(starts_ms)
+        moving = since_ms - moved_ms <= slack_ms + sight.cadence_ms
+        left = (moved_ms <= since_ms + slack_ms) & (waits | (moving & (heads.sampled_ms[places] <= since_ms)))
+    if len(starts_ms) < len(failed):
+        left |= waits & (found.now_ms - sight.behind_since_ms[used] > slack_ms)
+    # The offset of a re-created topic is of its old log; what is not read is not known to wait.
+    unsure = np.isin(sight.rows.reason[used], (Reason.RECREATED, Reason.UNREAD))
+    found_left: Slots = used[left & ~unsure & ~sight.not_committing[used]]
+    known = carriers(flow, found_left, slack_ms)
+    return found_left[may_carry(flow, found_left, known, {one.task for one in failed})]
+
+
+def failed_sentence(flow: MirrorFlow, found: FlowSight, left: Slots) -> str:
+    """Return which task has failed, and what waits for it as far as it is looked at."""
+    waits = flow.readable_ends[found.sight.places[left]] - found.sight.known_to[left]
+    said, some = mirror_words.failed(flow.states), waits > 0
+    if not some.any():
+        return said
+    count, records = int(np.count_nonzero(some)), int(waits[some].sum())
+    verb = "waits" if count == 1 else "wait"
+    topics = _topics({flow.windows.name(slot)[0] for slot in left[some].tolist()})
+    return (
+        f"{said} {count_text(count, 'partition')} of {topics} {verb}, with {count_text(records, 'record')} "
+        "to copy."
+    )
+
+
+def why(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> tuple[Cause, str]:
+    """Return what keeps these partitions, of all that are used, from moving, and its sentence."""
+    still = _of(flow, found, used, stands)
+    count, records = len(stands), int(still.records.sum())
+    said = (
+        f"{count_text(count, 'partition')} of {_topics(still.topics)} stood since "
+        f"{instant_text(still.begun_ms)}, {duration_text((found.now_ms - still.begun_ms) / 1000)}, with "
+        f"{count_text(records, 'record')} to copy"
+    )
+    if _failed_explains(flow, still):
+        return Cause.TASK_FAILED, f"{said}. {mirror_words.failed(flow.states)}"
+    if halted_before(flow, still.ended_ms + still.slack_ms) is not None:
+        return Cause.PAUSED, f"{said}. {flow.states.halted_sentence()}"
+    lacking = _lacking(flow, found, still)
+    for one, explains in lacking:
+        if explains:
+            return Cause(one.code), f"{said}. {one.sentence} The whole task waits for that."
+    harmless = [f"{one.sentence} The mirror moved on with that." for one, _ in lacking[:1]]
+    return _why_running(flow, found, still, said, harmless)
+
+
+def _why_running(
+    flow: MirrorFlow, found: FlowSight, still: _Standstill, said: str, harmless: Sequence[str]
+) -> tuple[Cause, str]:
+    """Return what keeps them from moving where nothing that was met or done explains it."""
+    unassigned = flow.states.sentence(UNASSIGNED)
+    if still.is_whole:
+        newest = instant_text(still.newest_ms)
+        told = f"No partition moves: {said}. The mirror's newest offset is of {newest}."
+        if flow.order.flow.handling.drops and _are_tails(flow, found, still):
+            told += f" {mirror_words.down_or_dropped(flow.order)}"
+        return Cause.MIRROR_DOWN, " ".join([told, *filter(None, [unassigned]), *harmless])
+    told = f"{said}, while other partitions of the flow move."
+    known = carriers(flow, still.slots, still.slack_ms)
+    if known is not None:
+        told += f" {_who_carries(flow, still, known)}"
+        if not known:
+            return Cause.NOT_MIRRORED, told
+    tasks = {one.task for one in flow.states.in_state(UNASSIGNED)}
+    if unassigned and may_carry(flow, still.slots, known, tasks).any():
+        return Cause.TASK_FAILED, f"{told} {unassigned}"
+    since_ms, drops = int(still.since_ms.max()), flow.order.flow.handling.drops
+    if known is not None and passed_over(
+        flow, found.sight, still.slots, since_ms=since_ms, slack_ms=still.slack_ms, known=known
+    ):
+        told += f" {mirror_words.passed_over(flow.order, len({*known.values()}), len(still.slots))}"
+        return Cause.FILTERED if drops else Cause.UNEXPLAINED, told
+    if drops and _are_tails(flow, found, still):
+        return Cause.FILTERED, f"{told} {mirror_words.dropped_tails(flow.order)}"
+    return Cause.TASK_STUCK, " ".join([told, *harmless])
+
+
+def _who_carries(flow: MirrorFlow, still: _Standstill, known: Mapping[Place, int]) -> str:
+    connector, count = flow.assignments.connector, len(still.slots)
+    if not known:
+        return mirror_words.uncarried(flow.order, connector, count, flow.assignments.dealt_ms)
+    return mirror_words.carried(connector, sorted({*known.values()}), partitions=len(known), of=count)
+
+
+def _are_tails(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> bool:
+    """Tell whether only the last records of logs at rest wait: of a task that hangs others wait as well."""
+    rest = flow.source.heads.stood(RESTING_LOOKS)[found.sight.places[still.slots]]
+    return bool(rest.all()) and reached(flow, found.sight, still.slots)
+
+
+def _of(flow: MirrorFlow, found: FlowSight, used: Slots, stands: Slots) -> _Standstill:
+    each = np.array([_since_and_records(flow, found, slot) for slot in stands.tolist()], np.int64)
+    return _Standstill(
+        stands,
+        frozenset(flow.windows.name(slot)[0] for slot in stands.tolist()),
+        each[:, 0],
+        each[:, 1],
+        flow.windows.moved_ms[stands],
+        int(flow.windows.moved_ms[used].max()),
+        _slack_ms(flow, found),
+    )
+
+
+def _slack_ms(flow: MirrorFlow, found: FlowSight) -> int:
+    # What is told by where copies end counts as of a look at both logs, which may be the next but one.
+    looks = 2 if flow.order.lag_from in (EQUAL_OFFSETS, OFFSET_SYNCS) else 1
+    return found.sight.cadence_ms + looks * LOOK_MS
+
+
+def _left(flow: MirrorFlow, found: FlowSight, used: Slots) -> Flags:
+    """Tell which partitions have a new log with records, and a mirror that has had its time to read them."""
+    left: Flags = found.sight.rows.reason[used] == Reason.RECREATED
+    for at in np.flatnonzero(left).tolist():
+        since_ms, records = _since_and_records(flow, found, int(used[at]))
+        left[at] = records > 0 and found.now_ms - since_ms > found.sight.stopped_after_ms
+    return left
+
+
+def _since_and_records(flow: MirrorFlow, found: FlowSight, slot: int) -> tuple[int, int]:
+    """Return since when a partition stands and with how many records to copy: of a new log with all of it."""
+    sight, heads = found.sight, flow.source.heads
+    if sight.rows.reason[slot] == Reason.DELETED_UNREAD:
+        return int(sight.behind_since_ms[slot]), int(sight.lag[slot])
+    if sight.rows.reason[slot] != Reason.RECREATED:
+        return int(sight.rows.since_ms[slot]), int(sight.lag[slot])
+    topic, place = flow.windows.name(slot)[0], int(sight.places[slot])
+    remade_ms = flow.topics.remade_ms.get((topic, "source"), found.now_ms)
+    return remade_ms, int(heads.end[place]) - max(0, int(heads.start[place]))
+
+
+# --- what explains it
+
+
+def _failed_explains(flow: MirrorFlow, still: _Standstill) -> bool:
+    """Tell whether a task that has FAILED may carry what stands: not what another has, or has moved since.
+
+    At the REST address a task that was started again and failed once more between two looks has failed all
+    the time: only where a record tells since when it is so, what moved later is proof.
+    """
+    failed = flow.states.in_state(FAILED)
+    if not failed:
+        return False
+    known = carriers(flow, still.slots, still.slack_ms)
+    moved_ms = still.moved_ms[may_carry(flow, still.slots, known, {one.task for one in failed})]
+    written_ms = [one.at_ms for one in failed if one.start is Start.WRITTEN]
+    if len(written_ms) < len(failed):
+        return bool(len(moved_ms))
+    return bool((moved_ms <= max(written_ms) + still.slack_ms).any())
+
+
+def halted_before(flow: MirrorFlow, at_ms: int) -> Trouble | None:
+    """Return what somebody had halted before an instant, as far as that is known; None where nothing was."""
+    one = flow.states.halted()
+    if one is None or one.start is Start.BEFORE:
+        return one
+    return one if one.at_ms <= at_ms + SEEN_LATE_MS else None
+
+
+def _lacking(flow: MirrorFlow, found: FlowSight, still: _Standstill) -> list[tuple[Missing, bool]]:
+    """Return what the target lacks of what stands, and whether that explains it; what explains comes first.
+
+    A task that meets a partition which is not there stands with all that it carries (mm2.md). So it must have
+    stood since there was a record for that partition: the topic's own partitions, and where nothing of the
+    flow moves all that stand. What moved on since then stands for another reason.
+    """
+    lacking = [one for one in found.missing if one.code != Cause.NOT_MIRRORED and one.topic in still.topics]
+    if not lacking:
+        return []
+    own: dict[str, list[int]] = {}
+    for at, slot in enumerate(still.slots.tolist()):
+        own.setdefault(flow.windows.name(slot)[0], []).append(at)
+    waiting_ms = {one.topic: one.since_ms for one in found.missing if one.code == Cause.NOT_MIRRORED}
+    told: list[tuple[Missing, bool]] = []
+    for one in lacking:
+        since_ms = _met_since(flow, still, one, own[one.topic], waiting_ms.get(one.topic))
+        if since_ms is None or _is_made(flow, one, still.slack_ms):
+            continue
+        moved_ms = still.moved_ms if still.is_whole else still.moved_ms[own[one.topic]]
+        newest_ms = int(moved_ms.max())
+        if one.seen_ms > newest_ms + still.slack_ms:  # else the mirror may have made it since
+            told.append((one, newest_ms <= since_ms + still.slack_ms))
+    codes = (Cause.TOPIC_MISSING, Cause.PARTITION_MISSING)
+    return sorted(told, key=lambda each: (not each[1], codes.index(Cause(each[0].code)), each[0].since_ms))
+
+
+def _met_since(
+    flow: MirrorFlow, still: _Standstill, one: Missing, own: list[int], waiting_ms: int | None
+) -> int | None:
+    """Return since when records wait for what is lacking, None where none do: nothing meets it then.
+
+    `own` are those of the topic that stand, `waiting_ms` since when records of it wait without an offset.
+    """
+    there = flow.target.topics.get(flow.topics.remote.get(one.topic, ""), 0)
+    since_ms = [int(still.since_ms[at]) for at in own if flow.windows.name(int(still.slots[at]))[1] >= there]
+    since_ms += [] if waiting_ms is None else [waiting_ms]
+    return max(one.since_ms, min(since_ms)) if since_ms else None
+
+
+def _is_made(flow: MirrorFlow, one: Missing, slack_ms: int) -> bool:
+    """Tell whether a copy that is not listed is there: a mirror that goes on with the topic has made it.
+
+    Topics are listed once a minute only.
+    """
+    if one.code != Cause.TOPIC_MISSING:
+        return False
+    known = (flow.windows.slot(one.topic, number) for number in range(flow.source.topics.get(one.topic, 0)))
+    slots = [slot for slot in known if slot is not None]
+    return bool((flow.windows.moved_ms[slots] > one.since_ms + slack_ms).any())
+
+
+def _topics(topics: frozenset[str] | set[str]) -> str:
+    first = min(topics)
+    return first if len(topics) == 1 else f"{len(topics)} topics ({first} among them)"

@@ -1,0 +1,103 @@
+"""Which task carries which partitions of a flow, held against how these have moved. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lagmon.mirrors.sight import LOOK_MS, STALE_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.mirrors.sight import MirrorSight
+
+_ASKED_AT_ONCE = 1_000  # of what moves, the newest first
+
+
+def carriers(
+    flow: MirrorFlow, slots: NDArray[np.intp], slack_ms: int
+) -> Mapping[tuple[str, int], int] | None:
+    """Return the task of each of these partitions that one carries; None where that cannot be told.
+
+    `slack_ms` is until when after an instant a partition may be written that stood from then on.
+    """
+    names = [flow.windows.name(slot) for slot in slots.tolist()]
+    known = flow.assignments.carriers(names)
+    if known is None:
+        return None
+    left_ms = flow.windows.moved_ms[slots[[name not in known for name in names]]]
+    if int(left_ms.max(initial=-1)) > flow.assignments.dealt_ms + slack_ms:
+        return None  # they moved on without being carried: what is known is not how it is
+    return known
+
+
+def may_carry(
+    flow: MirrorFlow,
+    slots: NDArray[np.intp],
+    known: Mapping[tuple[str, int], int] | None,
+    tasks: Collection[int | None],
+) -> NDArray[np.bool_]:
+    """Tell of each of these partitions whether one of these tasks carries it, or that is not `known`.
+
+    None among the tasks is the connector itself, which all depends on.
+    """
+    if known is None or None in tasks:
+        return np.ones(len(slots), np.bool_)
+    return np.array([known.get(flow.windows.name(slot), -1) in tasks for slot in slots.tolist()], np.bool_)
+
+
+def passed_over(
+    flow: MirrorFlow,
+    sight: MirrorSight,
+    slots: NDArray[np.intp],
+    *,
+    since_ms: int,
+    slack_ms: int,
+    known: Mapping[tuple[str, int], int],
+) -> bool:
+    """Tell whether each task that carries these partitions goes on with others: then it is none that hangs.
+
+    A task reads all that it carries in one loop, and its worker writes at each flush what of all was copied.
+    """
+    if len(known) < len(slots) or not reached(flow, sight, slots):
+        return False
+    others = np.setdiff1d(np.flatnonzero(sight.used), slots)
+    return going_on(flow, others, {*known.values()}, max(since_ms, flow.assignments.dealt_ms), slack_ms)
+
+
+def reached(flow: MirrorFlow, sight: MirrorSight, slots: NDArray[np.intp]) -> bool:
+    """Tell whether the target has the topics of these partitions and answered lately for each."""
+    copies = sight.target_places[slots]
+    answered_ms = flow.target.heads.sampled_ms[copies]
+    found: NDArray[np.bool_] = (copies >= 0) & (sight.now_ms - answered_ms <= STALE_MS)
+    return bool(found.all())
+
+
+def going_on(
+    flow: MirrorFlow, used: NDArray[np.intp], wanted: Collection[int], since_ms: int, slack_ms: int
+) -> bool:
+    """Tell whether each of these tasks has gone on with some of these partitions since an instant.
+
+    One offset is not enough: after an outage a task writes that of one partition before that of another. So
+    it has written of one partition after the instant, and again at a later flush, further from it than
+    `slack_ms`.
+    """
+    apart_ms = max(LOOK_MS, (slack_ms - LOOK_MS) * 3 // 4)  # of two flushes, one cadence apart or a bit less
+    rings, moved_ms = flow.windows.rings, flow.windows.moved_ms[used]
+    late = np.flatnonzero(moved_ms > since_ms + slack_ms)
+    late = late[np.argsort(-moved_ms[late])]
+    left = {*wanted}
+    for at in range(0, len(late), _ASKED_AT_ONCE):
+        some = late[at : at + _ASKED_AT_ONCE]
+        written_ms = rings.committed_ms[used[some]]
+        before = (written_ms > since_ms) & (written_ms <= moved_ms[some][:, np.newaxis] - apart_ms)
+        names = [flow.windows.name(slot) for slot in used[some[before.any(axis=1)]].tolist()]
+        left -= {*(flow.assignments.carriers(names) or {}).values()}
+        if not left:
+            return True
+    return False

@@ -1,0 +1,140 @@
+"""What the mirror's own worker says of its tasks, as far as it can be believed. Pure.
+
+FAILED and UNASSIGNED can be. RUNNING stands there of a mirror that hangs or was killed, too (mm2.md, Seen on
+4.3.0, 4), so it only ends what was said before. UNASSIGNED is what an orderly stop leaves behind: it explains
+a standstill and is none. PAUSED and STOPPED are what somebody asked for.
+
+It says so in its topic of states, record by record, and at its REST address, all at once. What of the two is
+newer holds, task by task: the record, or the look; since when it is so tells the record where both agree.
+That somebody asked for a pause is believed of the REST address alone, which tells it of this moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from lagmon.groups.rules.sentences import instant_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fleet.wire_status import TaskState
+
+BELIEVED = FAILED, UNASSIGNED = "FAILED", "UNASSIGNED"
+HALTED = PAUSED, STOPPED = "PAUSED", "STOPPED"  # by somebody, until it is resumed
+TOLD = (*BELIEVED, *HALTED)
+MOST_TASKS = 10_000
+
+
+class Start(Enum):
+    """By what it is known since when a state is so."""
+
+    WRITTEN = "its record tells"
+    SEEN = "one look found another state, and the next one this"
+    BEFORE = "the first look found it so: it may be so for longer"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A task (the connector itself where it is None) that its worker says does not run."""
+
+    task: int | None
+    state: str
+    at_ms: int
+    trace: str
+    start: Start = Start.WRITTEN
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in a sentence."""
+        return "The connector" if self.task is None else f"Task {self.task}"
+
+    @property
+    def since(self) -> str:
+        """Return since when it is so, for a sentence."""
+        return f"since {instant_text(self.at_ms)}{' or longer' if self.start is Start.BEFORE else ''}"
+
+
+@dataclass(slots=True)
+class MirrorStates:
+    """The states of one flow's source connector and its tasks."""
+
+    connector: str
+    _troubles: dict[int | None, Trouble] = field(default_factory=dict)  # by the topic
+    _told_ms: dict[int | None, int] = field(default_factory=dict)  # when the topic last told of each
+    _looked: dict[int | None, Trouble] = field(default_factory=dict)  # by the REST address
+    _looked_ms: int = -1  # when that told of all, -1 where it did not
+
+    def take(self, told: TaskState, at_ms: int) -> None:
+        """Take in a state in the order in which it was written."""
+        if told.connector != self.connector:
+            return
+        if told.task in self._told_ms or len(self._told_ms) < MOST_TASKS:
+            self._told_ms[told.task] = at_ms
+        before = self._troubles.pop(told.task, None)
+        if told.state in TOLD and len(self._troubles) < MOST_TASKS:
+            since_ms = before.at_ms if before is not None and before.state == told.state else at_ms
+            self._troubles[told.task] = Trouble(told.task, told.state, since_ms, told.trace)
+
+    def look(self, told: Iterable[Trouble], at_ms: int) -> None:
+        """Take in all that the connector and its tasks suffer as of an instant."""
+        self._looked, self._looked_ms = {one.task: one for one in islice(told, MOST_TASKS)}, at_ms
+
+    def forget(self) -> None:
+        """Know nothing of the topic: it is read anew."""
+        self._troubles.clear()
+        self._told_ms.clear()
+
+    def forget_look(self) -> None:
+        """Know nothing of what was told at once: it is too old, or nobody asks any more."""
+        self._looked, self._looked_ms = {}, -1
+
+    def in_state(self, *states: str) -> list[Trouble]:
+        """Return those in one of these states, the newest first."""
+        tasks = dict.fromkeys((*self._troubles, *self._looked))
+        present = [one for one in map(self._present, tasks) if one is not None]
+        found = [one for one in present if one.state in states]
+        return sorted(found, key=lambda one: (-one.at_ms, -1 if one.task is None else one.task))
+
+    def _present(self, task: int | None) -> Trouble | None:
+        """Return how a task is by what is newer."""
+        written, looked = self._troubles.get(task), self._looked.get(task)
+        if written is not None and looked is not None and written.state == looked.state:
+            return written
+        if self._looked_ms >= 0 and self._told_ms.get(task, -1) <= self._looked_ms:
+            return looked
+        return None if written is not None and written.state in HALTED else written
+
+    def sentence(self, state: str) -> str:
+        """Return what the worker says of those in this state, "" where there are none."""
+        found = self.in_state(state)
+        if not found:
+            return ""
+        newest = found[0]
+        trace = f": {newest.trace}" if newest.trace else ""
+        said = f"{newest.name} of {self.connector} is {state} {newest.since}{_more(found)}"
+        return f"{said}, as its worker tells{trace if trace.endswith('.') else f'{trace}.'}"
+
+    def halted(self) -> Trouble | None:
+        """Return what somebody halted: the connector where it is, or the task of which that is newest."""
+        found = self.in_state(*HALTED)
+        return next((one for one in found if one.task is None), found[0] if found else None)
+
+    def halted_sentence(self) -> str:
+        """Return who is halted, "" where nobody is."""
+        one = self.halted()
+        if one is None:
+            return ""
+        if one.task is None:
+            said = f"The connector {self.connector} is {one.state} {one.since}"
+            return f"{said}, as its worker tells: it carries nothing until it is resumed."
+        more = _more(self.in_state(*HALTED))
+        said = f"{one.name} of {self.connector} is {one.state} {one.since}{more}"
+        return f"{said}, as its worker tells: what it carries does not move until it is resumed."
+
+
+def _more(found: Sequence[Trouble]) -> str:
+    return f", and {len(found) - 1} more" if len(found) > 1 else ""

@@ -1,0 +1,27 @@
+"""A flow at which we fail by a mistake of our own: it keeps its place among others, and says why. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet.vocabulary import Verdict
+from lagmon.groups.rules.words import Status
+from lagmon.logs.heads import Heads
+from lagmon.mirrors.flow import FlowSight
+from lagmon.mirrors.sight import LOOK_MS, MirrorPace, Sides, see
+from lagmon.mirrors.verdict import MirrorVerdict
+from lagmon.mirrors.window import MirrorWindows
+
+
+def unseen(now_ms: int, text: str) -> tuple[FlowSight, MirrorVerdict]:
+    """Return a sight without partitions, and the verdict that nothing is known; `text` is what went wrong."""
+    none, never = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    pace = MirrorPace(LOOK_MS, -1, committed_only=False)
+    sight = see(MirrorWindows(), Sides(Heads(), Heads(), none, none, never), pace, now_ms=now_ms)
+    sentence = (
+        f"The lag monitor fails at this flow ({text}), so nothing is known of it by offsets; please report "
+        "that, with what --log-level debug tells."
+    )
+    return FlowSight(now_ms, -1, sight, (), ()), MirrorVerdict(
+        Status.UNKNOWN, Verdict.UNKNOWN, None, sentence, -1, -1.0, 0, np.zeros(0, np.intp)
+    )

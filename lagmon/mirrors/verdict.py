@@ -1,0 +1,320 @@
+"""The verdict on a flow from its offsets, its cause where the evidence gives one, and the sentence. Pure.
+
+Words map as in interface.md: OK healthy, WARN late, STOP, STALL and ERR stalled, REWIND repeating, no data
+unknown. It is of this moment: what was lost or altered stands beside it as findings, and the sentence ends
+with the worst. Rules in order, the first that holds: records deleted unread by a mirror that stands
+(overtaken); a partition stands (why: mirror_standstill.py); a task has failed and records wait that it may
+carry; a topic is not mirrored though it was waited for; a transaction that hangs keeps records from being
+read (mirror_held.py); it went back (duplicating); a topic was made anew and it is not known yet where the
+mirror went on; it falls behind; offsets are not committed; a log was emptied before a mirror that may be down
+(mirror_emptied.py); nothing known (source_down or target_down where a cluster does not answer); healthy.
+Where no topic of a cluster is known whose logs are needed, nothing is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import between_text, count_text
+from fleet.vocabulary import Cause, Verdict
+from lagmon.cluster.readiness import away_sentence
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.groups.rules.words import RANK, Reason, Status
+from lagmon.mirrors import standstill as mirror_standstill
+from lagmon.mirrors import words as mirror_words
+from lagmon.mirrors.answers import facts as mirror_facts
+from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
+from lagmon.mirrors.left_out import held as mirror_held
+from lagmon.mirrors.left_out import unread as mirror_unread
+from lagmon.mirrors.retention import emptied as mirror_emptied
+from lagmon.mirrors.rewinds.rewinds import is_same_topic
+from lagmon.mirrors.rewinds.steps import Rewound
+from lagmon.mirrors.sight import LOOK_MS
+from lagmon.mirrors.tasks.states import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.rewinds.steps import Step
+    from lagmon.mirrors.topics import Missing
+
+_RANKS = np.array([RANK[status] for status in Status], np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorVerdict:
+    """A flow's verdict; `worst` are its slots that are not well, the worst first."""
+
+    status: Status
+    verdict: Verdict
+    cause: Cause | None
+    sentence: str
+    lag: int  # records over the partitions of which it is known, -1 where it is of none
+    lag_s: float  # the largest, -1 where none is known
+    unknown: int  # partitions of which lag is not known
+    worst: NDArray[np.intp]
+    # What keeps a mirror from moving that retention has overtaken, else None: `cause` is how it lost records.
+    standstill: tuple[Cause, str] | None = None
+
+
+def judge_flow(flow: MirrorFlow, found: FlowSight) -> MirrorVerdict:
+    """Judge a flow by what is seen of its partitions and topics."""
+    sight = found.sight
+    used = np.flatnonzero(sight.used)
+    status = sight.rows.status
+    order = np.lexsort((used, -sight.lag[used], -_RANKS[status[used]]))
+    known = sight.lag[used] >= 0
+    status_told, verdict, cause, sentence = _with_away(flow, _decide(flow, found, used, used[order]))
+    standstill = None
+    if cause is Cause.OVERTAKEN:
+        stands = np.union1d(_overtaken(flow, found, used), mirror_standstill.standing(flow, found, used))
+        now_by, why = mirror_standstill.why(flow, found, used, stands)
+        standstill = now_by, _with_facts(flow, found, f"{why} {sentence}")
+    return MirrorVerdict(
+        status_told,
+        verdict,
+        cause,
+        _with_facts(flow, found, sentence),
+        int(sight.lag[used][known].sum()) if known.any() else -1,
+        float(sight.lag_s[used].max(initial=-1.0)),
+        int(np.count_nonzero(~known | (sight.rows.reason[used] == Reason.UNREAD))),
+        used[order][_RANKS[status[used[order]]] > RANK[Status.OK]],
+        standstill,
+    )
+
+
+def _with_facts(flow: MirrorFlow, found: FlowSight, sentence: str) -> str:
+    beside = mirror_facts.beside(flow, found, said=sentence)
+    return f"{sentence} {beside}" if beside else sentence
+
+
+_Told = tuple[Status, Verdict, Cause | None, str]
+
+
+def _decide(
+    flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+) -> _Told:
+    sight = found.sight
+    not_known = _not_known(flow, found)
+    if not_known:
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, not_known
+    reason = sight.rows.reason
+    gone = _deleted_unread(found, used)
+    lost = [flow.windows.name(slot) for slot in _overtaken(flow, found, used).tolist()]
+    if lost:
+        told = mirror_words.overtaken(flow.order, [found.uncounted[name] for name in sorted(lost)])
+        return Status.ERR, Verdict.STALLED, Cause.OVERTAKEN, told
+    stands = mirror_standstill.standing(flow, found, used)
+    if len(stands):
+        worst = Status.STALL if (reason[stands] == Reason.STALLED).all() else Status.STOP
+        cause, told = mirror_standstill.why(flow, found, used, stands)
+        if len(gone):
+            told += " " + mirror_words.perhaps_overtaken(
+                flow.order, int(sight.deleted[gone].sum()), len(gone)
+            )
+        return worst, Verdict.STALLED, cause, told
+    return _decide_waiting(flow, found, used) or _decide_milder(flow, found, used, worst_first)
+
+
+def _decide_waiting(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> _Told | None:
+    """Tell of records that wait though no partition is known to stand."""
+    left = mirror_standstill.left_by_failed(flow, found, used)
+    if len(left):
+        told = mirror_standstill.failed_sentence(flow, found, left)
+        return Status.STOP, Verdict.STALLED, Cause.TASK_FAILED, told
+    waiting = _waiting(found)
+    if waiting:
+        return Status.STOP, Verdict.STALLED, *_why_waiting(flow, waiting)
+    if found.held:
+        told = mirror_held.sentence(flow, found.held)
+        return Status.STALL, Verdict.STALLED, Cause.UNEXPLAINED, told
+    return None
+
+
+def _deleted_unread(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.intp]:
+    sight = found.sight
+    gone: NDArray[np.bool_] = (sight.rows.reason[used] == Reason.DELETED_UNREAD) & (sight.deleted[used] > 0)
+    slots: NDArray[np.intp] = used[gone]
+    return slots
+
+
+def _overtaken(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the partitions that stand at records that are known to be lost."""
+    slots = _deleted_unread(found, used).tolist()
+    return np.array([slot for slot in slots if flow.windows.name(slot) in found.uncounted], np.intp)
+
+
+def _with_away(flow: MirrorFlow, told: _Told) -> _Told:
+    """Name the clusters that do not answer or refuse us, where that is why nothing is known."""
+    status, verdict, cause, sentence = told
+    if verdict is not Verdict.UNKNOWN or cause is not None:
+        return told
+    for cluster, alias, down in (
+        (flow.source, flow.order.flow.source, Cause.SOURCE_DOWN),
+        (flow.target, flow.order.flow.target, Cause.TARGET_DOWN),
+    ):
+        away = cluster.failing
+        if away is not None:
+            sentence = f"{sentence.rstrip()} {away_sentence(alias, away)}"
+            cause = cause or (None if away.refused else down)
+    return status, verdict, cause, sentence
+
+
+def _not_known(flow: MirrorFlow, found: FlowSight) -> str:
+    """Return why nothing is known: offsets that are not read, or logs that they are held against; else ""."""
+    if found.read_to_ms < 0:
+        return flow.problem or mirror_words.reading(flow)
+    order = flow.order.flow
+    needed = [(order.source, flow.source)]
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        needed.append((order.target, flow.target))
+    return next((mirror_words.unlisted(alias, one) for alias, one in needed if not one.topics), "")
+
+
+def _waiting(found: FlowSight) -> list[Missing]:
+    """Return what keeps records from being copied for longer than the mirror takes to look for topics.
+
+    One of each topic, the one first that does so for longest. A topic or partition that is not there yet and
+    has no record waits for nothing.
+    """
+    if not mirror_standstill.is_read(found):
+        return []
+    records = {one.topic: one for one in found.missing if one.code == "not_mirrored" and one.due}
+    reasons = {one.topic: one for one in found.missing if one.code != "not_mirrored" and one.due}
+    told = [reasons.get(topic, one) for topic, one in records.items()]
+    return sorted(told, key=lambda one: (one.since_ms, one.topic))
+
+
+def _why_waiting(flow: MirrorFlow, waiting: Sequence[Missing]) -> tuple[Cause, str]:
+    halted = mirror_standstill.halted_before(flow, waiting[0].since_ms)
+    told = mirror_words.waiting(waiting)
+    failed = flow.states.in_state(FAILED)
+    # What is not there yet the connector makes, and not a task.
+    if any(one.task is None or waiting[0].code == Cause.NOT_MIRRORED for one in failed):
+        return Cause.TASK_FAILED, f"{told} {mirror_words.failed(flow.states)}"
+    if halted is not None and halted.task is None:  # it looks for no topics either
+        return Cause.PAUSED, f"{told} {flow.states.halted_sentence()}"
+    return Cause(waiting[0].code), told
+
+
+def _decide_milder(
+    flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+) -> _Told:
+    sight, reason = found.sight, found.sight.rows.reason
+    back = used[reason[used] == Reason.REWOUND]
+    behind = used[reason[used] == Reason.GROWING]
+    idle = used[sight.not_committing[used] | _passed_unsaid(found, used)]
+    if flow.order.lag_from == EQUAL_OFFSETS:
+        idle = idle[:0]  # there are none to be written
+        same = [slot for slot in back.tolist() if is_same_topic(flow, slot, found.now_ms)]
+        again, open_steps = [slot for slot in same if not flow.cuts.fell_with_copy(flow, sight, slot)], []
+    else:
+        means = {slot: found.rewinds.get(flow.windows.name(slot)) for slot in back.tolist()}
+        again = [slot for slot, step in means.items() if step is not None and _repeats(flow, slot, step)]
+        open_steps = [slot for slot, step in means.items() if step is not None and step.means is Rewound.OPEN]
+    if again:
+        return Status.REWIND, Verdict.REPEATING, Cause.DUPLICATING, _row(flow, found, again[0])
+    if found.undecided:
+        told = mirror_facts.may_lose(flow, found)
+        return Status.UNKNOWN, Verdict.UNKNOWN, Cause.TOPIC_RECREATED, told
+    if open_steps:
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, _row(flow, found, open_steps[0])
+    if len(behind):
+        slot = behind[np.argmax(sight.lag[behind])]
+        return Status.WARN, Verdict.LATE, None, _row(flow, found, int(slot))
+    if len(idle):
+        return Status.UNKNOWN, Verdict.UNKNOWN, Cause.OFFSETS_NOT_COMMITTING, _uncommitted(flow, idle)
+    return _decide_rest(flow, found, used, worst_first)
+
+
+def _repeats(flow: MirrorFlow, slot: int, step: Step) -> bool:
+    """Tell whether a step back is one of which records come again, and those are not all there yet."""
+    if step.means is not Rewound.REPEATED:
+        return False
+    return step.cut < 0 or int(flow.windows.next_offset[slot]) < step.cut
+
+
+def _decide_rest(
+    flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp], worst_first: NDArray[np.intp]
+) -> _Told:
+    if not len(used):
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_words.nothing(flow)
+    emptied = used[np.isin(used, found.emptied) & (found.sight.lag[used] == 0)]
+    if len(emptied):
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_emptied.sentence(flow, found.sight, emptied)
+    unknown = worst_first[found.sight.rows.status[worst_first] == Status.UNKNOWN]
+    if len(unknown):  # before it may stand one of which it is known that nothing was lost
+        others = unknown[found.sight.rows.reason[unknown] != Reason.UNREAD]
+        if not len(others):
+            return Status.UNKNOWN, Verdict.UNKNOWN, None, mirror_unread.sentence(flow, found.sight)
+        told = _row(flow, found, int(others[0]))
+        if flow.problem and found.sight.rows.reason[others[0]] == Reason.COMMITS_STALE:
+            told += f" {flow.problem}"
+        return Status.UNKNOWN, Verdict.UNKNOWN, None, told
+    return Status.OK, Verdict.HEALTHY, None, mirror_words.well(flow, found, used)
+
+
+def _passed_unsaid(found: FlowSight, used: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Tell which partitions have offsets that stand before the log's start, of a mirror that copied on."""
+    sight = found.sight
+    known_ms = min(found.now_ms, found.read_to_ms)
+    stands = known_ms - sight.behind_since_ms[used] > 2 * sight.cadence_ms + LOOK_MS
+    passed: NDArray[np.bool_] = stands & (sight.rows.reason[used] == Reason.DELETED_UNREAD)
+    return passed & ~np.isin(used, found.emptied)
+
+
+def _uncommitted(flow: MirrorFlow, slots: NDArray[np.intp]) -> str:
+    topic, partition = flow.windows.name(int(slots[0]))
+    since_ms = int(flow.windows.committed_ms[slots].max())  # since then for none of them
+    one = len(slots) == 1
+    what = (
+        f"{topic}-{partition}"
+        if one
+        else f"{count_text(len(slots), 'partition')}, {topic}-{partition} among them,"
+    )
+    return (
+        f"{what} {'reaches' if one else 'reach'} {flow.order.flow.target}, and the mirror has written no "
+        f"offset for {'it' if one else 'them'} since {instant_text(since_ms)}: a restart of the mirror "
+        "will copy all that again."
+    )
+
+
+def _row(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+    topic, partition = flow.windows.name(slot)
+    return f"{topic}-{partition}: {row_sentence(flow, found, slot)}"
+
+
+def row_sentence(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+    """Return why a partition's verdict was given."""
+    sight = found.sight
+    told = mirror_words.row(flow, found, slot)
+    if sight.rows.reason[slot] == Reason.UNREAD and mirror_unread.is_refused(flow, slot):
+        told += " " + mirror_unread.missing_permission({flow.windows.name(slot)[0]}, flow.order.flow.source)
+    tail = int(sight.tail[slot])
+    if tail:
+        holds = "holds" if tail == 1 else "hold"
+        told += (
+            f" The last {count_text(tail, 'offset')} before that {holds} no record: transaction markers,"
+            " aborted or compacted records."
+        )
+    lost = found.uncounted.get(flow.windows.name(slot))
+    if lost is not None and lost.copied_most and sight.rows.reason[slot] == Reason.DELETED_UNREAD:
+        is_known = "is" if lost.most == 1 else "are"
+        told += (
+            f" {between_text(lost.copied, lost.copied_most).capitalize()} of them had come to"
+            f" {flow.order.flow.target}: {between_text(lost.records, lost.most)} {is_known} known to be lost."
+        )
+    step = found.rewinds.get(flow.windows.name(slot))
+    if step is not None and sight.rows.reason[slot] == Reason.REWOUND:
+        told += mirror_words.rewound(step)
+    if flow.cuts.fell_with_copy(flow, sight, slot):
+        told += mirror_words.LOST_WITH_SOURCE
+    if sight.not_committing[slot]:
+        told += " The topic's end on the target advances meanwhile."
+    return told

@@ -1,0 +1,284 @@
+"""Words about a mirror that differ by what tells how far it is. Pure.
+
+The sentences of single partitions are those of groups, put into a mirror's words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet.quantity import between_text, count_text, duration_text
+from lagmon.groups.rules.admin_words import seen_by_asking
+from lagmon.groups.rules.sentences import instant_text
+from lagmon.groups.rules.words import Reason
+from lagmon.mirrors.answers.orders import EQUAL_OFFSETS
+from lagmon.mirrors.rewinds.steps import Rewound
+from lagmon.mirrors.tasks.states import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lagmon.cluster.state import ClusterLag
+    from lagmon.mirrors.answers.orders import MirrorOrder
+    from lagmon.mirrors.flow import FlowSight, MirrorFlow
+    from lagmon.mirrors.retention.overtaken import Overtaken
+    from lagmon.mirrors.rewinds.steps import Step
+    from lagmon.mirrors.tasks.states import MirrorStates
+    from lagmon.mirrors.topics import Missing
+
+SHOWN = 3  # names in a sentence
+LONGEST = 60  # characters of each
+SHOWN_PARTITIONS = 5
+LOST_WITH_SOURCE = " The source's log lost what was there before, so what it copies there is new."
+
+
+def reading(flow: MirrorFlow) -> str:
+    """Return why nothing is known yet."""
+    order = flow.order
+    match order.lag_from:
+        case "group":
+            return f"The commits of groups on {order.offsets_cluster} are not read up to the present yet."
+        case "equal-offsets":
+            return f"The logs of {order.flow.source} and {order.flow.target} are not looked at yet."
+        case "connect-offsets" if not order.offsets_topic:
+            return (
+                "Nothing tells in which topic the worker of this mirror keeps its offsets (its "
+                f"offset.storage.topic): write it under flows.{order.name}.offsets."
+            )
+    return f"The mirror's offsets, {order.offsets_topic} on {order.offsets_cluster}, are not read yet."
+
+
+def unlisted(alias: str, cluster: ClusterLag) -> str:
+    """Return why nothing is known of a cluster's logs, where no topic of it is known."""
+    if not cluster.listed:
+        return f"The topics of {alias} are not listed yet."
+    return (
+        f"{alias} shows no topic: it has none, or the principal may not see them; grant it Describe on the "
+        f"topics of {alias} (`mirrorwatch check --acls` prints how)."
+    )
+
+
+def nothing(flow: MirrorFlow) -> str:
+    """Return what it means that no partition has any progress, where all was read."""
+    order = flow.order
+    match order.lag_from:
+        case "group":
+            return flow.problem or f"No group on {order.offsets_cluster} matches {order.group}."
+        case "equal-offsets":
+            return (
+                f"No topic of the flow has a copy with records on {order.flow.target}: the mirror has copied "
+                "nothing yet, or under another name (see flows.A->B.policy)."
+            ).replace("A->B", order.name)
+    named = f" of the connector {order.connector}" if order.connector else ""
+    return (
+        f"{order.offsets_topic} on {order.offsets_cluster} holds no offset{named} for {order.flow.source}: "
+        "the mirror has copied nothing yet, or keeps its offsets in another topic."
+    )
+
+
+def well(flow: MirrorFlow, found: FlowSight, used: NDArray[np.intp]) -> str:
+    """Return what is to be said where all is well."""
+    sight = found.sight
+    lag = sight.lag[used]
+    behind = count_text(int(lag[lag >= 0].sum()), "record")
+    every = duration_text(sight.cadence_ms / 1000)
+    age = duration_text(max(0, found.now_ms - found.read_to_ms) / 1000)
+    match flow.order.lag_from:
+        case "group":
+            who = names(flow.groups, "the group", "the groups")
+            moved = "was last seen to move" if flow.asks_groups else "last committed"
+            when = f"{who} {moved} (every {every}, {'asked' if flow.asks_groups else 'read'} {age} ago)"
+        case "equal-offsets":
+            when = f"{flow.order.flow.target} was last looked at (every {every}, the last time {age} ago)"
+        case _:
+            when = f"the mirror last wrote its offsets (every {every}, read {age} ago)"
+    do = "moves or has" if len(used) == 1 else "move or have"
+    said = f"{count_text(len(used), 'partition')} {do} nothing to copy: {behind} behind when {when}."
+    return f"{said} {flow.note}" if flow.note else said
+
+
+def known_by(order: MirrorOrder) -> str:
+    """Return by what a number is known that the mirror's own progress decides."""
+    match order.lag_from:
+        case "group":
+            return "by what its group has committed so far"
+        case "equal-offsets":
+            return "by where the copies end"
+    return "by the offsets that the mirror has written so far"
+
+
+def overtaken(order: MirrorOrder, lost: Sequence[Overtaken]) -> str:
+    """Return what was deleted unread by a mirror that stands, with what would be by its offsets alone."""
+    least, most = sum(one.records for one in lost), sum(one.most for one in lost)
+    copied, copied_most = sum(one.copied for one in lost), sum(one.copied_most for one in lost)
+    shown = ", ".join(
+        f"{between_text(one.records, one.most)} of {one.topic}-{one.partition}"
+        for one in lost[:SHOWN_PARTITIONS]
+    )
+    others = len(lost) - SHOWN_PARTITIONS
+    more = f" and {count_text(others, 'more partition')}" if others > 0 else ""
+    by = known_by(order)
+    alone = (
+        f". {by[0].upper()}{by[1:]} it would be {least + copied_most}, but"
+        f" {between_text(copied, copied_most)} of them had come to {order.flow.target}."
+        if copied_most
+        else f", {by}."
+    )
+    return (
+        f"Retention has overtaken the mirror: {order.flow.source} deleted"
+        f" {between_text(least, most, 'record')} before {'it was' if most == 1 else 'they were'} copied"
+        f" ({shown}{more}){alone}"
+    )
+
+
+def perhaps_overtaken(order: MirrorOrder, records: int, partitions: int) -> str:
+    """Return that a log starts behind where the mirror may stand, where no look tells what is lost."""
+    return (
+        f"In {count_text(partitions, 'partition')} the log on {order.flow.source} starts behind the mirror's "
+        f"newest offset: up to {count_text(records, 'record')} may have been deleted uncopied."
+    )
+
+
+def failed(states: MirrorStates) -> str:
+    """Return which task has failed and what that means, "" where none has."""
+    said = states.sentence(FAILED)
+    return f"{said} What it carries does not move until it is started again." if said else ""
+
+
+def carried(connector: str, tasks: Sequence[int], *, partitions: int, of: int) -> str:
+    """Return which tasks carry what stands, so many partitions of so many."""
+    who = names(tuple(map(str, tasks)), "Task", "Tasks")
+    do = "carries" if len(tasks) == 1 else "carry"
+    them = ("it" if of == 1 else "them") if partitions == of else f"{partitions:,} of them"
+    rest = "" if partitions == of else ", and none the others"
+    return f"{who} of {connector} {do} {them}{rest}, as its worker tells."
+
+
+def passed_over(order: MirrorOrder, tasks: int, partitions: int) -> str:
+    """Return that the tasks which carry what stands go on with others, and what that means."""
+    said = (
+        "That task goes on with others, so it is not the task that stands"
+        if tasks == 1
+        else "Those tasks go on with others, so it is not the tasks that stand"
+    )
+    it, drops = "it" if partitions == 1 else "them", order.flow.handling.drops
+    if not drops:
+        why = f"the mirror may not read {it}, or not reach a leader, or something on the way leaves {it} out"
+        return f"{said}: {why}."
+    return (
+        f"{said}: the mirror applies {', '.join(drops)}, which may leave out all records of {it}, unless it"
+        f" may not read {it} or does not reach a leader. An audit (mirrorwatch checksum) tells."
+    )
+
+
+def dropped_tails(order: MirrorOrder) -> str:
+    """Return that a transform may have dropped the last records of partitions, which offsets cannot prove."""
+    return (
+        "They are the last records of their partitions, and no more came since. The mirror applies "
+        f"{', '.join(order.flow.handling.drops)}, which may drop them; or the task that carries them hangs. "
+        "Run mirrorwatch checksum to find out."
+    )
+
+
+def down_or_dropped(order: MirrorOrder) -> str:
+    """Return what else leaves the last records of a flow behind in which nothing is written any more."""
+    return (
+        f"Or it runs, and {', '.join(order.flow.handling.drops)} drops these records: nothing else was"
+        " written that would show it."
+    )
+
+
+def uncarried(order: MirrorOrder, connector: str, partitions: int, dealt_ms: int) -> str:
+    """Return that no task carries what stands."""
+    it, is_seen = ("it", "it is seen") if partitions == 1 else ("them", "they are seen")
+    return (
+        f"No task of {connector} carries {it}, as its worker tells (dealt out last at"
+        f" {instant_text(dealt_ms)}): the mirror's topics and topics.exclude leave {it} out, or {is_seen} no"
+        f" longer on {order.flow.source}."
+    )
+
+
+def waiting(missing: Sequence[Missing]) -> str:
+    """Return what waits to be mirrored: some of it, and how much more there is."""
+    shown = " ".join(one.sentence for one in missing[:SHOWN])
+    others = len(missing) - SHOWN
+    if others <= 0:
+        return shown
+    return f"{shown} {count_text(others, 'more topic')} {'waits' if others == 1 else 'wait'} as well."
+
+
+def rewound(step: Step) -> str:
+    """Return what a step back means, as a sentence behind the row's."""
+    if step.means is Rewound.REPEATED:
+        return f" They come again: {step.proof}."
+    if step.means is Rewound.RESTARTED:
+        return f" They come again, no more than once the mirror is killed and starts again: {step.proof}."
+    if step.means is Rewound.LATE:  # while it is below the highest: else it is past that
+        return LOST_WITH_SOURCE
+    again = count_text(step.peak - step.back, "record")
+    return (
+        f" Whether it copies the {again} from {step.back} again, or an old offset was written late, shows by"
+        " how much its copy grows and by its next offsets."
+    )
+
+
+def row(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+    """Return why a partition's verdict was given: what reads here is the mirror, not a group."""
+    order, rows = flow.order, found.sight.rows
+    if order.lag_from == EQUAL_OFFSETS and rows.reason[slot] == Reason.BEYOND_END:
+        return _ahead(flow, found, slot)
+    if flow.asks_groups:  # then nothing tells when a group committed
+        rows = seen_by_asking(rows, np.full(len(rows.reason), -1))
+    told = rows.sentence(slot)
+    for said, meant in (*_OF_GROUPS, *(_OF_LOOKS if order.lag_from == EQUAL_OFFSETS else ())):
+        told = told.replace(said, meant)
+    return told
+
+
+_OF_GROUPS = (
+    ("The group's", "The mirror's"),
+    ("The group", "The mirror"),
+    ("the group", "the mirror"),
+    (" How many members the mirror has is not known.", ""),
+)
+# Of equal offsets nobody commits anything: the target's end is looked at.
+_OF_LOOKS = (
+    ("commits of the same offset still come", "looks at its copy still find the same end"),
+    ("with the last commit at", "with the last look at its copy at"),
+    ("at its last commit", "at the last look at its copy"),
+    ("One commit tells no pace", "One look tells no pace"),
+    ("No commit of the mirror to this partition has been seen", "Its copy has not been looked at"),
+    ("committed at", "seen at"),
+    ("Commits are known only up to", "Its copy is known only up to"),
+)
+
+
+def _ahead(flow: MirrorFlow, found: FlowSight, slot: int) -> str:
+    order, rows = flow.order.flow, found.sight.rows
+    facts = rows.facts(slot)
+    more = count_text(facts.offset - facts.before, "record")
+    return (
+        f"The copy on {order.target} ends at {facts.offset}, and the log on {order.source} ended at "
+        f"{facts.before} when it was read afterwards: the copy has {more} that the source does not have. "
+        "The two logs are not the same: the source lost its end or was made anew, or another writes into "
+        "the copy, or offsets are not equal here (then choose another lag_from)."
+    )
+
+
+def names(found: tuple[str, ...], one: str, several: str) -> str:
+    """Return names for a sentence, not all where there are many."""
+    if not found:
+        return several
+    shown = ", ".join(short(name) for name in found[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return f"{one if len(found) == 1 else several} {shown}{more}"
+
+
+def short(name: str) -> str:
+    """Return a group's name for a sentence: of a long one the beginning, and nothing that does not print."""
+    shown = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in name[:LONGEST])
+    return f"{shown}..." if len(name) > LONGEST else shown

@@ -1,0 +1,62 @@
+"""Values of a document that was kept over a restart, each checked before it is believed. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet.errors import MalformedError
+from lagmon.logs.heads import LAST_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_LONG = (1 << 63) - 1
+MOST_ROWS = 1_000_000
+_SHORT = 1000
+
+
+def text(value: object, *, most: int) -> str:
+    """Return a text of at most so many characters; raises MalformedError for anything else."""
+    if not isinstance(value, str) or len(value) > most:
+        raise MalformedError(
+            f"What was kept over the restart has no text of at most {most} where one stands."
+        )
+    return value
+
+
+def short_text(value: object) -> str:
+    """Return a name, an id or a word; raises MalformedError for anything else."""
+    return text(value, most=_SHORT)
+
+
+def number(value: object, *, least: int, most: int) -> int:
+    """Return a whole number between these; raises MalformedError for anything else."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise MalformedError(
+            f"What was kept over the restart has no number from {least} to {most} where one stands."
+        )
+    return value
+
+
+def instant(value: object) -> int:
+    """Return an instant (epoch ms), -1 for none; raises MalformedError for anything else."""
+    return number(value, least=-1, most=LAST_MS)
+
+
+def numbers(value: object, *, count: int, least: int, most: int) -> list[int]:
+    """Return a list of so many whole numbers; raises MalformedError for anything else."""
+    return [number(one, least=least, most=most) for one in rows(value, most=count, least=count)]
+
+
+def rows(value: object, *, most: int, least: int = 0) -> list[object]:
+    """Return a list of so many entries; raises MalformedError for anything else."""
+    if not isinstance(value, list) or not least <= len(value) <= most:
+        raise MalformedError(
+            f"What was kept over the restart has no list of at most {most} where one stands."
+        )
+    return value
+
+
+def table(found: Mapping[str, Any], name: str, width: int, *, most: int = MOST_ROWS) -> list[list[Any]]:
+    """Return the rows of a document's table, each with so many entries; raises MalformedError otherwise."""
+    return [rows(row, least=width, most=width) for row in rows(found.get(name), most=most)]

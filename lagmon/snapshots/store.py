@@ -1,0 +1,79 @@
+"""What the lag monitor's process knew, in the store: one generation for each replica, whole or not at all.
+
+A generation is the parts of one snapshot, each cut into pieces; it takes the place of the one before within
+one transaction.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from fleet.errors import MalformedError
+from lagmon.snapshots.file import MAX_BYTES, MAX_PARTS
+from runtime.store_migrations import Migration, create
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PIECE_BYTES = 1 << 22
+KEPT_S = 30 * 86_400.0  # of a replica that writes no more
+
+_METADATA = sa.MetaData()
+
+SNAPSHOTS = sa.Table(
+    "lag_snapshots",
+    _METADATA,
+    sa.Column("replica", sa.String(200), primary_key=True),
+    sa.Column("piece", sa.Integer, primary_key=True, autoincrement=False),  # 0, 1, 2, ...
+    sa.Column("pieces", sa.Integer, nullable=False),  # of the whole generation
+    sa.Column("taken_at", sa.Float, nullable=False),  # epoch s, of the whole generation
+    sa.Column("part", sa.Text, nullable=False),  # cluster:ALIAS or flow:SOURCE->TARGET
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+)
+
+MIGRATIONS = (Migration("lag-snapshots", 1, "what the lag monitor knew", create(SNAPSHOTS)),)
+
+
+def keep(connection: sa.Connection, replica: str, parts: Mapping[str, bytes], *, now_at: float) -> None:
+    """Write a generation in the place of this replica's last one, and take away what is very old."""
+    old = (SNAPSHOTS.c.replica == replica) | (SNAPSHOTS.c.taken_at < now_at - KEPT_S)
+    connection.execute(sa.delete(SNAPSHOTS).where(old))
+    pieces = [
+        (part, payload[at : at + PIECE_BYTES])
+        for part, payload in parts.items()
+        for at in range(0, len(payload), PIECE_BYTES)
+    ]
+    for number, (part, payload) in enumerate(pieces):
+        row = sa.insert(SNAPSHOTS).values(
+            replica=replica, piece=number, pieces=len(pieces), taken_at=now_at, part=part, payload=payload
+        )
+        connection.execute(row)
+
+
+def kept(connection: sa.Connection, replica: str) -> dict[str, bytes]:
+    """Return the parts of this replica's generation by name, none where there is none.
+
+    Raises MalformedError, in words, for one that is not whole or larger than any that is written.
+    """
+    here = SNAPSHOTS.c.replica == replica
+    size = connection.execute(
+        sa.select(sa.func.sum(sa.func.length(SNAPSHOTS.c.payload))).where(here)
+    ).scalar()
+    if size is not None and size > MAX_BYTES:
+        raise MalformedError(f"What the lag monitor knew has {size} bytes in the store, more than it may.")
+    found: dict[str, list[bytes]] = {}
+    expected = None
+    rows = connection.execute(sa.select(SNAPSHOTS).where(here).order_by(SNAPSHOTS.c.piece))
+    seen = 0
+    for row, number in zip(rows, count(), strict=False):
+        expected = expected or (row.pieces, row.taken_at)
+        if (row.piece, row.pieces, row.taken_at) != (number, *expected):
+            raise MalformedError("What the lag monitor knew is not whole in the store.")
+        found.setdefault(row.part, []).append(row.payload)
+        seen += 1
+    if seen != (expected or (0,))[0] or len(found) > MAX_PARTS:
+        raise MalformedError("What the lag monitor knew is not whole in the store.")
+    return {part: b"".join(pieces) for part, pieces in found.items()}

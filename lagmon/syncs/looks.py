@@ -1,0 +1,32 @@
+"""Where logs ended at the last look of a cluster's watch, for who reads offset syncs; under its lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lagmon.ingest.watching import ClusterWatch
+
+
+def newest_look_ms(watch: ClusterWatch) -> int:
+    """Return when any end was read last, -1 never."""
+    with watch.lock:
+        return int(watch.lag.heads.sampled_ms.max(initial=-1))
+
+
+def looked(
+    watch: ClusterWatch, partitions: Sequence[tuple[str, int]]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return end, last stable offset and time of the last look at each, -1 for what is not known."""
+    with watch.lock:
+        heads = watch.lag.heads
+        of = {topic: watch.lag.places.of(topic) for topic, _ in partitions}
+        at = [of[topic][number] if number < len(of[topic]) else -1 for topic, number in partitions]
+        there = np.array([place for place in at if place >= 0], np.int32)
+        found = [iter(one[there].tolist()) for one in (heads.end, heads.stable, heads.sampled_ms)]
+        ends, stables, times_ms = ([-1 if place < 0 else next(one) for place in at] for one in found)
+    return ends, stables, times_ms

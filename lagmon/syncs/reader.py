@@ -1,0 +1,305 @@
+"""Read a flow's topic of offset syncs: all that it holds, then what comes. It is read on a thread of its own.
+
+MirrorMaker writes them to partition 0 alone. The id of the topic is looked at now and then: a consumer of a
+topic that was made anew reads nothing, and the numbers of its records begin again.
+
+A mirror is judged by what is read, whether the store takes it or not. What the queue has no room for is read
+once more when it has, by a second client beside the first.
+
+A thread that does not end in time is given up, and another reads by then. So each has a `_Reading` of its
+own, and one that was told to end changes nothing any more, whenever it notices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.errors import MirrorwatchError, RefusedError
+from fleet.judgement_words import ended
+from lagmon.mirrors.answers.orders import OFFSET_SYNCS
+from lagmon.syncs.intake import SyncIntake
+from lagmon.syncs.looks import looked, newest_look_ms
+from lagmon.syncs.progress import NOTE, SyncProgress
+from lagmon.syncs.queue import SyncQueue
+from runtime.kafka.admin import ClusterAdmin
+from runtime.kafka.bulk import Bulk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lagmon.ingest.watching import ClusterWatch
+    from lagmon.mirrors.flow import MirrorFlow
+    from lagmon.syncs.orders import SyncOrder
+    from lagmon.syncs.queue import WaitingSync
+    from runtime.clock import WaitingClock
+    from runtime.kafka.bulk import Batch
+    from runtime.kafka.client_settings import ClientSettings
+
+WAIT_S = 0.5
+ID_S = 30.0  # between two looks at the topic's id
+END_S = 15.0
+PARTITION = 0
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far one thread has read one topic; it is ended before another begins."""
+
+    ending: threading.Event = field(default_factory=threading.Event)
+    live: bool = False
+    position: int = 0
+    first_end: int = -1
+    estimated_ms: tuple[int, int] = (-1, -1)  # by which looks at the source and the target
+
+
+class SyncReader:
+    """Reads the syncs of one flow, for the store, and for its windows where it is followed by them.
+
+    `host` watches the cluster with the topic, `source` and `target` those of the flow. `mirrored` tells which
+    topics the flow mirrors, None where no other flow has its syncs in the same topic.
+    """
+
+    def __init__(
+        self,
+        order: SyncOrder,
+        flow: MirrorFlow,
+        settings: ClientSettings,
+        *,
+        host: ClusterWatch,
+        source: ClusterWatch,
+        target: ClusterWatch,
+        mirrored: Callable[[str], bool] | None,
+        clock: WaitingClock,
+    ) -> None:
+        self.flow, self.cluster, self.topic = order.flow, order.kafka_cluster, order.topic
+        self.turn = threading.Lock()  # guards queue, intake, windows, and what is told of the reading
+        self.queue = SyncQueue()
+        self.refused = ""  # what right is missing to read them
+        self._followed = flow.order.lag_from == OFFSET_SYNCS
+        self._progress = SyncProgress(flow.windows, flow.estimated)
+        self.intake = SyncIntake(self.queue, mirrored or _any, self._note)
+        self._alone = mirrored is None
+        self.mirror = flow
+        if self._followed:
+            flow.note = NOTE
+        self._settings = settings
+        self._host = host
+        self._source = source
+        self._target = target
+        self._clock = clock
+        self._reading = _Reading()  # that of the newest thread
+        self._noted = -1  # the number of the newest sync that was noted
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in states and logs."""
+        return f"{self.cluster}: {self.topic} ({self.flow})"
+
+    def tell(self, problem: str) -> None:
+        """Take note of why the syncs are not read; an empty text that they are."""
+        if self._followed:
+            self.mirror.problem = problem
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Read until told to stop; raises our own error where the cluster is away."""
+        admin = ClusterAdmin(self._settings, cluster=self.cluster)
+        await admin.open()
+        try:
+            while not stopping.is_set():
+                topic_id = await self._find_allowed(admin)
+                if topic_id is None:
+                    await self._clock.wait(stopping, timeout_s=ID_S if not self._followed else WAIT_S)
+                else:
+                    await self._read_one(admin, topic_id, stopping)
+        finally:
+            await admin.close()
+
+    async def _find_allowed(self, admin: ClusterAdmin) -> str | None:
+        try:
+            return await self._find(admin)
+        except RefusedError as error:
+            self.refused = f"{error}."
+            raise
+
+    async def _find(self, admin: ClusterAdmin) -> str | None:
+        """Return the topic's id, None where there is no such topic."""
+        found = (await admin.describe_topics([self.topic]))[self.topic]
+        if found is None and self._followed:
+            self.tell(
+                f"cluster {self.cluster}: it has no topic {self.topic} with the mirror's offset syncs: the"
+                " mirror was never started, or does not write them (emit.offset-syncs.enabled)."
+            )
+        return None if found is None else found.topic_id
+
+    async def _read_one(self, admin: ClusterAdmin, topic_id: str, stopping: asyncio.Event) -> None:
+        """Read the topic of this id until told to stop, or until it is another one."""
+        of_it = self._begin(topic_id)
+        reading = asyncio.create_task(asyncio.to_thread(self._read, of_it))
+        reading.add_done_callback(_heard)
+        try:
+            while not stopping.is_set() and not reading.done():
+                stop = asyncio.create_task(self._clock.wait(stopping, timeout_s=ID_S))
+                await asyncio.wait((stop, reading), return_when=asyncio.FIRST_COMPLETED)
+                stop.cancel()
+                if not stopping.is_set() and not reading.done() and await self._is_another(admin, topic_id):
+                    return
+            if reading.done():
+                await reading
+        finally:
+            of_it.ending.set()
+            await asyncio.wait((reading,), timeout=END_S)
+
+    async def _is_another(self, admin: ClusterAdmin, topic_id: str) -> bool:
+        try:
+            return await self._find(admin) != topic_id
+        except MirrorwatchError:
+            return False  # the reader itself tells what is wrong
+
+    def _begin(self, topic_id: str) -> _Reading:
+        with self.turn:
+            if topic_id != self.queue.topic_id:
+                self._noted = -1
+            self.queue.begin(topic_id)
+            self._reading = _Reading()
+            return self._reading
+
+    # --- on the thread
+
+    def _read(self, reading: _Reading) -> None:
+        bulk, again = self._bulk(), None
+        bulk.open((PARTITION,))
+        try:
+            while not reading.ending.is_set():
+                since = self.queue.read_again_from
+                self._take(bulk, reading, wait_s=WAIT_S if since is None else 0.0)
+                self._advance(reading)
+                if since is not None:
+                    if again is None:
+                        again = self._bulk()
+                        again.open((PARTITION,), since=since)
+                    self._take_again(again, reading)
+                elif again is not None and self.queue.whole:
+                    again.close()
+                    again = None
+        finally:
+            bulk.close()
+            if again is not None:
+                again.close()
+
+    def _bulk(self) -> Bulk:
+        return Bulk(
+            self._settings,
+            cluster=self.cluster,
+            topic=self.topic,
+            name=f"{self.cluster}-syncs",
+            timed=True,
+        )
+
+    def _take(self, bulk: Bulk, reading: _Reading, *, wait_s: float) -> None:
+        batch = bulk.take(wait_s=wait_s)
+        with self.turn:
+            if reading.ending.is_set():
+                return
+            if batch.keys:
+                self.intake.take(
+                    batch.keys,
+                    batch.values,
+                    batch.offsets,
+                    batch.times_ms,
+                    read_ms=int(self._clock.wall_s() * 1000),
+                    live=reading.live,
+                )
+            if batch.keys or batch.ends:  # it may be read, even where nothing is in it
+                self.tell("")
+                self.refused = ""
+            for fault in batch.faults:
+                self.tell(ended(str(fault)))
+                if isinstance(fault, RefusedError):
+                    self.refused = f"{fault}."
+        reading.position = max(_position(bulk, batch), reading.position)
+
+    def _take_again(self, bulk: Bulk, reading: _Reading) -> None:
+        """Take in what was left to the topic. What is wrong with it, the other reading tells."""
+        batch = bulk.take(wait_s=WAIT_S)
+        with self.turn:
+            if not reading.ending.is_set():
+                self.intake.take_again(
+                    batch.keys,
+                    batch.values,
+                    batch.offsets,
+                    batch.times_ms,
+                    read_ms=int(self._clock.wall_s() * 1000),
+                    position=_position(bulk, batch),
+                )
+
+    def _note(self, sync: WaitingSync) -> None:
+        if sync.number <= self._noted:
+            return  # what is read again is no step back
+        self._noted = sync.number
+        if self._alone:
+            self.mirror.syncs.note(
+                sync.topic,
+                sync.partition,
+                upstream=sync.upstream,
+                downstream=sync.downstream,
+                live=self._reading.live,
+            )
+        if self._followed:
+            self._progress.note(sync, live=self._reading.live)
+
+    def _advance(self, reading: _Reading) -> None:
+        """Find out up to when every sync that was written is read, and what the target's end adds."""
+        end, stable, sampled_ms = (int(found[0]) for found in looked(self._host, [(self.topic, PARTITION)]))
+        to = stable if stable >= 0 else end
+        if to < 0:
+            return
+        reading.first_end = to if reading.first_end < 0 else reading.first_end
+        reading.live = reading.live or reading.position >= reading.first_end
+        if self._followed and reading.live:
+            looked_ms = newest_look_ms(self._source), newest_look_ms(self._target)
+            if looked_ms != reading.estimated_ms:
+                self._estimate(reading)
+                reading.estimated_ms = looked_ms
+            with self.turn:
+                if reading.position >= to and not reading.ending.is_set():
+                    self.mirror.read_to_ms = min(sampled_ms, looked_ms[1])
+
+    def _estimate(self, reading: _Reading) -> None:
+        """Tell the flow's progress where the copies' logs ended at the last look."""
+        remote = self.mirror.topics.remote
+        with self.turn:
+            known = [place for place in self._progress.partitions() if place[0] in remote]
+        ends, _, times_ms = looked(self._source, known)
+        copies, _, copied_ms = looked(self._target, [(remote[topic], number) for topic, number in known])
+        with self.turn:
+            if reading.ending.is_set():
+                return
+            for (topic, number), end, at_ms, copy, copy_at_ms in zip(
+                known, ends, times_ms, copies, copied_ms, strict=True
+            ):
+                self._progress.estimate(
+                    topic,
+                    number,
+                    target_end=copy,
+                    at_ms=copy_at_ms,
+                    source_end=end,
+                    source_at_ms=at_ms,
+                )
+
+
+def _position(bulk: Bulk, batch: Batch) -> int:
+    """Return the offset behind all that was read, 0 where that is nothing yet."""
+    return max((*bulk.positions().values(), *batch.ends.values()), default=0)
+
+
+def _any(_topic: str) -> bool:
+    return True
+
+
+def _heard(reading: asyncio.Task[None]) -> None:
+    """Take note of how a thread ended: nobody may be waiting for one that was given up."""
+    if not reading.cancelled():
+        reading.exception()

@@ -1,0 +1,206 @@
+"""What the store keeps of offset syncs: pairs by partition, and up to where each topic of them is written.
+
+Both are written in one transaction, so that a sync is there once: what comes again, after a restart or from
+another process on the same store, is before the number that is wanted next. A topic that was made anew (its
+id is another) begins a new *era*: its numbers begin again, and its pairs stand behind those of the one
+before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from lagmon.syncs.pairs import SyncPair
+from lagmon.syncs.thinning import thin
+from runtime.store_migrations import Migration, create
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lagmon.syncs.queue import WaitingSync
+    from lagmon.syncs.thinning import Thinning
+
+_METADATA = sa.MetaData()
+_TOPICS_AT_ONCE = 500  # in one statement
+
+CURSORS = sa.Table(
+    "offset_sync_cursors",
+    _METADATA,
+    sa.Column("flow", sa.String(300), primary_key=True),
+    sa.Column("era", sa.Integer, nullable=False),
+    sa.Column("topic_id", sa.String(64), nullable=False),
+    sa.Column("next_number", sa.BigInteger, nullable=False),
+)
+PLACES = sa.Table(
+    "offset_sync_places",
+    _METADATA,
+    sa.Column("place", sa.Integer, primary_key=True),
+    sa.Column("flow", sa.String(300), nullable=False),
+    sa.Column("topic", sa.String(249), nullable=False),
+    sa.Column("partition", sa.Integer, nullable=False),
+    sa.UniqueConstraint("flow", "topic", "partition"),
+)
+SYNCS = sa.Table(
+    "offset_syncs",
+    _METADATA,
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("era", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("upstream", sa.BigInteger, nullable=False),
+    sa.Column("downstream", sa.BigInteger, nullable=False),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+MIGRATIONS = (Migration("offset-syncs", 1, "offset syncs of each flow", create(CURSORS, PLACES, SYNCS)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Up to where a flow's topic of syncs is written: the number that is wanted next, of which topic."""
+
+    era: int = 0
+    topic_id: str = ""
+    next_number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did: the cursor after it, places that are new, and how many syncs came to each place."""
+
+    cursor: Cursor
+    places: Mapping[tuple[str, int], int]
+    fresh: Mapping[int, int]
+
+
+def cursor_of(connection: sa.Connection, flow: str) -> Cursor:
+    """Return up to where a flow's syncs are written."""
+    wanted = sa.select(CURSORS.c.era, CURSORS.c.topic_id, CURSORS.c.next_number)
+    row = connection.execute(wanted.where(CURSORS.c.flow == flow)).first()
+    return Cursor() if row is None else Cursor(*row)
+
+
+def write_syncs(
+    connection: sa.Connection,
+    flow: str,
+    syncs: Sequence[WaitingSync],
+    *,
+    topic_id: str,
+    next_number: int,
+    known: Mapping[tuple[str, int], int],
+) -> Written:
+    """Write what is not written yet of a topic's syncs up to, and not including, `next_number`.
+
+    `known` are places by topic and partition; those that are not among them are looked up, or made.
+    """
+    cursor = cursor_of(connection, flow)
+    if cursor.topic_id not in ("", topic_id):
+        cursor = Cursor(cursor.era + 1, topic_id, 0)
+    fresh = [sync for sync in syncs if sync.number >= cursor.next_number]
+    wanted = {(sync.topic, sync.partition) for sync in fresh}
+    found = _find_places(connection, flow, wanted - known.keys())
+    places = {**found, **{where: known[where] for where in known.keys() & wanted}}
+    counts: dict[int, int] = {}
+    rows = []
+    for sync in fresh:
+        place = places[sync.topic, sync.partition]
+        counts[place] = counts.get(place, 0) + 1
+        rows.append(
+            {
+                "place": place,
+                "era": cursor.era,
+                "number": sync.number,
+                "upstream": sync.upstream,
+                "downstream": sync.downstream,
+                "at_ms": sync.at_ms,
+            }
+        )
+    if rows:
+        connection.execute(sa.insert(SYNCS), rows)
+    cursor = replace(cursor, topic_id=topic_id, next_number=max(cursor.next_number, next_number))
+    connection.execute(sa.delete(CURSORS).where(CURSORS.c.flow == flow))
+    connection.execute(
+        sa.insert(CURSORS).values(
+            flow=flow, era=cursor.era, topic_id=cursor.topic_id, next_number=cursor.next_number
+        )
+    )
+    return Written(cursor, found, counts)
+
+
+def pairs_of(connection: sa.Connection, flow: str, topic: str, partition: int) -> list[SyncPair]:
+    """Return what is kept of one partition of a flow, by its name on the source, in the mirror's order."""
+    here = PLACES.c.flow == flow, PLACES.c.topic == topic, PLACES.c.partition == partition
+    place = connection.execute(sa.select(PLACES.c.place).where(*here)).scalar()
+    return [] if place is None else _pairs(connection, place)
+
+
+def last_place(connection: sa.Connection) -> int:
+    """Return the largest number of a place, 0 where there is none."""
+    return connection.execute(sa.select(sa.func.max(PLACES.c.place))).scalar() or 0
+
+
+def crowded(connection: sa.Connection, places: range, *, more_than: int, before_ms: int) -> list[int]:
+    """Return those of these places with more pairs than that, or with one older than it is to be kept."""
+    count = sa.func.count()
+    wanted = (
+        sa.select(SYNCS.c.place)
+        .where(SYNCS.c.place >= places.start, SYNCS.c.place < places.stop)
+        .group_by(SYNCS.c.place)
+        .having(sa.or_(count > more_than, sa.and_(count > 1, sa.func.min(SYNCS.c.at_ms) < before_ms)))
+    )
+    return [int(place) for (place,) in connection.execute(wanted)]
+
+
+def thin_places(connection: sa.Connection, places: Iterable[int], *, now_ms: int, rules: Thinning) -> int:
+    """Delete what need not stay of these places; return how many pairs that was."""
+    gone = []
+    for place in places:
+        pairs = _pairs(connection, place)
+        stay = {(pair.era, pair.number) for pair in thin(pairs, now_ms=now_ms, rules=rules)}
+        gone += [
+            {"here": place, "gone_era": pair.era, "gone_number": pair.number}
+            for pair in pairs
+            if (pair.era, pair.number) not in stay
+        ]
+    if gone:
+        here = (
+            SYNCS.c.place == sa.bindparam("here"),
+            SYNCS.c.era == sa.bindparam("gone_era"),
+            SYNCS.c.number == sa.bindparam("gone_number"),
+        )
+        connection.execute(sa.delete(SYNCS).where(*here), gone)
+    return len(gone)
+
+
+def _pairs(connection: sa.Connection, place: int) -> list[SyncPair]:
+    columns = SYNCS.c.era, SYNCS.c.number, SYNCS.c.upstream, SYNCS.c.downstream, SYNCS.c.at_ms
+    wanted = sa.select(*columns).where(SYNCS.c.place == place).order_by(SYNCS.c.era, SYNCS.c.number)
+    return [SyncPair(*row) for row in connection.execute(wanted)]
+
+
+def _find_places(
+    connection: sa.Connection, flow: str, wanted: set[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    """Return the places of these topics' partitions, making those that are missing."""
+    found = _known_places(connection, flow, wanted)
+    missing = sorted(wanted - found.keys())
+    if missing:
+        rows = [{"flow": flow, "topic": topic, "partition": partition} for topic, partition in missing]
+        connection.execute(sa.insert(PLACES), rows)
+        found = _known_places(connection, flow, wanted)
+    return {where: found[where] for where in wanted}
+
+
+def _known_places(
+    connection: sa.Connection, flow: str, wanted: set[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    topics = sorted({topic for topic, _ in wanted})
+    columns = sa.select(PLACES.c.topic, PLACES.c.partition, PLACES.c.place).where(PLACES.c.flow == flow)
+    found = {}
+    for first in range(0, len(topics), _TOPICS_AT_ONCE):
+        chunk = columns.where(PLACES.c.topic.in_(topics[first : first + _TOPICS_AT_ONCE]))
+        found.update({(topic, partition): place for topic, partition, place in connection.execute(chunk)})
+    return found

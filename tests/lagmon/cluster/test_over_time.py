@@ -1,0 +1,277 @@
+"""One group on one cluster, second by second: commits, looks every ten seconds, absences, and verdicts."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from fleet.wire_commits import encode_commit_key, encode_commit_value
+from lagmon.cluster.state import ClusterLag
+from lagmon.groups.rows import partition_rows
+from lagmon.groups.rules.words import Reason
+
+BEGAN_MS = 1_790_000_000_000
+KEY = encode_commit_key("g", "t", 0)
+
+
+class Life:
+    """The group g on the topic t of one partition; times in seconds from the beginning."""
+
+    def __init__(self):
+        self.lag = ClusterLag(wanted=lambda _group, _topic: True)
+        self.lag.note_topics({"t": 1})
+        self.lag.begin_commits(1)
+        self.places = np.array(self.lag.places.of("t"), np.int32)
+
+    def commit(self, offset, at_s, *, made_s=None, live=True):
+        """Read a commit as it comes, or one that was made before, by the broker's clock."""
+        value = encode_commit_value(offset, ms(at_s if made_s is None else made_s))
+        self.lag.intake.take([KEY], [value], read_ms=ms(at_s), live=live)
+
+    def look(self, end, at_s, *, failure=""):
+        """Read where the log ends, -1 for no answer, and all commits up to then; what is asked next may fail."""
+        ends = np.array([end], np.int64)
+        self.lag.note_looked(self.places, ends, ends, ms(at_s))
+        self.lag.note_answer(ms(at_s), failure)
+        if end >= 0:
+            self.lag.heads.note_starts(self.places, np.zeros(1, np.int64))
+            self.lag.note_read(0, ms(at_s))
+
+    def row(self, at_s):
+        """Return the row of the group's document."""
+        rows, _ = partition_rows(self.lag, self.lag.see(ms(at_s)), "g")
+        return rows[0]
+
+    def reason(self, at_s):
+        return Reason[self.row(at_s)["reason"].upper()]
+
+
+def ms(at_s):
+    return BEGAN_MS + round(at_s * 1000)
+
+
+@pytest.mark.parametrize("step", [0, 1], ids=["the same offset", "moving on"])
+@pytest.mark.parametrize("every_s", [1, 5])
+def test_who_commits_past_the_end_more_often_than_ends_are_read_is_not_well(every_s, step):
+    life, told = Life(), {}
+    for second in range(120):
+        if second % every_s == 0:
+            life.commit(5_000_000 + step * second, second)
+        if second % 10 == 9:
+            life.look(12_222, second + 0.5)
+            life.commit(5_000_000 + step * second, second + 0.6)  # always younger than the look
+            told[second] = life.row(second + 0.7)
+    later = [row for second, row in told.items() if second > 20]
+    assert {row["reason"] for row in later} == {"beyond_end"}
+    assert {row["lag_records"] for row in later} == {None}
+    assert "and the log ended at 12222 when it was read afterwards" in later[-1]["sentence"]
+
+
+def test_who_goes_on_committing_offsets_of_a_topic_that_was_made_anew_is_never_well():
+    life, found = Life(), set()
+    life.lag.note_id("t", "one", ms(0))
+    for second in range(100):
+        if second % 10 == 0:
+            life.look(9510 if second < 40 else 800 + second // 10, second)
+        if second == 50:
+            life.lag.note_id("t", "two", ms(second))
+        life.commit(9510, second + 0.1)
+        if second >= 50:
+            found.add(life.reason(second + 0.2))
+    assert found == {Reason.NO_HEAD, Reason.BEYOND_END}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_who_keeps_up_with_a_fast_log_is_never_beyond_its_end(seed):
+    """Whatever is committed while ends are read, wherever a partition does not answer, however late it is read."""
+    life, random, at_s = Life(), Random(seed), 0.0
+    rate = random.choice([10, 100_000])
+    broker_s = random.choice([-300, 0, 300])
+    waiting = []
+    for _ in range(60):
+        look_s = at_s + random.uniform(5, 11)
+        while at_s < look_s:
+            at_s += random.choice([0.2, 1.0, 3.0])
+            waiting.append((int(rate * at_s), at_s))
+            if random.random() < 0.7:
+                for offset, made_s in waiting:
+                    life.commit(offset, at_s + 0.01, made_s=made_s + broker_s)
+                waiting.clear()
+            if random.random() < 0.05:
+                broker_s += random.uniform(-60, 60)  # another broker leads the commits
+        began_s, end = at_s, int(rate * (at_s + 0.5))
+        life.commit(int(rate * (at_s + 0.9)), at_s + 1, made_s=at_s + 0.9 + broker_s)  # before it is noted
+        life.look(end if random.random() < 0.8 else -1, began_s)
+        at_s += 1
+        assert life.reason(at_s) not in (Reason.BEYOND_END, Reason.REWOUND)
+        assert life.reason(at_s + 5) is not Reason.BEYOND_END
+
+
+def outage(life, *, left_s, back_s, every_s=15):
+    """Have looks fail from one instant to another."""
+    for at_s in range(left_s + 10, back_s, every_s):
+        life.lag.note_answer(ms(at_s), "No broker of A answers.")
+
+
+def test_a_group_whose_cluster_was_away_has_a_minute_to_come_back():
+    life = Life()
+    for second in range(300):
+        if second % 5 == 0:
+            life.commit(10 * second - 5, second)
+        if second % 10 == 0:
+            life.look(10 * second, second)
+    life.look(3010, 300)
+    outage(life, left_s=300, back_s=400)
+    for second in range(400, 460, 10):
+        life.look(3100 + 10 * (second - 400), second)
+        assert life.row(second + 1)["status"] == "OK"
+    assert life.reason(459) is Reason.CLUSTER_BACK
+    assert "where the group has stood for 2 min" in life.row(459)["sentence"]
+    life.look(3700, 461)
+    assert life.reason(461) is Reason.STOPPED
+    life.commit(3690, 462)
+    assert life.reason(462) is Reason.MOVING
+
+
+def test_a_group_that_had_stopped_before_its_cluster_was_away_has_stopped_when_it_is_back():
+    life = Life()
+    for second in range(0, 300, 10):
+        life.look(10 * second, second)
+        if second < 100:
+            life.commit(10 * second - 5, second + 1)
+    since_ms = life.row(291)["since_ms"]
+    outage(life, left_s=290, back_s=400)
+    life.look(3000, 400)
+    assert life.reason(401) is Reason.STOPPED
+    assert life.row(401)["since_ms"] == since_ms
+
+
+def test_a_stall_is_as_long_after_its_cluster_was_away_as_it_was_before():
+    """A commit from before it went away is read only when it is back: that makes no offset younger."""
+    life = Life()
+    for second in range(600):
+        if second % 5 == 0:
+            life.commit(min(10 * second, 1000), second)
+        if second % 10 == 0:
+            life.look(10 * second, second)
+    assert life.reason(600) is Reason.STALLED
+    since_ms = life.row(600)["since_ms"]
+    life.look(6000, 600)
+    outage(life, left_s=600, back_s=720)
+    life.commit(1000, 721, made_s=600.2)
+    for second in range(722, 772, 10):
+        life.look(6000, second)
+        row = life.row(second + 1)
+        assert (row["reason"], row["since_ms"]) == ("stalled", since_ms)
+    for second in range(775, 900, 5):
+        life.commit(1000, second)
+        life.look(6000, second + 1)
+        row = life.row(second + 1)
+        assert (row["reason"], row["since_ms"]) == ("stalled", since_ms)
+
+
+def test_a_group_that_ended_stops_also_where_its_cluster_flaps():
+    """It answers for 50 s, and for 31 s not: the group commits for half a minute, and then nothing more."""
+    life, told = Life(), []
+    for begun_s in range(0, 3600, 81):
+        for second in range(begun_s, begun_s + 60, 10):
+            life.look(200, second)
+            if second < 30:
+                life.commit(100 + second, second + 1)
+            told.append((second, life.reason(second + 2)))
+        outage(life, left_s=begun_s + 50, back_s=begun_s + 81, every_s=10)
+    assert {reason for second, reason in told if 100 < second < 400} == {Reason.CLUSTER_BACK}
+    assert {reason for second, reason in told if second > 660} == {Reason.STOPPED}
+
+
+def test_a_group_stops_where_only_what_is_asked_after_the_ends_has_no_answer():
+    life, told = Life(), []
+    for second in range(0, 600, 32):
+        life.look(200 if second else 0, second, failure="Reading the ids of topics had no answer.")
+        if second < 60:
+            life.commit(100 + second, second + 1)
+        told.append((second, life.reason(second + 2)))
+    assert {reason for second, reason in told if second > 60} == {Reason.PAUSING, Reason.STOPPED}
+    assert {reason for second, reason in told if second > 130} == {Reason.STOPPED}
+
+
+def test_a_cluster_that_refuses_us_is_not_away():
+    life = Life()
+    for second in range(0, 60, 10):
+        life.look(200, second)
+        life.commit(100 + second, second + 1)
+    for second in range(60, 300, 10):
+        life.lag.note_answer(ms(second), "The right is missing.", refused=True)
+    life.look(200, 300)
+    assert life.reason(301) is Reason.STOPPED
+
+
+def test_the_same_offset_in_a_topic_that_was_made_anew_is_another():
+    life = Life()
+    life.lag.note_id("t", "one", ms(0))
+    for second in range(0, 100, 10):
+        life.look(100, second)
+        life.commit(min(100, 20 + second), second + 1)
+    life.lag.note_id("t", "two", ms(100))
+    for second in range(101, 700, 10):
+        life.look(500, second)
+    assert life.reason(700) is Reason.RECREATED
+    life.commit(100, 701)
+    life.look(500, 702)
+    assert life.reason(703) is Reason.ONE_COMMIT
+    life.commit(100, 730)
+    life.look(500, 731)
+    assert (life.row(732)["reason"], life.row(732)["since_ms"]) == ("pausing", ms(701))
+    life.look(500, 790)
+    assert (life.row(791)["reason"], life.row(791)["since_ms"]) == ("stopped", ms(701))
+
+
+@pytest.mark.parametrize("ahead_s", [-600, 0, 500])
+def test_a_group_that_pauses_after_a_restart_is_no_stall_whatever_the_brokers_clock(ahead_s):
+    life = Life()
+    for second in range(0, 400, 10):
+        life.look(100 if second < 20 else 1000, second)  # there is something to read for long
+    for offset, made_s in ((90, 385), (95, 390), (100, 395)):
+        life.commit(offset, 400, made_s=made_s + ahead_s, live=False)
+    for second in range(405, 455, 5):
+        life.commit(100, second, made_s=second + ahead_s)
+        life.look(1000, second + 1)
+        assert life.row(second + 2)["status"] == "OK"
+        assert life.row(second + 2)["since_ms"] == ms(395)
+    life.commit(100, 455, made_s=455 + ahead_s)
+    life.look(1000, 457)
+    assert life.reason(458) is Reason.STALLED
+
+
+def test_a_group_whose_topic_was_made_anew_is_told_since_when_and_what_the_new_one_holds():
+    life = Life()
+    life.lag.note_id("t", "one", ms(0))
+    life.look(90, 10)
+    life.commit(80, 20)
+    life.lag.note_id("t", "two", ms(60))
+    life.look(4212, 70)
+    row = life.row(71)
+    assert (row["reason"], row["since_ms"], row["lag_records"]) == ("recreated", ms(60), None)
+    assert row["sentence"] == (
+        "The topic was seen to be made anew at 2026-09-21 14:14:20 UTC, after the commit of offset 80, and "
+        "perhaps that belongs to the old one: the next commit tells. The new one holds 4,212 records now."
+    )
+
+
+@pytest.mark.parametrize("every_s", [5, 30])
+def test_a_step_back_is_told_until_ten_later_commits_make_up_the_trail(every_s):
+    """Two minutes at the least: what is still to be read again is lag like any other from then on."""
+    life, told = Life(), {}
+    for second in range(900):
+        if not second % every_s:
+            life.commit(1_000_000 + second if second < 300 else 10 * (second - 300), second)
+        if not second % 10:
+            life.look(1_000_100 + second, second)
+            told[second] = life.reason(second)
+    rewound = [second for second, reason in told.items() if reason is Reason.REWOUND]
+    last = 300 + 9 * max(every_s, 15)
+    assert (rewound[0], len(rewound)) == (300, (rewound[-1] - 300) // 10 + 1)
+    assert last - 30 <= rewound[-1] <= last
+    assert told[890] is Reason.MOVING

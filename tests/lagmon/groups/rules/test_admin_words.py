@@ -1,0 +1,30 @@
+"""What is told of groups whose offsets the Admin API tells."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lagmon.groups.rules.admin_words import seen_by_asking
+from lagmon.groups.rules.table import Policy
+from lagmon.groups.rules.words import Reason
+from lagmon.groups.sweep import sweep
+from tests.lagmon.windows import NOW, arrays_of_positions, arrays_of_windows, position, window
+
+
+def told(shape, where):
+    """Return reason and sentence of one row."""
+    rows = sweep(arrays_of_windows([shape]), arrays_of_positions([where]), now_ms=NOW, policy=Policy())
+    asked = seen_by_asking(rows, np.array([where.members]))
+    return Reason(int(asked.reason[0])), asked.sentence(0)
+
+
+def test_the_offset_that_was_past_the_end_is_the_one_that_was_known_before_the_end_was_read():
+    where = position(1200, seen_ago=0, head_ago=5, known_before=5000)
+    reason, sentence = told(window((5000, 20, 0), (5100, 0, 0)), where)
+    assert reason is Reason.BEYOND_END
+    assert sentence == (
+        "The group was at offset 5000, and the log ended at 1200 when it was read afterwards: it lost its end, "
+        "or the topic was made anew."
+    )
+    where = position(1200, seen_ago=5, head_ago=0)
+    assert "was at offset 5100," in told(window((5000, 20, 0), (5100, 5, 0)), where)[1]

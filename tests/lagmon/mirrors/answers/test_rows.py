@@ -1,0 +1,70 @@
+"""Rows of a mirror's page: what stands in one is of one moment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lagmon.mirrors.answers.rows import LISTED, flow_document, row_document
+from lagmon.mirrors.topics import Missing
+from lagmon.mirrors.verdict import judge_flow
+from tests.lagmon.mirrors import Mirrored
+
+
+@pytest.fixture
+def flow():
+    """Give a mirror that copies 10 records a second at once, looked at just now."""
+    one = Mirrored({"orders": 1})
+    one.look()
+    return one.go(60, each=lambda: copy(one))
+
+
+def copy(one):
+    one.write(10)
+    one.commit()
+
+
+def test_an_offset_and_its_sentence_are_of_one_moment(flow):
+    found = flow.sight()
+    copy(flow)
+    row = row_document(flow.flow, found, flow.slot())
+    assert row["next_offset"] == 600
+    assert row["sentence"] == "The mirror has read all there is: it stands at offset 600."
+
+
+def told(one):
+    found = one.sight()
+    document = flow_document(one.flow, found, judge_flow(one.flow, found), since_ms=one.now)
+    return document["lag_s"], document["lag_s_kind"]
+
+
+def test_a_flows_lag_in_seconds_is_worth_what_that_of_its_slowest_partition_is(flow):
+    assert told(flow) == (0.0, "exact")
+    behind = Mirrored()
+    behind.write(1000, copied=False)  # came before the first look, so that its age is known as a bound alone
+    behind.write(10, partition=1)
+    behind.commit(to=10)
+    behind.commit(partition=1)
+    behind.look()
+    behind.go(30)
+    assert told(behind) == (30.0, "at_least")
+
+
+def test_of_a_flow_whose_lag_is_not_known_the_seconds_are_worth_nothing():
+    assert told(Mirrored()) == (None, "none")
+
+
+def test_of_what_is_not_mirrored_the_oldest_is_listed_by_name_with_how_much_there_is(flow):
+    missing = tuple(
+        Missing("not_mirrored", f"t{number:03}", "It waits.", 1000 - number // 2, 2000, due=True)
+        for number in range(LISTED + 20)
+    )
+    missing += (Missing("topic_missing", "z", "It is gone.", 1900, 2000, due=True),)
+    found = replace(flow.sight(), missing=missing)
+    document = flow_document(flow.flow, found, judge_flow(flow.flow, found), since_ms=flow.now)
+    assert document["missing_total"] == LISTED + 21
+    assert (document["findings_total"], document["overtaken_total"]) == (0, 0)
+    assert document["missing"].pop()["topic"] == "z"  # the evidence of another verdict
+    topics = [one["topic"] for one in document["missing"]]
+    assert (len(topics), topics[:4], topics[-1]) == (LISTED, ["t118", "t119", "t116", "t117"], "t021")

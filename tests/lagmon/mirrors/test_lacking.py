@@ -1,0 +1,156 @@
+"""What a flow's target lacks, by lists of topics that are read once a minute, of each cluster at its own time."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet.quantity import duration_text
+from fleet.vocabulary import Cause, Verdict
+from lagmon.mirrors.flow import LIST_AGAIN_MS
+from tests.lagmon.mirrors import NOW, Mirrored, S, told
+
+
+class Listing(Mirrored):
+    """A flow with a new topic, whose topics are listed when a test says so."""
+
+    def __init__(self, *, refresh_s=2.0):
+        super().__init__({"orders": 1, "new": 1}, refresh_topics_interval_s=refresh_s)
+        self.a.note_topics({"orders": 1}, NOW)
+        self.b.note_topics({"A.orders": 1}, NOW)
+        self.look()
+
+    def look(self, *, starts=True):
+        """Look at the logs that are listed; no topics are."""
+        listed_ms, ends, target_ends = self.b.listed_ms, self.ends, self.target_ends
+        self.ends = {name: end for name, end in ends.items() if name[0] in self.a.topics}
+        self.target_ends = {name: end for name, end in target_ends.items() if name[0] in self.b.topics}
+        super().look(starts=starts)
+        self.ends, self.target_ends, self.b.listed_ms = ends, target_ends, listed_ms
+
+    def list_source(self):
+        self.a.note_topics({"orders": 1, "new": 1}, self.now)
+
+    def list_target(self, *, lacks):
+        self.b.note_topics({"A.orders": 1} | ({} if lacks else {"A.new": 1}), self.now)
+
+    def busy(self):
+        for topic in ("orders", "new"):
+            self.write(10, topic)
+            self.commit(topic)
+
+    def frozen(self):
+        for topic in ("orders", "new"):
+            self.write(10, topic, copied=False)
+
+    def lacking(self):
+        return [one for one in self.sight().missing if one.code == Cause.TOPIC_MISSING]
+
+
+@pytest.fixture
+def flow():
+    one = Listing()
+    one.go(30, each=one.busy)
+    return one
+
+
+def test_a_list_of_the_target_that_is_older_than_the_topic_does_not_tell_that_its_copy_is_missing(flow):
+    flow.list_target(lacks=True)
+    flow.now += S
+    flow.list_source()  # and the mirror makes the copy after that
+    flow.go(5, each=flow.busy, look=1)
+    flow.go(90, each=flow.frozen)
+    assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    assert flow.sight().missing == ()
+    assert flow.b.list_awaited == {"A->B"}
+    flow.list_target(lacks=False)
+    assert flow.sight().missing == ()
+    assert flow.b.list_awaited == set()
+
+
+def test_a_copy_that_was_made_after_the_newest_list_does_not_explain_why_the_mirror_stands(flow):
+    flow.list_source()
+    flow.now += S
+    flow.list_target(lacks=True)
+    flow.go(5, each=flow.busy, look=1)
+    flow.go(90, each=flow.frozen)
+    assert told(flow) == (Verdict.STALLED, Cause.MIRROR_DOWN)
+    assert "There is no topic" not in flow.verdict().sentence
+    assert flow.b.list_awaited == {"A->B"}
+    flow.list_target(lacks=True)
+    assert told(flow) == (Verdict.STALLED, Cause.TOPIC_MISSING)
+    assert flow.b.list_awaited == set()
+
+
+def test_a_copy_is_missing_from_the_first_list_that_can_tell_up_to_the_newest(flow):
+    flow.list_target(lacks=True)
+    flow.now += S
+    flow.list_source()
+    assert flow.lacking() == []
+    flow.now += 10 * S
+    flow.list_target(lacks=True)
+    since_ms = flow.now
+    for number in range(1, 10):
+        flow.now += 10 * S
+        flow.list_source()
+        (found,) = flow.lacking()
+        assert (found.since_ms, found.seen_ms, found.due) == (since_ms, since_ms, False)
+        assert found.sentence.endswith(f"the copy of new, as of {duration_text(10 * number)} ago.")
+    flow.list_target(lacks=True)
+    (found,) = flow.lacking()
+    assert (found.since_ms, found.due) == (since_ms, True)
+    assert found.sentence.endswith("for 1 min 30 s.")
+    flow.now += 119 * S
+    assert flow.lacking()[0].sentence.endswith("for 1 min 30 s.")
+    flow.now += 2 * S  # the target is away
+    assert flow.lacking()[0].sentence.endswith("for 1 min 30 s, as of 2 min 1 s ago.")
+
+
+def test_the_next_list_is_read_soon_where_it_is_the_one_that_makes_it_due_and_no_more_often(flow):
+    flow.list_source()
+    flow.list_target(lacks=True)
+    flow.sight()
+    listed = 0
+    for _ in range(300):
+        flow.go(1, each=lambda: [flow.write(10), flow.commit()], look=1)
+        if flow.b.list_awaited:
+            assert flow.now - flow.b.listed_ms >= LIST_AGAIN_MS
+            flow.list_target(lacks=True)
+            listed += 1
+    assert listed == 1
+    assert flow.lacking()[0].due
+
+
+def test_a_clock_that_was_set_back_leaves_nothing_to_be_waited_for(flow):
+    flow.list_source()
+    flow.sight()
+    flow.now -= 3600 * S
+    flow.list_source()
+    flow.list_target(lacks=True)
+    (found,) = flow.lacking()
+    assert (found.since_ms, found.due) == (flow.now, False)
+
+
+def test_what_explains_a_standstill_is_listed_again_before_that_is_told(flow):
+    flow.list_source()
+    flow.go(30, each=flow.busy, look=5)
+    flow.now += S
+    flow.list_target(lacks=True)  # it was deleted just now, and with that the mirror stands
+    for _ in range(60):
+        flow.go(1, each=flow.frozen)
+        if flow.now % (5 * S) == 0:
+            flow.look()
+        if flow.b.list_awaited and flow.now % (10 * S) == 0:
+            flow.list_target(lacks=True)
+        assert told(flow)[1] in (None, Cause.TOPIC_MISSING)
+    assert told(flow) == (Verdict.STALLED, Cause.TOPIC_MISSING)
+
+
+def test_what_is_lacking_before_offsets_are_read_asks_for_no_list(flow):
+    flow.list_source()
+    assert flow.sight().missing == ()
+    flow.now += 10 * S
+    flow.sight()
+    assert flow.b.list_awaited == {"A->B"}
+    flow.flow.read_to_ms = -1
+    flow.sight()
+    assert flow.b.list_awaited == set()
