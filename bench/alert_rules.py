@@ -28,7 +28,7 @@ from alerts.rules.cases import STEP_S as SCRAPE_S
 from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
-from canary.books import Flag, Outcome
+from canary.tracker.books import Flag, Outcome
 from deploy.local.monitoring import answer_of
 from deploy.local.ports import free_port
 from deploy.local.process import Process

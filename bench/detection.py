@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
 from bench.watched_service import WatchedService, samples
-from canary.stamp import Intact, decode
+from canary.tracker.stamp import Intact, decode
 from deploy.local.pair import Pair
 from deploy.local.topics import partition_count
 from deploy.local.waiting import wait_until

@@ -12,11 +12,11 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from canary.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent
-from canary.stamp import Intact, Reading, Stamp, decode
-from canary.strangers import Strangers
-from canary.tracking import TrackerPolicy
-from canary.watch import FlowWatch, Instant
+from canary.tracker.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent
+from canary.tracker.stamp import Intact, Reading, Stamp, decode
+from canary.tracker.tracking import TrackerPolicy
+from canary.watch.strangers import Strangers
+from canary.watch.watch import FlowWatch, Instant
 from deploy.local.strangers import strange_records
 from fleet.evidence import CanaryState, ClusterEvidence, Control, FlowEvidence, TopicEvidence
 from fleet.judgement import judge

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.recording import serve, write_arrays
-from canary.intake import Intake
+from canary.site.intake import Intake
 
 if TYPE_CHECKING:
-    from canary.plan import Attempt
+    from canary.tracker.plan import Attempt
     from runtime.kafka.sender import Delivered
     from runtime.kafka.tap import TappedRecord
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from alerts.minutes import tables
-from canary import history
-from canary.minutes import COLUMNS
+from canary.persistence import history
+from canary.tracker.minutes import COLUMNS
 from fleet.probe_history import DAY_MINUTES
 from mirrorwatch.store_parts import MIGRATIONS
 from runtime.store import Store

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.recording import serve, write_arrays
-from canary.events import Stage, Timed
-from canary.watch import FlowWatch
+from canary.tracker.events import Stage, Timed
+from canary.watch.watch import FlowWatch
 from mirrorwatch.service import Service
 from runtime.store import Store
 
 if TYPE_CHECKING:
-    from canary.events import TrackerOutput
-    from canary.watch import Instant
+    from canary.tracker.events import TrackerOutput
+    from canary.watch.watch import Instant
 
 WORK = ("judging", "writing", "loop_delay")
 STAGES = tuple(Stage)

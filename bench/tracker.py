@@ -7,10 +7,10 @@ import time
 import tracemalloc
 from typing import Any
 
-from canary.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent
-from canary.stamp import Intact, Stamp
-from canary.tracker import Tracker
-from canary.tracking import TrackerPolicy
+from canary.tracker.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent
+from canary.tracker.stamp import Intact, Stamp
+from canary.tracker.tracker import Tracker
+from canary.tracker.tracking import TrackerPolicy
 
 S = 1_000_000_000
 PROBES = 60_000

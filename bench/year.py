@@ -16,11 +16,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from canary.events import Acked, Refused, Scheduled, SeenAtSource, SeenAtTarget, Sent, TargetRead
-from canary.minutes import COLUMNS
-from canary.stamp import Intact, Stamp
-from canary.tracker import Tracker
-from canary.tracking import TrackerPolicy
+from canary.tracker.events import Acked, Refused, Scheduled, SeenAtSource, SeenAtTarget, Sent, TargetRead
+from canary.tracker.minutes import COLUMNS
+from canary.tracker.stamp import Intact, Stamp
+from canary.tracker.tracker import Tracker
+from canary.tracker.tracking import TrackerPolicy
 
 S = 1_000_000_000
 MS = 1_000_000

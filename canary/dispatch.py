@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.books import Flag
-from canary.events import Carried, Event, Flagged, TrackerOutput
-from canary.watch import Instant
+from canary.tracker.books import Flag
+from canary.tracker.events import Carried, Event, Flagged, TrackerOutput
+from canary.watch.watch import Instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -19,10 +19,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from canary.events import Event, Impaired, Restored, Slept, SourceUnseen
-from canary.latency import Histogram
-from canary.probing import report_within_s
-from canary.suspicion import Ends, StoreDoubt, Suspicion
+from canary.site.probing import report_within_s
+from canary.tracker.events import Event, Impaired, Restored, Slept, SourceUnseen
+from canary.tracker.latency import Histogram
+from canary.watch.suspicion import Ends, StoreDoubt, Suspicion
 from fleet.evidence import Control
 from fleet.quantity import duration_text
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from canary.flows import CanaryFlow, WatchedFlow
     from canary.report import Reporter
-    from canary.site import Site
+    from canary.site.site import Site
     from runtime.clock import WaitingClock
 
 TICK_S = 0.1

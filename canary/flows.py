@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from canary.mirror_positions import MirrorPositions
-from canary.tracking import TrackerPolicy
-from canary.watch import FlowWatch
+from canary.tracker.tracking import TrackerPolicy
+from canary.watch.mirror_positions import MirrorPositions
+from canary.watch.watch import FlowWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

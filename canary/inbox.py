@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import asyncio
 
-    from canary.plan import Attempt
+    from canary.tracker.plan import Attempt
     from runtime.kafka.sender import Report
     from runtime.kafka.tap import Tapped
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from canary.beginnings import Beginnings, beginnings, tell_first_sight, tell_gaps
 from canary.config import CanaryMode
-from canary.events import (
+from canary.inbox import Inbox
+from canary.persistence.heritage import FlowHeritage
+from canary.roster import Roster
+from canary.site.beginnings import Beginnings, beginnings, tell_first_sight, tell_gaps
+from canary.site.intake import Intake
+from canary.site.topic_care import TopicCare
+from canary.tracker.events import (
     MirrorPassed,
     SourceRead,
     Stopping,
@@ -15,12 +20,7 @@ from canary.events import (
     TargetReplaced,
     TopicReplaced,
 )
-from canary.flow_evidence import flow_evidence
-from canary.heritage import FlowHeritage
-from canary.inbox import Inbox
-from canary.intake import Intake
-from canary.roster import Roster
-from canary.topic_care import TopicCare
+from canary.watch.flow_evidence import flow_evidence
 from fleet.evidence import CanaryState
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
-    from canary.latches import Latch
+    from canary.persistence.latches import Latch
     from canary.report import Memory, Reporter
-    from canary.site import Site
-    from canary.topics import TopicChange
-    from canary.unreached import UnreachedBroker
+    from canary.site.site import Site
+    from canary.site.topics import TopicChange
+    from canary.watch.unreached import UnreachedBroker
     from fleet.evidence import Calm, FlowEvidence
     from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 from canary.dispatch import Dispatch
 from canary.doubt import Doubts
-from canary.events import Dropped
 from canary.flows import watch_flow
-from canary.latches import Latch
-from canary.probing import Probing
-from canary.site import Site
+from canary.persistence.latches import Latch
+from canary.site.probing import Probing
+from canary.site.site import Site
+from canary.tracker.events import Dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from canary.config import CanaryConfig
-    from canary.events import Flagged
-    from canary.findings import Findings
     from canary.flows import CanaryFlow, WatchedFlow
-    from canary.heritage import FlowHeritage, Left
     from canary.inbox import Inbox
+    from canary.persistence.heritage import FlowHeritage, Left
     from canary.report import Memory, Reporter
-    from canary.watch import Instant
+    from canary.tracker.events import Flagged
+    from canary.watch.findings import Findings
+    from canary.watch.watch import Instant
     from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
 

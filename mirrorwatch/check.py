@@ -12,7 +12,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.control import TOPIC as CONTROL_TOPIC
+from canary.site.control import TOPIC as CONTROL_TOPIC
 from mirrorwatch.check_clusters import ANSWER_S, look_all, print_clusters
 from mirrorwatch.check_configured import print_configured, print_warnings
 from mirrorwatch.check_cost_text import canary_costs, missing_topics, print_advice, print_canary
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from canary.topic_advice import Advice
+    from canary.site.topic_advice import Advice
     from fleet.errors import Problem
     from mirrorwatch.check_clusters import Asked, ClusterLook
     from mirrorwatch.check_no_canary import NoCanary

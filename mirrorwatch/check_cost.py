@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary import control
-from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval_s, partitions_for
-from canary.weight import control_probe_bytes, probe_bytes
+from canary.site import control
+from canary.site.weight import control_probe_bytes, probe_bytes
+from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval_s, partitions_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary import control
 from canary.config import CanaryMode
-from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
-from canary.topic_care import rate_sentence
-from canary.weight import probe_bytes
+from canary.site import control
+from canary.site.topic_care import rate_sentence
+from canary.site.weight import probe_bytes
+from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
 from fleet.quantity import bytes_text, duration_text
 from fleet.topology import MOST_PATHS
 from mirrorwatch.check_cost import CANARY_SEGMENT_S, control_bytes_per_day, control_kept_bytes, costs
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from canary.flows import CanaryFlow
-    from canary.topic_advice import Advice
+    from canary.site.topic_advice import Advice
     from mirrorwatch.check_clusters import ClusterLook
     from mirrorwatch.check_cost import SourceCost
     from mirrorwatch.check_hops import ClusterCost, LinkCost

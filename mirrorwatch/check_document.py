@@ -10,8 +10,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from canary.config import CanaryMode
-from canary.control import TOPIC as CONTROL_TOPIC
-from canary.weight import probe_bytes
+from canary.site.control import TOPIC as CONTROL_TOPIC
+from canary.site.weight import probe_bytes
 from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN
 from mirrorwatch.check_configured import principal_of
 from mirrorwatch.check_cost import control_bytes_per_day, control_kept_bytes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from canary.flows import CanaryFlow
-    from canary.topic_advice import Advice
+    from canary.site.topic_advice import Advice
     from fleet.connect_config import Connector
     from fleet.errors import Problem
     from fleet.flow import Flow

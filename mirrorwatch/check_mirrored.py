@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.control import TOPIC as CONTROL_TOPIC
+from canary.site.control import TOPIC as CONTROL_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

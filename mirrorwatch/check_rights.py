@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from canary.config import CanaryMode
-from canary.control import TOPIC as CONTROL_TOPIC
+from canary.site.control import TOPIC as CONTROL_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary import control
 from canary.config import CanaryMode
-from canary.topic_advice import Use, advise
-from canary.topic_care import own_topic
-from canary.unreached import Side, UnreachedBroker, unreached_brokers
+from canary.site import control
+from canary.site.topic_advice import Use, advise
+from canary.site.topic_care import own_topic
+from canary.watch.unreached import Side, UnreachedBroker, unreached_brokers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from canary.flows import CanaryFlow
-    from canary.topic_advice import Advice
+    from canary.site.topic_advice import Advice
     from mirrorwatch.check_clusters import ClusterLook
     from mirrorwatch.check_cost import SourceCost
     from mirrorwatch.configuration import Configuration

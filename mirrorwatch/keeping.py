@@ -10,7 +10,7 @@ from runtime.supervision import Phase, State, supervise
 
 if TYPE_CHECKING:
     from canary.report import Reporter
-    from canary.site import Site, SiteListener
+    from canary.site.site import Site, SiteListener
     from runtime.clock import WaitingClock
 
 CLOSE_S = 20.0

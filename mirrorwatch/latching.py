@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from canary.latches import Latch, exchange_latches, latches_of, lift_latch
+from canary.persistence.latches import Latch, exchange_latches, latches_of, lift_latch
 from fleet.errors import UnavailableError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from canary.books import CONCLUDING, Flag, Outcome
+from canary.tracker.books import CONCLUDING, Flag, Outcome
 from fleet import series
 from fleet.series_kinds import Kind
 from fleet.series_process import PROCESS_CATALOGUE
@@ -27,7 +27,7 @@ from runtime.kafka.round_trip import RoundTripOutcome
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from canary.latency import Histogram
+    from canary.tracker.latency import Histogram
     from fleet.series_kinds import Series
     from mirrorwatch.numbers import BudgetNumbers, FlowNumbers, ServiceNumbers
 

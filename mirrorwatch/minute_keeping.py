@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from alerts.minutes import SAMPLE_S, MinuteRecorder, Sample, tables
-from canary import history
+from canary.persistence import history
 from fleet.errors import UnavailableError
 from fleet.probe_history import DAY_MINUTES, MINUTE_S
 from mirrorwatch.recovery_point import NO_POINT, older
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from canary.prober import Prober
     from canary.report import Reporter
-    from canary.watch import Instant
+    from canary.watch.watch import Instant
     from fleet.probe_history import ValueRun
     from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.recovery_point import RecoveryPoint

@@ -9,7 +9,7 @@ from runtime.process_identity import pid_here
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from canary.leases import Incarnation
+    from canary.persistence.leases import Incarnation
 
 
 def of_one_name(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.watch import Instant
+from canary.watch.watch import Instant
 from mirrorwatch.lone_clusters import errors_of, lone_numbers
 from mirrorwatch.numbers import ClusterNumbers, FlowNumbers, ServiceNumbers
 from mirrorwatch.recovery_point import NO_POINT, older
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from canary.flows import WatchedFlow
     from canary.prober import Prober
-    from canary.site import Site
+    from canary.site.site import Site
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.checksum_series import ChecksumSeries
     from mirrorwatch.configuration import Configuration

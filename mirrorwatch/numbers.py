@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from canary.books import Outcome
-    from canary.latency import Histogram
+    from canary.tracker.books import Outcome
+    from canary.tracker.latency import Histogram
     from fleet.vocabulary import Cause, Verdict
     from mirrorwatch.checksum_series import ChecksumSeries
     from runtime.kafka.round_trip import RoundTripOutcome

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canary.heritage import FlowHeritage
+from canary.persistence.heritage import FlowHeritage
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from mirrorwatch.changes import Changes, at_the_next_start, in_effect, what_changes
 from runtime import logs
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from canary.config import CanaryConfig
     from canary.prober import Prober
-    from canary.probing import Probing
     from canary.report import Reporter
-    from canary.site import Site
+    from canary.site.probing import Probing
+    from canary.site.site import Site
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.keeping import SiteKeeper
 

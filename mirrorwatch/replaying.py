@@ -16,7 +16,7 @@ from alerts.reports.replay import (
     replay_symptoms,
 )
 from alerts.reports.wording import bad_text, objective_text, period_text, stretch_text
-from canary.history import read_minutes
+from canary.persistence.history import read_minutes
 from fleet.probe_history import MINUTE_S
 from fleet.quantity import duration_text
 from mirrorwatch.reporting import figures_by_flow, first_minute_of, flows_of, period_of, reading

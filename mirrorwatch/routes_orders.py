@@ -20,7 +20,7 @@ from runtime.http_users import require_token
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from canary.latches import Latch
+    from canary.persistence.latches import Latch
     from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
     from runtime.clock import Clock

@@ -12,10 +12,10 @@ from functools import partial
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from canary.bookkeeper import Bookkeeper
-from canary.leases import incarnations
+from canary.persistence.bookkeeper import Bookkeeper
+from canary.persistence.leases import incarnations
 from canary.prober import Prober
-from canary.watch import Instant
+from canary.watch.watch import Instant
 from checksum import report_page
 from checksum.book import ChecksumBook
 from fleet.series import STORE_OPERATIONS
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from alerts.incidents import Sample
     from alerts.minutes import Sample as MinuteSample
     from canary.config import CanaryConfig
-    from canary.latches import Latch
+    from canary.persistence.latches import Latch
     from mirrorwatch.changes import Changes
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.current import Told

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from alerts.minutes.tables import DAY_ROWS as AGE_DAYS
 from alerts.minutes.tables import FLOOR_S, read_days
 from alerts.reports import Tally, probe_tally, value_tally
-from canary import history
-from canary.tables import DAY_ROWS as PROBE_DAYS
+from canary.persistence import history
+from canary.persistence.tables import DAY_ROWS as PROBE_DAYS
 from fleet.probe_history import MINUTE_S
 
 if TYPE_CHECKING:

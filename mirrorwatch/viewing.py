@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.watch import Instant
+from canary.watch.watch import Instant
 from fleet.evidence import Control
 from fleet.quantity import Bounds
 from mirrorwatch.checksum_shown import checksum_view
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from canary.flows import WatchedFlow
     from canary.prober import Prober
-    from canary.site import Site
+    from canary.site.site import Site
     from fleet.vocabulary import FlowVerdict
     from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.configuration import Configuration

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from alerts.objectives import ObjectiveKind
-from canary.books import Books
+from canary.tracker.books import Books
 from fleet.vocabulary import CONDITIONS, Cause, Verdict
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation

@@ -10,7 +10,7 @@ from bench.rolling import steps
 from bench.rolling_figures import flow_figures, verdict_seconds
 from bench.topic_truth import Truth
 from bench.watched_service import Change
-from canary.books import Books
+from canary.tracker.books import Books
 
 
 def truth(*missing):

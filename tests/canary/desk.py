@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 
-from canary import leases
-from canary.bookkeeper import MIGRATIONS, Bookkeeper
 from canary.config import CanaryConfig
-from canary.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent, SourceRead
 from canary.flows import CanaryFlow, WatchedFlow, watch_flow
-from canary.stamp import Intact, Stamp
-from canary.watch import Instant
+from canary.persistence import leases
+from canary.persistence.bookkeeper import MIGRATIONS, Bookkeeper
+from canary.tracker.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent, SourceRead
+from canary.tracker.stamp import Intact, Stamp
+from canary.watch.watch import Instant
 from runtime.clock import SystemClock
 from runtime.process_identity import this_process
 from runtime.store import Store
@@ -23,7 +23,7 @@ from tests.canary.pretend_link import INSTALLATION, TOPIC, TOPIC_ID
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from canary.heritage import FlowHeritage
+    from canary.persistence.heritage import FlowHeritage
     from tests.runtime.fake_clock import FakeClock
 
 S = 1_000_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from canary.events import (
+from canary.tracker.events import (
     Acked,
     Carried,
     Concluded,
@@ -17,12 +17,12 @@ from canary.events import (
     TargetRead,
     Timed,
 )
-from canary.stamp import Intact, Reading
-from canary.tracker import Tracker
+from canary.tracker.stamp import Intact, Reading
+from canary.tracker.tracker import Tracker
 from tests.canary.pretend_link import TOPIC, TOPIC_ID, S, policy, stamp
 
 if TYPE_CHECKING:
-    from canary.books import Flag, Outcome
+    from canary.tracker.books import Flag, Outcome
 
 
 class Played:

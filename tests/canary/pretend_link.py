@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from canary.events import (
+from canary.tracker.events import (
     Acked,
     Carried,
     Concluded,
@@ -27,14 +27,14 @@ from canary.events import (
     TargetRead,
     TopicReplaced,
 )
-from canary.stamp import Corrupted, Identity, Intact, Stamp
-from canary.tracking import TrackerPolicy
+from canary.tracker.stamp import Corrupted, Identity, Intact, Stamp
+from canary.tracker.tracking import TrackerPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from canary.books import Outcome
-    from canary.tracker import Tracker
+    from canary.tracker.books import Outcome
+    from canary.tracker.tracker import Tracker
 
 S = 1_000_000_000
 INSTALLATION, INCARNATION, TOPIC_ID, NEXT_TOPIC_ID = "inst", "00000000000000aa", "topic-id-1", "topic-id-2"

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from canary.books import Flag, Outcome
-from canary.events import (
+from canary.tracker.books import Flag, Outcome
+from canary.tracker.events import (
     Acked,
     Adopted,
     Concluded,
@@ -21,16 +21,16 @@ from canary.events import (
     SourceRead,
     TargetRead,
 )
-from canary.minutes import COLUMNS
-from canary.stamp import Intact, Stamp
-from canary.tracker import Tracker
-from canary.tracking import TrackerPolicy
+from canary.tracker.minutes import COLUMNS
+from canary.tracker.stamp import Intact, Stamp
+from canary.tracker.tracker import Tracker
+from canary.tracker.tracking import TrackerPolicy
 from tests.canary.pretend_link import INSTALLATION, TOPIC, TOPIC_ID, S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from canary.inheritance import Snapshot
+    from canary.tracker.inheritance import Snapshot
 
 THRESHOLD_S, HORIZON_S = 3, 10
 START_MS = 1_700_000_000_000

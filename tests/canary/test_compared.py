@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from canary.events import SeenAtTarget, TargetRead
-from canary.stamp import Compared, Corrupted, Identity, Intact, Stranger
-from canary.strangers import HOLD_S, Strangers
+from canary.tracker.events import SeenAtTarget, TargetRead
+from canary.tracker.stamp import Compared, Corrupted, Identity, Intact, Stranger
+from canary.watch.strangers import HOLD_S, Strangers
 from runtime.kafka.tap import TappedRecord
 from tests.canary.played import Played
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC_ID, S, stamp

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from canary.stamp import HEADER, Corrupted, Identity, Intact, Stamp, Stranger, decode, encode
+from canary.tracker.stamp import HEADER, Corrupted, Identity, Intact, Stamp, Stranger, decode, encode
 from deploy.local.strangers import strange_records
 
 SENT = Stamp(

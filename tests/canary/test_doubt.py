@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.control import ControlState
 from canary.doubt import Doubts
-from canary.events import Impaired, Restored, Slept, SourceUnseen
+from canary.site.control import ControlState
+from canary.tracker.events import Impaired, Restored, Slept, SourceUnseen
 from fleet.evidence import Control
 from tests.runtime.fake_clock import FakeClock
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from canary.books import Flag, Outcome
-from canary.events import Acked, SeenAtTarget, TargetReplaced, TopicReplaced
-from canary.stamp import Corrupted, Identity, Intact, Stamp, Stranger
+from canary.tracker.books import Flag, Outcome
+from canary.tracker.events import Acked, SeenAtTarget, TargetReplaced, TopicReplaced
+from canary.tracker.stamp import Corrupted, Identity, Intact, Stamp, Stranger
 from tests.canary.played import Played
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, stamp
 

@@ -8,11 +8,11 @@ import pytest
 
 from canary.config import CanaryMode
 from canary.doubt import Doubts
-from canary.events import Acked, Scheduled, SeenAtTarget, Sent, TargetRead
-from canary.flow_evidence import flow_evidence
-from canary.site import Site
-from canary.stamp import Corrupted, Identity, Intact
-from canary.watch import FlowWatch, Instant
+from canary.site.site import Site
+from canary.tracker.events import Acked, Scheduled, SeenAtTarget, Sent, TargetRead
+from canary.tracker.stamp import Corrupted, Identity, Intact
+from canary.watch.flow_evidence import flow_evidence
+from canary.watch.watch import FlowWatch, Instant
 from fleet.evidence import CanaryState, Control
 from fleet.judgement import follow, judge
 from fleet.vocabulary import Cause, Verdict

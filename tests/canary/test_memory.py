@@ -4,10 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from canary.events import Impaired, Restored, Scheduled, Skipped
-from canary.minutes import MAX_SPANS, RECENT_MINUTES
-from canary.ranges import MAX_RANGES
-from canary.tracker import Tracker
+from canary.tracker.events import Impaired, Restored, Scheduled, Skipped
+from canary.tracker.minutes import MAX_SPANS, RECENT_MINUTES
+from canary.tracker.ranges import MAX_RANGES
+from canary.tracker.tracker import Tracker
 from tests.canary.pretend_link import TOPIC_ID, Fate, PretendLink, S, Weather, policy
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from canary.books import Flag, Outcome
-from canary.events import (
+from canary.tracker.books import Flag, Outcome
+from canary.tracker.events import (
     Acked,
     Impaired,
     MirrorPassed,
@@ -16,7 +16,7 @@ from canary.events import (
     TargetRead,
     TopicReplaced,
 )
-from canary.stamp import Stranger
+from canary.tracker.stamp import Stranger
 from tests.canary.played import Played
 from tests.canary.pretend_link import TOPIC_ID, S
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canary.ranges import Absent
-from canary.sequences import Sequences
+from canary.tracker.ranges import Absent
+from canary.tracker.sequences import Sequences
 from tests.canary.pretend_restarts import HORIZON_S, Process, World
 
 

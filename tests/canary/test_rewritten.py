@@ -8,8 +8,8 @@ import itertools
 
 import pytest
 
-from canary.books import Flag
-from canary.events import Acked
+from canary.tracker.books import Flag
+from canary.tracker.events import Acked
 from tests.canary.played import Played
 from tests.canary.pretend_link import TOPIC_ID, S
 

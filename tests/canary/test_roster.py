@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from canary.config import CanaryConfig
-from canary.events import Coverage, TargetRead
 from canary.flows import CanaryFlow
-from canary.heritage import FlowHeritage, Left
-from canary.latches import Latch
-from canary.stamp import Stamp, encode
-from canary.topic_care import HASTE_S
+from canary.persistence.heritage import FlowHeritage, Left
+from canary.persistence.latches import Latch
+from canary.site.topic_care import HASTE_S
+from canary.tracker.events import Coverage, TargetRead
+from canary.tracker.stamp import Stamp, encode
 from fleet.evidence import CanaryState, Finding, FindingKind
 from runtime.kafka.admin import ClusterDescription, TopicDescription
 from runtime.kafka.round_trip import RoundTripOutcome

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary import probing, reader
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
-from canary.heritage import FlowHeritage
+from canary.persistence.heritage import FlowHeritage
 from canary.prober import Prober
-from canary.sending import Sending
-from canary.stamp import Stamp, encode
+from canary.site import probing, reader
+from canary.site.sending import Sending
+from canary.tracker.stamp import Stamp, encode
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from fleet.evidence import CanaryState, Control
 from fleet.judgement import judge

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from canary.config import CanaryConfig
-from canary.topic_care import HASTE_S, SETTINGS_S, Refusal, TopicCare
+from canary.site.topic_care import HASTE_S, SETTINGS_S, Refusal, TopicCare
 from runtime.kafka.admin import TopicDescription
 from tests.runtime.fake_clock import FakeClock
 

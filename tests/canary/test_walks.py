@@ -1,6 +1,6 @@
 """The three walks of the design through the books, at one probe a second and partition."""
 
-from canary.tracker import Tracker
+from canary.tracker.tracker import Tracker
 from tests.canary.played import Played
 from tests.canary.pretend_link import TOPIC_ID, Fate, PretendLink, Weather, policy
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from canary.books import Flag, Outcome
-from canary.events import Stage
-from canary.latency import Histogram
 from canary.report import CollectorCounts
+from canary.tracker.books import Flag, Outcome
+from canary.tracker.events import Stage
+from canary.tracker.latency import Histogram
 from fleet import series
 from fleet.series import CATALOGUE, Kind
 from fleet.series_lag import LAG_CATALOGUE

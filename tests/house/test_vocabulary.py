@@ -7,9 +7,9 @@ import ast
 import pytest
 
 from alerts.objectives import ObjectiveKind
-from canary.books import Flag, Outcome
-from canary.events import Stage
 from canary.report import CollectorCounts
+from canary.tracker.books import Flag, Outcome
+from canary.tracker.events import Stage
 from checksum.findings import RecordVerdict
 from fleet import series, series_checksum
 from fleet.series import CATALOGUE

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from canary.config import CanaryConfig
-from canary.unreached import Side, UnreachedBroker
+from canary.watch.unreached import Side, UnreachedBroker
 from fleet.errors import Problem
 from fleet.flow import Flow
 from fleet.replication import PolicyKind, ReplicationPolicy

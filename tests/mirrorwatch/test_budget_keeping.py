@@ -9,8 +9,8 @@ import pytest
 from alerts.minutes import tables as minute_tables
 from alerts.objectives import Exclusion
 from alerts.objectives.objective import Objective, ObjectiveKind
-from canary import tables
-from canary.minutes import COLUMNS
+from canary.persistence import tables
+from canary.tracker.minutes import COLUMNS
 from fleet.probe_history import DAY_MINUTES
 from mirrorwatch.budget_keeping import BudgetKeeping
 from mirrorwatch.store_parts import MIGRATIONS

@@ -6,8 +6,8 @@ import pytest
 
 from canary.config import CanaryConfig
 from canary.flows import CanaryFlow
-from canary.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
-from canary.weight import batch_bytes, largest_probe_bytes, probe_bytes
+from canary.site.weight import batch_bytes, largest_probe_bytes, probe_bytes
+from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, settings_text
 from mirrorwatch import check_cost
 from mirrorwatch.check_cost import DAY_S, costs
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from canary.leases import Incarnation
+from canary.persistence.leases import Incarnation
 from mirrorwatch.namesakes import of_one_name
 from runtime.process_identity import this_process
 

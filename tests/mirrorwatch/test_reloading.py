@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.heritage import FlowHeritage
+from canary.persistence.heritage import FlowHeritage
 from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.reloading import WHERE, Reloading

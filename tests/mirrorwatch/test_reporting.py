@@ -11,8 +11,8 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from canary import leases, tables
-from canary.minutes import COLUMNS
+from canary.persistence import leases, tables
+from canary.tracker.minutes import COLUMNS
 from fleet.errors import UnavailableError
 from mirrorwatch.cli import cli
 from mirrorwatch.config_reading import read_configuration

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from canary.latches import Latch
+from canary.persistence.latches import Latch
 from fleet.errors import UnavailableError
 from mirrorwatch.reloading import Reloaded
 from mirrorwatch.routes import routes

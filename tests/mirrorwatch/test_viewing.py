@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from canary.control import ControlState
-from canary.findings import Loss
 from canary.report import CollectorCounts
-from canary.watch import FlowWatch
+from canary.site.control import ControlState
+from canary.watch.findings import Loss
+from canary.watch.watch import FlowWatch
 from fleet.evidence import CanaryState, Control
 from fleet.vocabulary import FlowVerdict, Verdict
 from mirrorwatch.checksum_standing import gist_of, standing_of

@@ -7,7 +7,7 @@ import re
 import time
 from urllib.parse import quote
 
-from canary.stamp import HEADER
+from canary.tracker.stamp import HEADER
 from deploy.local.topics import partition_count
 from fleet.dialect import moment_ms
 from tests.eventually import eventually
@@ -16,7 +16,7 @@ from tests.real.lag_stage import BRIEF_S, DEADLINE_S, LACKED, end_of
 from tests.real.test_lag_mirrors import LABELS, PARTITIONS, said
 
 HARM = {"losing", "altered", "repeating"}
-# N is believed once it changes after the time for which it may yet be of another topic (canary.mirror_positions).
+# N is believed once it changes after the time for which it may yet be of another topic (canary.watch.mirror_positions).
 UNBELIEVED_S = 60 + 40
 PROVED = 8  # probes
 

@@ -24,8 +24,8 @@ from confluent_kafka.admin import (
 )
 from rich.console import Console
 
-from canary.stamp import Stamp, encode
-from canary.weight import batch_bytes, probe_bytes
+from canary.site.weight import batch_bytes, probe_bytes
+from canary.tracker.stamp import Stamp, encode
 from deploy.local import topics
 from deploy.local.jars import kafka_version
 from deploy.local.java import java_command

@@ -1,0 +1,99 @@
+"""Latches: sources whose canary sends no more, because a probe came back to where it began.
+
+A person lifts a latch, and nothing else does: neither a restart nor a topic that was made anew. They are kept
+in the store for that, by source and topic, so that every process on it holds back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from canary.persistence import tables
+from runtime.store_migrations import Migration, create
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_METADATA = sa.MetaData()
+
+LATCHES = sa.Table(
+    "canary_latches",
+    _METADATA,
+    sa.Column("source", sa.String(300), primary_key=True),
+    sa.Column("topic", sa.String(249), primary_key=True),
+    sa.Column("topic_id", sa.String(64), nullable=False),
+    sa.Column("latched_at", sa.Float, nullable=False),
+    sa.Column("sentence", sa.Text, nullable=False),
+)
+
+MIGRATIONS = (Migration("canary-latch", 1, "sources that send no more", create(LATCHES)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Latch:
+    """Why nothing is sent to a topic of this source any more, and since when (epoch s)."""
+
+    source: str
+    topic: str
+    topic_id: str  # of the topic that the probe went round
+    latched_at: float
+    sentence: str  # what was seen, and where
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return source and topic."""
+        return self.source, self.topic
+
+    def told(self, flow: str, present_id: str | None) -> str:
+        """Return why a flow of this source sends nothing, and what to do; `present_id` is the topic's now."""
+        since = datetime.fromtimestamp(self.latched_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        other = (
+            f" The topic that it went round is gone, another {self.topic} has taken its place."
+            if present_id not in (None, self.topic_id)
+            else ""
+        )
+        return (
+            f"Nothing is sent to {self.topic} on {self.source} since {since}: {self.sentence}.{other} Mend"
+            f" the mirrors, then have it go on by POST /api/v1/flows/{flow}/canary/resume."
+        )
+
+
+def latches_of(connection: sa.Connection) -> dict[tuple[str, str], Latch]:
+    """Return every latch by source and topic."""
+    found = [Latch(*row) for row in connection.execute(sa.select(LATCHES))]
+    return {latch.key: latch for latch in found}
+
+
+def keep_latches(connection: sa.Connection, latches: Mapping[tuple[str, str], Latch]) -> None:
+    """Keep these beside those that there are; the first one of a source and topic stays."""
+    for (source, topic), latch in latches.items():
+        here = (LATCHES.c.source == source, LATCHES.c.topic == topic)
+        if connection.execute(sa.select(sa.literal(1)).where(*here)).first() is None:
+            row = sa.insert(LATCHES).values(
+                source=source,
+                topic=topic,
+                topic_id=latch.topic_id,
+                latched_at=latch.latched_at,
+                sentence=latch.sentence,
+            )
+            connection.execute(row)
+
+
+def exchange_latches(
+    connection: sa.Connection, latches: Mapping[tuple[str, str], Latch]
+) -> dict[tuple[str, str], Latch]:
+    """Keep these, then return all that there are."""
+    keep_latches(connection, latches)
+    return latches_of(connection)
+
+
+def lift_latch(
+    connection: sa.Connection, source: str, topic: str, *, flows: Iterable[str], now_at: float
+) -> None:
+    """Take a latch away, where there is one, with what was found of the loop in the flows of its source."""
+    tables.forget_loops(connection, flows, now_at=now_at)
+    connection.execute(sa.delete(LATCHES).where(LATCHES.c.source == source, LATCHES.c.topic == topic))

@@ -1,0 +1,111 @@
+"""The two transactions of the canary's memory: when a process begins, and whenever something has changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from canary.persistence import leases, tables
+from canary.watch.findings import LOOPS
+from fleet.errors import UnavailableError
+from runtime.process_identity import this_process
+
+CLOSED_S = 86_400.0  # how long the coverage of a closed incarnation stays, for people who look after a fault
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import sqlalchemy as sa
+
+    from canary.persistence.tables import MinuteKey
+    from canary.tracker.events import Coverage
+    from canary.watch.findings import Row
+    from fleet.evidence import Finding
+
+
+class TakenOverError(UnavailableError):
+    """Another process has taken over this one's probes: what this one went on counting would count twice."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What is to be written, by what it replaces in the store."""
+
+    carried: set[tuple[str, str, int]] = field(default_factory=set)
+    rows: dict[MinuteKey, tuple[int, ...]] = field(default_factory=dict)
+    coverages: dict[tuple[str, str, str, int], tuple[str, str, Coverage]] = field(default_factory=dict)
+    findings: dict[tuple[str, Row], tuple[str, Finding]] = field(default_factory=dict)
+    unlooped: set[str] = field(default_factory=set)  # flows whose earlier findings of loops are deleted
+    flows_of: dict[str, frozenset[str]] = field(default_factory=dict)  # of what was taken over: unfinished
+
+    def followed_by(self, newer: Waiting) -> Waiting:
+        """Return both, the newer in the place of the older."""
+        for flow in newer.unlooped:
+            self.forget_loops(flow)
+        return Waiting(
+            self.carried | newer.carried,
+            self.rows | newer.rows,
+            self.coverages | newer.coverages,
+            self.findings | newer.findings,
+            self.unlooped | newer.unlooped,
+            self.flows_of | newer.flows_of,
+        )
+
+    def forget_loops(self, flow: str) -> None:
+        """Have nothing kept that was found of loops of this flow until now, waiting or written."""
+        self.unlooped.add(flow)
+        for key in [key for key in self.findings if key[0] == flow and key[1][0] in LOOPS]:
+            del self.findings[key]
+
+
+def start(
+    connection: sa.Connection,
+    *,
+    incarnation: str,
+    replica: str,
+    flows: Collection[str],
+    silent: Mapping[str, float],
+    now_at: float,
+) -> list[leases.Incarnation]:
+    """Write the lease of a process that begins, and return what it takes over."""
+    process = this_process().text()
+    leases.begin(connection, incarnation, replica=replica, process=process, flows=flows, now_at=now_at)
+    return leases.take_over(connection, incarnation, silent=silent, now_at=now_at)
+
+
+def save(
+    connection: sa.Connection,
+    *,
+    waiting: Waiting,
+    incarnation: str,
+    replica: str,
+    flows: Collection[str],
+    now_at: float,
+    ended: bool,
+    kept: tuple[float, float] | None,
+) -> None:
+    """Renew the lease and write what waits; raises TakenOverError, and then nothing was written.
+
+    `kept` is for how long (s) minutes and findings stay, where it is time to delete older ones.
+    """
+    if not leases.renew(connection, incarnation, flows=flows, now_at=now_at, ended=ended):
+        raise TakenOverError(
+            "another process on this store has gone on with the probes of this one, whose lease was not"
+            f" renewed for {leases.LEASE_S:g} s; start mirrorwatch again"
+        )
+    for flow, topic_id, partition in waiting.carried:
+        tables.keep_carried(connection, flow, topic_id, partition, now_at)
+    tables.keep_minutes(connection, waiting.rows, replica=replica, incarnation=incarnation)
+    tables.keep_coverages(connection, waiting.coverages.values())
+    if waiting.unlooped:
+        tables.forget_loops(connection, waiting.unlooped, now_at=now_at)
+    tables.keep_findings(connection, waiting.findings.values())
+    leases.leave_open(connection, waiting.flows_of)
+    if kept is not None:
+        minutes_s, findings_s = kept
+        leases.delete_old(connection, closed_before=now_at - CLOSED_S, ended_before=now_at - minutes_s)
+        tables.delete_old(
+            connection,
+            minutes_before=int((now_at - minutes_s) // 60),
+            findings_before=now_at - findings_s,
+        )

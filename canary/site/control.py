@@ -1,0 +1,219 @@
+"""Control probes: a record to a cluster and back, past no mirror, so that its faults are told apart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from canary.config import CanaryMode
+from canary.tracker.plan import CONTROL_SETTINGS, settings_text
+from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
+from fleet.evidence import ClusterEvidence, Control
+from fleet.quantity import duration_text
+from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
+from runtime.kafka.round_trip import RoundTrip, RoundTripOutcome, RoundTripResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from canary.report import CollectorCounts
+    from runtime.clock import WaitingClock
+    from runtime.kafka.client_settings import ClientSettings
+
+TOPIC = "__mirrorwatch-control"
+INTERVAL_S = 1.0
+TIMEOUT_S = 2.0
+SLOW_S = 1.0  # a probe that is under way for longer counts as failing before it has ended
+_AGAIN_S = 2.0
+_REFUSED_AGAIN_S = 30.0
+_LOOK_S = 1.0
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(slots=True)
+class ControlState:
+    """What is known of one cluster by its control probes."""
+
+    alias: str
+    control: Control = Control.UNKNOWN
+    sentence: str = "no control probe has run yet"
+    since_at: float = 0.0
+    last_ok_at: float | None = None
+    last_failed_at: float | None = None
+    clock_ahead_s: float | None = None  # of the broker, against this host's, at least; None while not known
+    counts: Counter[RoundTripOutcome] = field(default_factory=Counter)
+    begun_ns: int | None = None  # of the probe that is under way, monotonic
+    disturbed_ns: int = -1  # when the prober last stood still: no answer in time before that says nothing
+    notice: Callable[[], None] = _nothing  # lets such a standstill be noticed before a probe is judged
+
+    def evidence(self, *, now_ns: int, now_at: float, slow_s: float = SLOW_S) -> ClusterEvidence:
+        """Return it as evidence for a verdict.
+
+        A probe under way for longer than `slow_s` is failing evidence at once: a flow may pass its threshold
+        before the probe has run into its own time-out, and a fault of the cluster must not look like one of
+        the mirror for that long.
+        """
+        if self.control is Control.OK and self.begun_ns is not None:
+            running_s = (now_ns - max(self.begun_ns, self.disturbed_ns)) / 1e9
+            if running_s > slow_s:
+                sentence = f"a control probe has been under way for {duration_text(running_s)}"
+                return ClusterEvidence(
+                    self.alias, Control.FAILING, sentence, now_at - running_s, self.last_ok_at, now_at
+                )
+        return ClusterEvidence(
+            self.alias, self.control, self.sentence, self.since_at, self.last_ok_at, self.last_failed_at
+        )
+
+    def disturb(self, now_ns: int) -> None:
+        """Note that the prober stood still until now: a probe under way has its time anew."""
+        self.disturbed_ns = now_ns
+
+    def void(self, result: RoundTripResult) -> bool:
+        """Tell whether a probe's failure may be the prober's own, and forget the probe if so."""
+        self.notice()
+        voided = result.outcome is not RoundTripOutcome.GOOD and self.disturbed_ns > (self.begun_ns or 0)
+        if voided:
+            self.begun_ns = None
+        return voided
+
+    def move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        self.since_at += by_s if self.since_at else 0.0
+        self.last_ok_at = None if self.last_ok_at is None else self.last_ok_at + by_s
+        self.last_failed_at = None if self.last_failed_at is None else self.last_failed_at + by_s
+
+    def become(self, control: Control, sentence: str, at: float) -> None:
+        """Change what is known, and keep since when it is so."""
+        if control is not self.control or not self.since_at:
+            self.since_at = at
+        if control is Control.FAILING:
+            self.last_failed_at = at
+        self.control, self.sentence = control, sentence
+
+    def take(self, result: RoundTripResult, at: float) -> None:
+        """Count a probe and draw what follows from it.
+
+        A cluster that refuses us is not down, as far as anyone can tell: then the control is unknown.
+        """
+        self.begun_ns = None
+        self.counts[result.outcome] += 1
+        self.clock_ahead_s = result.clock_ahead_s
+        if result.outcome is RoundTripOutcome.GOOD:
+            self.last_ok_at = at
+            self.become(Control.OK, "", at)
+        elif isinstance(result.error, RefusedError):
+            self.become(Control.UNKNOWN, str(result.error), at)
+        else:
+            what = (
+                "a control probe was not read back in time"
+                if result.outcome is RoundTripOutcome.OVERDUE
+                else "a control probe was not taken"
+            )
+            self.become(Control.FAILING, str(result.error or what), at)
+
+
+class ControlProbes:
+    """Keeps one cluster's control probes going, its topic and its clients made anew where need be."""
+
+    def __init__(
+        self,
+        state: ControlState,
+        counts: CollectorCounts,
+        *,
+        settings: ClientSettings,
+        admin: ClusterAdmin,
+        mode: CanaryMode,
+        nonce: bytes,
+        clock: WaitingClock,
+        complain: Callable[[str, str], None],
+        settle: Callable[[str], None],
+    ) -> None:
+        self._state = state
+        self._counts = counts
+        self._settings = settings
+        self._admin = admin
+        self._mode = mode
+        self._nonce = nonce
+        self._clock = clock
+        self._complain = complain
+        self._settle = settle
+        self._where = f"{state.alias}: {TOPIC}"
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Probe once a second; raises none of our errors, but tells them. Nothing is touched in mode off."""
+        if self._mode is CanaryMode.OFF:
+            self._state.become(Control.UNKNOWN, "canary.mode is off", self._clock.wall_s())
+            return
+        while not stopping.is_set():
+            try:
+                topic_id, offset = await self._topic()
+                await self._probe(topic_id, offset, stopping)
+            except MirrorwatchError as error:
+                self._counts.errors["control"] += 1
+                self._state.become(Control.UNKNOWN, str(error), self._clock.wall_s())
+                self._complain(
+                    self._where,
+                    f"without control probes a fault of {self._state.alias} looks like one of the mirror:"
+                    f" {error}",
+                )
+                again_s = _AGAIN_S if isinstance(error, UnavailableError) else _REFUSED_AGAIN_S
+                await self._clock.wait(stopping, timeout_s=again_s)
+
+    async def _probe(self, topic_id: str, offset: int, stopping: asyncio.Event) -> None:
+        """Probe until `stopping`, or until the control topic is not the one that it was."""
+        state, clock = self._state, self._clock
+        trip = RoundTrip(self._settings, cluster=state.alias, topic=TOPIC, clock=clock)
+        try:
+            await trip.open(from_offset=offset)
+            while not stopping.is_set():
+                state.begun_ns = clock.monotonic_ns()
+                result = await trip.once(self._nonce, timeout_s=TIMEOUT_S)
+                if stopping.is_set():
+                    return
+                if state.void(result):
+                    continue
+                state.take(result, clock.wall_s())
+                if result.outcome is RoundTripOutcome.GOOD:
+                    self._counts.last_success_at["control"] = clock.wall_s()
+                    self._settle(self._where)
+                else:
+                    self._counts.errors["control"] += 1
+                    self._complain(self._where, state.sentence)
+                    if await self._replaced(topic_id):
+                        sentence = f"the topic {TOPIC} was deleted or made anew"
+                        state.become(Control.UNKNOWN, sentence, clock.wall_s())
+                        return
+                await clock.wait(stopping, timeout_s=max(0.0, INTERVAL_S - result.took_s))
+        finally:
+            state.begun_ns = None
+            await trip.close()
+
+    async def _topic(self) -> tuple[str, int]:
+        """Return the control topic's id and where to begin reading; it is made before if it is to be made."""
+        topic = (await self._admin.describe_topics([TOPIC]))[TOPIC]
+        if topic is not None:
+            return topic.topic_id, (await self._admin.end_offsets(TOPIC, [0]))[0]
+        if self._mode is CanaryMode.PRECREATED:
+            raise UnavailableError(
+                f"the topic {TOPIC} does not exist and mode: precreated forbids making it; create it with one"
+                f" partition and {settings_text(CONTROL_SETTINGS)}"
+            )
+        await self._admin.create_topic(NewTopicRequest(TOPIC, 1, CONTROL_SETTINGS))
+        made = (await self._admin.describe_topics([TOPIC]))[TOPIC]
+        if made is None:
+            raise UnavailableError(f"the topic {TOPIC} was made and is not to be seen yet; looking again")
+        return made.topic_id, 0
+
+    async def _replaced(self, topic_id: str) -> bool:
+        """Tell whether the cluster says, soon, that the control topic is gone or another one."""
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                found = (await self._admin.describe_topics([TOPIC]))[TOPIC]
+        except (MirrorwatchError, TimeoutError):
+            return False
+        return found is None or found.topic_id != topic_id

@@ -1,0 +1,199 @@
+"""The sending half on one source cluster: the canary's topic, its schedule, and its producer."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from canary.config import CanaryMode
+from canary.site.sending import Sending
+from canary.tracker.plan import PROBES_SETTINGS, Schedule, first_tick_ns, settings_text
+from canary.tracker.stamp import Stamper
+from fleet.errors import MirrorwatchError, UnavailableError
+from runtime.kafka.admin import NewTopicRequest, TopicDescription
+from runtime.kafka.sender import Sender
+
+if TYPE_CHECKING:
+    from canary.config import CanaryConfig
+    from canary.inbox import Inbox
+    from canary.site.site import Site
+    from runtime.clock import WaitingClock
+
+JOIN_S = 5.0
+
+
+class Tag(NamedTuple):
+    """Which probe a producer's report is about."""
+
+    alias: str
+    topic_id: str
+    partition: int
+    sequence: int
+
+
+class Probing:
+    """Sends the probes of one source cluster; each step goes into the inbox."""
+
+    def __init__(
+        self,
+        site: Site,
+        config: CanaryConfig,
+        *,
+        installation: str,
+        incarnation: str,
+        clock: WaitingClock,
+        inbox: Inbox,
+        sequences: dict[tuple[str, int], int],
+    ) -> None:
+        self.alias = site.alias
+        self.topic: TopicDescription | None = None  # the one that is probed
+        self.sentence = "the source cluster was not reached yet"  # why nothing is sent
+        self.latched = False  # a probe came back to this source: every tick is skipped
+        self._site = site
+        self._config = config
+        self._installation = installation
+        self._incarnation = incarnation
+        self._clock = clock
+        self._inbox = inbox
+        self._sender: Sender | None = None
+        self._sending: Sending | None = None
+        self._finished = False
+        self._interval_s = config.interval  # from one probe of a partition to its next
+        self._sequences = sequences  # the next one, by topic id and partition; they outlive this object
+
+    def await_topic(self) -> None:
+        """Say that the canary's topic has not been seen yet, and whether it is being created."""
+        missing = f"the topic {self._config.topic} does not exist on {self.alias} yet"
+        is_made = self._config.mode is CanaryMode.CREATE
+        self.sentence = f"starting, {missing} and is being created" if is_made else missing
+
+    async def make_topic(self, partitions: int) -> None:
+        """Make the canary's topic; raises our errors, and keeps the sentence that says why it is not made."""
+        try:
+            if self._config.mode is not CanaryMode.CREATE:
+                raise UnavailableError(
+                    f"the topic {self._config.topic} does not exist on {self.alias} and mode: precreated"
+                    f" forbids making it; create it with {partitions} partitions or more and"
+                    f" {settings_text(PROBES_SETTINGS)}"
+                )
+            await self._site.admin.create_topic(
+                NewTopicRequest(self._config.topic, partitions, PROBES_SETTINGS)
+            )
+        except MirrorwatchError as error:
+            self.sentence = str(error)
+            raise
+
+    def fits(self, topic: TopicDescription, interval_s: float | None = None) -> bool:
+        """Tell whether probes go to exactly this topic, by a producer that still sends, or never again."""
+        now = self.topic
+        return self._finished or (
+            now is not None
+            and (now.topic_id, now.partitions) == (topic.topic_id, topic.partitions)
+            and interval_s in (None, self._interval_s)
+            and (self._sender is not None and not self._sender.broken)
+            and (self._sending is not None and not self._sending.ended)
+        )
+
+    async def begin(self, topic: TopicDescription, interval_s: float | None = None) -> None:
+        """Send probes to this topic from now on, over a new producer: an old one would hold on to old ids.
+
+        Raises our error where the client does not accept its settings.
+        """
+        await self.stop()
+        name = f"{self.alias}-canary"
+        sender = Sender(
+            self._site.settings,
+            name=name,
+            cluster=self.alias,
+            clock=self._clock,
+            sink=self._inbox.put,
+            message_timeout_s=report_within_s(self._config.horizon),
+            throttled=self._site.throttles["sender"].hear,
+        )
+        try:
+            await asyncio.to_thread(sender.start)
+        except MirrorwatchError as error:
+            self.sentence = str(error)
+            raise
+        if self._finished:
+            await asyncio.to_thread(_end, sender)
+            return
+        self._sender, self.topic, self.sentence = sender, topic, ""
+        self._interval_s = interval_s if interval_s is not None else self._config.interval
+        interval_ns, partitions = int(self._interval_s * 1e9), topic.partitions
+        start_ns = first_tick_ns(
+            self._clock.monotonic_ns(), source=self.alias, interval_ns=interval_ns, partitions=partitions
+        )
+        schedule = Schedule(start_ns=start_ns, interval_ns=interval_ns, partitions=partitions)
+        stamper = Stamper(
+            installation=self._installation,
+            incarnation=self._incarnation,
+            topic_id=topic.topic_id,
+            topic=topic.name,
+        )
+        self._sending = Sending(
+            schedule,
+            alias=self.alias,
+            topic_id=topic.topic_id,
+            sequences=self._sequences,
+            send=partial(self._send, sender=sender, topic=topic, stamper=stamper),
+            clock=self._clock,
+            inbox=self._inbox,
+        )
+        self._sending.start()
+
+    async def finish(self) -> None:
+        """Send never again, which is the shutdown; what was sent may still be acknowledged."""
+        self._finished = True
+        await self._end_sending()
+
+    async def stop(self, sentence: str = "") -> None:
+        """Send no more, and say why; what is under way has a second to be reported."""
+        self.sentence = sentence or self.sentence
+        sender, self._sender, self.topic = self._sender, None, None
+        await self._end_sending()
+        if sender is not None:
+            await asyncio.to_thread(_end, sender)
+
+    async def _end_sending(self) -> None:
+        sending, self._sending = self._sending, None
+        if sending is not None:
+            await asyncio.to_thread(sending.stop)
+
+    def _send(
+        self,
+        partition: int,
+        sequence: int,
+        due_at_ms: int,
+        *,
+        sender: Sender,
+        topic: TopicDescription,
+        stamper: Stamper,
+    ) -> int | None:
+        """Send one probe, on the sending thread; nothing while latched."""
+        if self.latched:
+            return None
+        record = stamper.encode(partition, sequence, due_at_ms)
+        tag = Tag(self.alias, topic.topic_id, partition, sequence)
+        sent_ns = self._clock.monotonic_ns()
+        sent = sender.send(
+            topic.name,
+            partition,
+            key=record.key,
+            value=record.value,
+            headers=record.headers,
+            tag=tag,
+        )
+        return sent_ns if sent else None
+
+
+def report_within_s(horizon_s: float) -> float:
+    """Return within what time the producer has to report a probe, well before its horizon."""
+    return max(1.0, min(30.0, horizon_s / 2))
+
+
+def _end(sender: Sender) -> None:
+    sender.flush(1.0)
+    sender.stop()
+    sender.join(JOIN_S)

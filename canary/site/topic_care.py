@@ -1,0 +1,337 @@
+"""The plan held against what there is: partitions, rate, brokers that no probe reaches, topics' settings.
+
+What is wrong with a topic is a problem until it is not any more. Settings are read at the start, every five
+minutes, and whenever a topic is another one or has other partitions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from canary.config import CanaryMode
+from canary.site import control
+from canary.site.topic_advice import OwnTopic, Use, advise
+from canary.site.weight import control_probe_bytes, largest_probe_bytes
+from canary.tracker.plan import CONTROL_SETTINGS, PROBES_SETTINGS, even_interval_s, partitions_for
+from canary.watch.unreached import Side, UnreachedBroker, unreached_brokers
+from fleet.errors import MirrorwatchError, RefusedError
+from fleet.quantity import duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from canary.flows import CanaryFlow
+    from canary.report import Reporter
+    from canary.roster import Roster
+    from canary.site.site import Site
+    from runtime.clock import WaitingClock
+    from runtime.kafka.admin import TopicDescription
+
+SETTINGS_S = 300.0  # from one reading of a topic's settings to the next
+HASTE_S = 4.0  # while probes wait
+AGAIN_S = 30.0  # where they were not told, or a topic is not there yet
+BROKERS_S = 60.0  # brokers come and go
+PLANNING_S = 10.0  # how long a topic that is to be made waits for the targets to tell their brokers
+RATE = "canary.max_rate"
+
+
+class Refusal(NamedTuple):
+    """Why a topic takes nothing, empty where it does again; when that was first and last seen (epoch s)."""
+
+    sentence: str
+    since_at: float
+    seen_at: float
+
+
+@dataclass(slots=True)
+class _Looked:
+    """When the settings of a topic are read again, unless it is not what it was."""
+
+    as_it_was: tuple[str, int, int | None] | None  # id, partitions, and those that are planned
+    again_ns: int
+    read_ns: int = 0
+
+
+class TopicCare:
+    """Knows what partitions and interval the plan gives, and tells where a topic falls short of it."""
+
+    def __init__(self, roster: Roster, *, clock: WaitingClock, reporter: Reporter) -> None:
+        self._roster = roster
+        self._clock = clock
+        self._reporter = reporter
+        self._looked: dict[tuple[str, str], _Looked] = {}
+        self.refusals: dict[tuple[str, str], Refusal] = {}  # by cluster and topic
+        self._told: dict[tuple[str, str], str] = {}  # by cluster and topic: what cannot be checked, once
+        self._brokers_ns: dict[str, int] = {}  # when each cluster is asked for its brokers again
+        self._planning_ns: dict[str, int] = {}  # since when a topic waits to be made
+        roster.doubts.on_clock_set.append(self._move_instants)
+
+    # --- the plan
+
+    def partitions(self, alias: str) -> int:
+        """Return how many partitions this source's canary topic is to have; unknown brokers count 1."""
+        flows = self._leaving(alias)
+        sites = self._roster.sites
+        return partitions_for(
+            source_brokers=sites[alias].brokers,
+            target_brokers=max((sites[flow.target].brokers for flow in flows), default=1),
+            tasks_max=max((flow.tasks_max for flow in flows), default=1),
+            at_most=self._roster.config.max_partitions,
+        )
+
+    def waits_for(self, alias: str) -> str:
+        """Say why the topic of this source is not made yet: no target's brokers are known; else nothing."""
+        now_ns = self._clock.monotonic_ns()
+        since_ns = self._planning_ns.setdefault(alias, now_ns)
+        if self._planned(alias) is not None or now_ns - since_ns >= PLANNING_S * 1e9:
+            return ""
+        return "the target clusters were not reached yet, whose brokers count for the number of partitions"
+
+    def interval_s(self) -> float:
+        """Return the interval at which every partition is probed, so that no more than max_rate go out."""
+        config = self._roster.config
+        return even_interval_s(config.interval, partitions=self._probed(), max_rate=config.max_rate)
+
+    def unreached(self, flow: CanaryFlow) -> tuple[UnreachedBroker, ...]:
+        """Return the brokers of both clusters through which no probe of this flow passes, as last seen.
+
+        Nothing is said of a cluster whose topic is not there or not known yet.
+        """
+        ends = ((Side.SOURCE, flow.source, flow.source_topic), (Side.TARGET, flow.target, flow.target_topic))
+        found: tuple[UnreachedBroker, ...] = ()
+        for side, alias, name in ends if not flow.off else ():
+            site = self._roster.sites[alias]
+            present = site.topics.present.get(name)
+            if present is not None and site.description is not None:
+                found += unreached_brokers(alias, site.description.brokers, present.leaders, side=side)
+        return found
+
+    # --- looking
+
+    def hasten(self, alias: str, topic: str) -> None:
+        """See to it that the settings of a topic are read soon: probes wait to come into it."""
+        looked = self._looked.get((alias, topic))
+        if looked is not None:
+            looked.again_ns = min(looked.again_ns, looked.read_ns + int(HASTE_S * 1e9))
+
+    async def look(self, site: Site) -> None:
+        """See to what is due on one cluster; raises none of our errors, since what fails hinders nothing."""
+        now_ns = self._clock.monotonic_ns()
+        due_ns = self._brokers_ns.setdefault(site.alias, now_ns + int(BROKERS_S * 1e9))
+        try:
+            if due_ns <= now_ns:
+                self._brokers_ns[site.alias] = now_ns + int(BROKERS_S * 1e9)
+                site.description = await site.admin.describe_cluster()
+            if self._roster.config.mode is not CanaryMode.OFF and self._due(
+                site.alias, control.TOPIC, now_ns
+            ):
+                await self._look_at_control(site)
+        except MirrorwatchError:
+            pass  # asked again; the control probes and the tap tell what is wrong with the cluster
+        self._tell_rate()
+        names = {name: site.topics.present.get(name) for name in site.wanted}
+        here = {name: topic for name, topic in names.items() if topic is not None}
+        due = [topic for topic in here.values() if self._due(site.alias, topic.name, now_ns, topic)]
+        await asyncio.gather(*(self._look_at(site, topic) for topic in due))
+        self._forget(site.alias, here.keys() | {control.TOPIC})
+
+    async def _look_at_control(self, site: Site) -> None:
+        name = control.TOPIC
+        self._looked[site.alias, name] = _Looked(None, self._in(AGAIN_S))
+        topic = (await site.admin.describe_topics([name]))[name]
+        if topic is not None:
+            self._looked[site.alias, name] = _Looked(None, self._in(SETTINGS_S))
+            await self._judge(site, topic, Use.CONTROL)
+
+    async def _look_at(self, site: Site, topic: TopicDescription) -> None:
+        ours = self._is_source(site.alias, topic.name)
+        planned = self._planned(site.alias) if ours else None
+        self._looked[site.alias, topic.name] = _Looked(
+            (topic.topic_id, topic.partitions, planned), self._in(SETTINGS_S), self._in(0)
+        )
+        if planned is not None and topic.partitions < planned and self._may_grow:
+            await self._grow(site, topic, planned)
+            planned = None  # it has as many soon, or else it is told why not
+        else:
+            self._reporter.settled(_growing(site.alias, topic.name))  # a person may have done it
+        await self._judge(site, topic, Use.PROBES if ours else Use.COPIES, planned)
+
+    @property
+    def _may_grow(self) -> bool:
+        return self._roster.config.grow and self._roster.config.mode is CanaryMode.CREATE
+
+    async def _grow(self, site: Site, topic: TopicDescription, planned: int) -> None:
+        where = _growing(site.alias, topic.name)
+        try:
+            await site.admin.grow_topic(topic.name, planned)
+        except MirrorwatchError as error:
+            number = "1 partition" if topic.partitions == 1 else f"{topic.partitions} partitions"
+            self._reporter.problem(where, f"{error}. It is probed with {number} meanwhile")
+            return
+        self._reporter.settled(where)
+        self._reporter.event(
+            "partitions were added", kafka_cluster=site.alias, topic=topic.name, partitions=planned
+        )
+
+    async def _judge(self, site: Site, topic: TopicDescription, use: Use, planned: int | None = None) -> None:
+        """Read a topic's settings and tell what is wrong with it."""
+        key = (site.alias, topic.name)
+        try:
+            settings: Mapping[str, str] = await site.admin.describe_topic_config(topic.name)
+        except MirrorwatchError as error:
+            if not isinstance(error, RefusedError):
+                self._looked[key].again_ns = self._in(AGAIN_S)
+                return
+            self._tell_unchecked(key, error)
+            settings = {}
+        else:
+            self._told.pop(key, None)
+        said = advise(
+            own_topic(
+                topic,
+                site.alias,
+                use,
+                settings,
+                planned=planned,
+                interval_s=self.interval_s(),
+                kept_s=self._kept_s(site.alias),
+                probed_as=self._roster.config.topic,
+            )
+        )
+        where = _where(*key)
+        refusing = " ".join(advice.sentence for advice in said if advice.refuses)
+        before = self.refusals.get(key)
+        if refusing:
+            now_at = self._clock.wall_s()
+            since_at = before.since_at if before is not None and before.sentence else now_at
+            self.refusals[key] = Refusal(refusing, since_at, now_at)
+        elif before is not None:
+            self.refusals[key] = before._replace(sentence="")
+        if said:
+            self._reporter.problem(where, " ".join(advice.sentence for advice in said))
+        else:
+            self._reporter.settled(where)
+
+    # --- telling
+
+    def _tell_rate(self) -> None:
+        config, interval_s = self._roster.config, self.interval_s()
+        if interval_s > config.interval:
+            sentence = rate_sentence(config.interval, config.max_rate, interval_s, self._probed())
+            self._reporter.problem(RATE, sentence)
+        else:
+            self._reporter.settled(RATE)
+
+    def _tell_unchecked(self, key: tuple[str, str], error: RefusedError) -> None:
+        if self._told.get(key) != str(error):
+            self._told[key] = str(error)
+            alias, topic = key
+            self._reporter.event(
+                "the settings of a topic are not checked", kafka_cluster=alias, topic=topic, why=str(error)
+            )
+
+    # --- what is due
+
+    def _due(self, alias: str, name: str, now_ns: int, topic: TopicDescription | None = None) -> bool:
+        looked = self._looked.get((alias, name))
+        if looked is None or looked.again_ns <= now_ns:
+            return True
+        if topic is None:
+            return False
+        planned = self._planned(alias) if self._is_source(alias, name) else None
+        return looked.as_it_was != (topic.topic_id, topic.partitions, planned)
+
+    def _in(self, seconds: float) -> int:
+        return self._clock.monotonic_ns() + int(seconds * 1e9)
+
+    def _is_source(self, alias: str, name: str) -> bool:
+        return name == self._roster.config.topic and alias in self._roster.probings
+
+    def _probed(self) -> int:
+        """Return how many partitions are probed, or will be, over all sources."""
+        total = 0
+        for alias in self._roster.probings:
+            present = self._roster.sites[alias].topics.present.get(self._roster.config.topic)
+            total += self.partitions(alias) if present is None else present.partitions
+        return total
+
+    def _forget(self, alias: str, here: set[str]) -> None:
+        """Say no more of topics that are gone or not wanted."""
+        for key in [key for key in self._looked if key[0] == alias and key[1] not in here]:
+            del self._looked[key]
+            self.refusals.pop(key, None)
+            self._told.pop(key, None)
+            self._reporter.settled(_where(*key))
+            self._reporter.settled(_growing(*key))
+
+    def _move_instants(self, by_s: float) -> None:
+        """Move what is kept with a wall clock that was set by this many seconds."""
+        for key, one in self.refusals.items():
+            self.refusals[key] = Refusal(one.sentence, one.since_at + by_s, one.seen_at + by_s)
+
+    def _planned(self, alias: str) -> int | None:
+        """Return the planned partitions of a source, None until every cluster has told its brokers."""
+        sites = self._roster.sites
+        asked = {alias, *(flow.target for flow in self._leaving(alias))}
+        known = all(sites[one].description is not None for one in asked if one in sites)
+        return self.partitions(alias) if known else None
+
+    def _kept_s(self, alias: str) -> float:
+        flows = [held.flow for held in self._roster.dispatch.running.values()]
+        thresholds = [flow.threshold_s for flow in flows if alias in (flow.source, flow.target)]
+        return max([self._roster.config.horizon, *thresholds])
+
+    def _leaving(self, alias: str) -> list[CanaryFlow]:
+        return [held.flow for held in self._roster.dispatch.by_source.get(alias, ())]
+
+
+def own_topic(
+    topic: TopicDescription,
+    alias: str,
+    use: Use,
+    settings: Mapping[str, str],
+    *,
+    planned: int | None,
+    interval_s: float,
+    kept_s: float,
+    probed_as: str,
+) -> OwnTopic:
+    """Return a topic with what it has to hold; interval and time to keep are the canary's own.
+
+    `probed_as` is the name of the topic that is probed, which every copy of a probe bears within.
+    """
+    probe_bytes = largest_probe_bytes(probed_as, max(topic.partitions, 1))
+    controls = use is Use.CONTROL
+    return OwnTopic(
+        name=topic.name,
+        kafka_cluster=alias,
+        use=use,
+        settings=settings,
+        wished=CONTROL_SETTINGS if controls else PROBES_SETTINGS,
+        partitions=topic.partitions,
+        replicas=min(topic.replicas, default=None),
+        planned=planned,
+        record_bytes=control_probe_bytes() if controls else probe_bytes,
+        interval_s=control.INTERVAL_S if controls else interval_s,
+        kept_s=2 * control.TIMEOUT_S if controls else kept_s,
+    )
+
+
+def rate_sentence(wished_s: float, max_rate: int, interval_s: float, partitions: int) -> str:
+    """Say that the interval is longer than configured, and why."""
+    counted = "1 probe" if max_rate == 1 else f"{max_rate} probes"
+    return (
+        f"{partitions} partitions every {duration_text(wished_s)} would be more than {counted} a"
+        f" second (canary.max_rate): each is probed every {duration_text(interval_s)} instead. Raise"
+        " canary.max_rate or canary.interval, or lower canary.max_partitions"
+    )
+
+
+def _growing(alias: str, topic: str) -> str:
+    return f"{alias}: growing {topic}"
+
+
+def _where(alias: str, topic: str) -> str:
+    return f"{alias}: settings of {topic}"

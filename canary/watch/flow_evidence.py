@@ -1,0 +1,73 @@
+"""Put together what the canary, its two sites and their control probes know of one flow at one instant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from canary.site import topics
+from canary.site.control import SLOW_S
+from canary.site.topic_care import HASTE_S
+from fleet.evidence import CanaryState, FlowEvidence, TopicEvidence
+
+if TYPE_CHECKING:
+    from canary.flows import WatchedFlow
+    from canary.site.site import Site
+    from canary.site.topic_care import Refusal
+    from canary.watch.watch import Instant
+
+SLOW_LEAST_S = 0.3
+_LOOK_TAKES_S = 1.0  # at most, where the clusters answer
+
+
+def settings_within_s(threshold_s: float) -> float:
+    """Return within what time of a probe that waits the settings of its target's topic are read once more.
+
+    A look at the source finds that it waits for half of its threshold, and the next look at the target reads
+    them, unless that was done less than HASTE_S ago.
+    """
+    found_s = max(threshold_s / 2 + topics.INTERVAL_S, HASTE_S)
+    return found_s + topics.INTERVAL_S + _LOOK_TAKES_S
+
+
+def flow_evidence(
+    held: WatchedFlow,
+    source: Site,
+    target: Site,
+    now: Instant,
+    *,
+    state: CanaryState,
+    sentence: str,
+    refusal: Refusal | None = None,
+) -> FlowEvidence:
+    """Return the evidence for a verdict on this flow.
+
+    `refusal` says why the target's topic takes no copies, and when it was seen not to.
+    """
+    flow = held.flow
+    from_topic = source.topics.present.get(flow.source_topic)
+    to_topic = target.topics.present.get(flow.target_topic)
+    looked = flow.target_topic in target.topics.present
+    # Well before the threshold: a probe of the flow may have been due before the control probe was.
+    slow_s = max(SLOW_LEAST_S, min(SLOW_S, flow.threshold_s / 4))
+    return FlowEvidence(
+        flow=flow.name,
+        source=source.control.evidence(now_ns=now.ns, now_at=now.at, slow_s=slow_s),
+        target=target.control.evidence(now_ns=now.ns, now_at=now.at, slow_s=slow_s),
+        canary=held.watch.evidence(now, state=state, sentence=sentence),
+        topic=TopicEvidence(
+            source_topic=flow.source_topic,
+            target_topic=flow.target_topic,
+            target_exists=to_topic is not None if looked else None,
+            source_partitions=from_topic.partitions if from_topic else None,
+            target_partitions=to_topic.partitions if to_topic else None,
+            source_recreated_at=source.topics.recreated_recently(flow.source_topic, now.at),
+            target_recreated_at=target.topics.recreated_recently(flow.target_topic, now.at),
+            target_refuses=refusal.sentence if refusal is not None else "",
+            target_refused_at=refusal.seen_at if refusal is not None else None,
+            target_refused_since=refusal.since_at if refusal is not None else None,
+            settings_within_s=settings_within_s(flow.threshold_s),
+        ),
+        exactly_once=flow.exactly_once,
+        tasks=target.own_topics.tasks(flow.name),
+        heartbeats_s=target.own_topics.heartbeats_s(flow.name, now.ns),
+    )
