@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from checksum.cell_rows import CellKey, CellRow
-from checksum.plan_shape import SEEDS
-from checksum.record_hash import SPARK_SEED, Content
-from checksum.record_hashes import record_hashes
-from checksum.xxhash64_many import hash_ints, hash_longs
+from checksum.digest.cell_rows import CellKey, CellRow
+from checksum.digest.record_hash import SPARK_SEED, Content
+from checksum.digest.record_hashes import record_hashes
+from checksum.digest.xxhash64_many import hash_ints, hash_longs
+from checksum.plan.shape import SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
     from numpy.typing import NDArray
 
-    from checksum.plan_shape import Plan
+    from checksum.plan.shape import Plan
 
     Headers = Sequence[tuple[str, bytes | None]] | None
 

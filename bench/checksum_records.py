@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Producer
 
-from checksum.plan_shape import (
+from checksum.plan.shape import (
     READ_UNCOMMITTED,
     Anchored,
     OffsetRange,

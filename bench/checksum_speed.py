@@ -8,17 +8,17 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from checksum.cell_rows import Side
-from checksum.comparison import compared
-from checksum.digest import SideDigest
-from checksum.digest_coverage import Stamp
-from checksum.digest_files import DigestFolder
-from checksum.digest_query import records
-from checksum.kafka_options import Cluster, client_options, reading_options
-from checksum.pacing import Stretch
-from checksum.places import places_of
-from checksum.plan_document import plan_id
-from checksum.verdicts import result
+from checksum.compare.comparison import compared
+from checksum.compare.verdicts import result
+from checksum.digest.cell_rows import Side
+from checksum.digest.coverage import Stamp
+from checksum.digest.files import DigestFolder
+from checksum.digest.kafka_options import Cluster, client_options, reading_options
+from checksum.digest.query import records
+from checksum.digest.side import SideDigest
+from checksum.plan.document import plan_id
+from checksum.plan.pacing import Stretch
+from checksum.plan.places import places_of
 from runtime.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from checksum.cell_rows import CellRow
-    from checksum.plan_shape import Plan
+    from checksum.digest.cell_rows import CellRow
+    from checksum.plan.shape import Plan
 
 RUN: Final = "round-0"  # the digests that other parts are about
 

@@ -13,9 +13,9 @@ from bench.checksum_command import configuration, run
 from bench.checksum_plain import plain_digest
 from bench.checksum_records import PARTITIONS, RECORD_BYTES, planned, write
 from bench.checksum_speed import RUN, Bench, again, comparison, scaled, sizes, speeds, warm_up
-from checksum.cell_rows import Side
-from checksum.spark_session import spark_session
-from checksum.spark_settings import SparkSettings
+from checksum.digest.cell_rows import Side
+from checksum.spark.session import spark_session
+from checksum.spark.settings import SparkSettings
 from deploy.local.broker import Broker, start_together
 from deploy.local.several import Several
 

@@ -14,28 +14,28 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from checksum.anchor_records import key_digest
-from checksum.audit import Audit
-from checksum.cell_rows import Side
-from checksum.comparison import compared
-from checksum.connections import both_sides
-from checksum.loss_looks import explained
-from checksum.plan_shape import READ_COMMITTED, OffsetRange
-from checksum.second_look import looked_twice
-from checksum.stretches import chunks
-from checksum.topic_inventory import is_compacted
-from checksum.verdicts import result
+from checksum.anchors.records import key_digest
+from checksum.compare.audit import Audit
+from checksum.compare.comparison import compared
+from checksum.compare.verdicts import result
+from checksum.digest.cell_rows import Side
+from checksum.inventory.connections import both_sides
+from checksum.inventory.topics import is_compacted
+from checksum.plan.shape import READ_COMMITTED, OffsetRange
+from checksum.second_look.loss_looks import explained
+from checksum.second_look.second_look import looked_twice
+from checksum.second_look.stretches import chunks
 from fleet.errors import ConfigurationError, MalformedError, Problem, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from checksum.anchor_reading import Place, Reader
-    from checksum.cell_rows import CellRow
-    from checksum.connections import Connects
-    from checksum.inventory import Admin
-    from checksum.paced import Pause
-    from checksum.plan_shape import Plan
+    from checksum.anchors.reading import Place, Reader
+    from checksum.digest.cell_rows import CellRow
+    from checksum.digest.paced import Pause
+    from checksum.inventory.connections import Connects
+    from checksum.inventory.inventory import Admin
+    from checksum.plan.shape import Plan
     from fleet.flow import Flow
 
 
@@ -50,7 +50,7 @@ class SpoiledDigestError(UnavailableError):
 
 
 class Progressed(Protocol):
-    """How far a digest is; `checksum.digest.Progress` without Spark."""
+    """How far a digest is; `checksum.digest.side.Progress` without Spark."""
 
     @property
     def offsets(self) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from checksum.spark_settings import DRIVER_MEMORY
+from checksum.spark.settings import DRIVER_MEMORY
 from mirrorwatch.cli_commands import ExplainingCommand, NearestGroup, conclude_refusals_with
 from mirrorwatch.cli_surroundings import QUIET, log_if_asked, logging_options, make_console, read_config
 

@@ -6,13 +6,13 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.cell_rows import Side, planned_partitions
-from checksum.connections import both_sides
-from checksum.count_document import NOTHING_ELSE, counts_document, difference_text
-from checksum.counting import Counts, compared_counts, confirmed, differing_only
-from checksum.plan_document import plan_id
+from checksum.counts.counting import Counts, compared_counts, confirmed, differing_only
+from checksum.counts.document import NOTHING_ELSE, counts_document, difference_text
+from checksum.digest.cell_rows import Side, planned_partitions
+from checksum.inventory.connections import both_sides
+from checksum.plan.document import plan_id
 from checksum.run import still_there
-from checksum.second_look import log_starts
+from checksum.second_look.second_look import log_starts
 from mirrorwatch.check_sheet import FIRST
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.checksum_flows import every_flow
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from checksum.counting import BucketCount, CountProgress, PartitionCounts
-    from checksum.plan_shape import Plan
-    from checksum.retention import LogStarts
+    from checksum.compare.retention import LogStarts
+    from checksum.counts.counting import BucketCount, CountProgress, PartitionCounts
+    from checksum.plan.shape import Plan
     from checksum.run import Silent
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Chosen, Desk

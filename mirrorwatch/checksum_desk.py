@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from checksum.connections import Wire
-from checksum.plan_building import TYPED, NamedIn, PlanRules, refuse_beyond
-from checksum.spark_paths import is_absolute
-from checksum.waiting import Patience
+from checksum.inventory.connections import Wire
+from checksum.inventory.waiting import Patience
+from checksum.plan.building import TYPED, NamedIn, PlanRules, refuse_beyond
+from checksum.spark.paths import is_absolute
 from fleet.errors import ConfigurationError, Problem
 from fleet.filters import PatternList
 from mirrorwatch.check_sheet import Sheet
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from checksum.config import ChecksumConfig
-    from checksum.connections import Connects
-    from checksum.paced import Pause
-    from checksum.plan_shape import Plan
+    from checksum.digest.paced import Pause
+    from checksum.inventory.connections import Connects
+    from checksum.plan.shape import Plan
     from fleet.flow import Flow
     from mirrorwatch.checksum_progress import Shows
     from mirrorwatch.checksum_telling import Unheard

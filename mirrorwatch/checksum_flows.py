@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.result_document import VERSION
+from checksum.report.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
 from fleet.judgement_words import ended
 from mirrorwatch.checksum_desk import check_writable, lacking, worst

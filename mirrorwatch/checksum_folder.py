@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checksum.plan_document import plan_id
-from checksum.plan_file import read_plan, write_plan
+from checksum.plan.document import plan_id
+from checksum.plan.file import read_plan, write_plan
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_files import reason_of
 from runtime.whole_files import written_whole
@@ -27,7 +27,7 @@ from runtime.whole_files import written_whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from checksum.plan_shape import Plan
+    from checksum.plan.shape import Plan
     from mirrorwatch.configuration import Configuration
 
 MOST_PLANS = 1000  # folders that are looked at

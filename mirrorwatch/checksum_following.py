@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from canary.report import Reporter
-    from checksum.book import ChecksumBook, Counted, RunRow
-    from checksum.book_entries import PackedRun
+    from checksum.book.book import ChecksumBook, Counted, RunRow
+    from checksum.book.entries import PackedRun
     from fleet.checksum_evidence import ChecksumEvidence
     from fleet.flow import Flow
     from mirrorwatch.checksum_series import FlowTopics

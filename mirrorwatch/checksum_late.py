@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from checksum.finding_words import time_text
+from checksum.compare.finding_words import time_text
 from fleet.judgement_words import ended
 from mirrorwatch.check_sheet import FIRST
 from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE
@@ -20,7 +20,7 @@ from mirrorwatch.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from checksum.book import RunRow
+    from checksum.book.book import RunRow
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Desk
     from mirrorwatch.checksum_state import State

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from checksum.pacing import FREE
+from checksum.plan.pacing import FREE
 from fleet.quantity import bytes_text, duration_text
 from mirrorwatch.words import counted, share_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from checksum.report_page import render
+from checksum.report.page import render
 from mirrorwatch.checksum_desk import write_text
 
 if TYPE_CHECKING:

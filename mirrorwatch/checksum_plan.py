@@ -9,14 +9,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from checksum.cell_rows import Side
-from checksum.plan_building import beyond
-from checksum.plan_document import plan_id
-from checksum.plan_file import write_plan
-from checksum.plan_holding import basis, outdated
-from checksum.plan_words import plan_lines
-from checksum.planning import patterns_by_flow, plan_flow
-from checksum.result_document import MOST_TOPICS, VERSION, plan_document
+from checksum.digest.cell_rows import Side
+from checksum.plan.building import beyond
+from checksum.plan.document import plan_id
+from checksum.plan.file import write_plan
+from checksum.plan.holding import basis, outdated
+from checksum.plan.planning import patterns_by_flow, plan_flow
+from checksum.plan.words import plan_lines
+from checksum.report.result_document import MOST_TOPICS, VERSION, plan_document
 from checksum.run import changed_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, UNAVAILABLE, check_writable, worst, write_json, wrong
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from checksum.plan_building import NamedIn
-    from checksum.plan_shape import Plan
+    from checksum.plan.building import NamedIn
+    from checksum.plan.shape import Plan
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Chosen, Desk
     from mirrorwatch.checksum_folder import KeptPlan

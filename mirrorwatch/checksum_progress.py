@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
 from rich.text import Text
 
-from checksum.cell_rows import Side
+from checksum.digest.cell_rows import Side
 from fleet.quantity import duration_text
 from mirrorwatch.checksum_pace import Pace, progress_text, share_read
 from mirrorwatch.words import counted, plain
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Task, TaskID
 
-    from checksum.plan_shape import Plan
+    from checksum.plan.shape import Plan
     from checksum.run import Progressed
     from mirrorwatch.check_sheet import Sheet
     from mirrorwatch.checksum_pace import StageTasks

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from checksum.causes import cause_of
-from checksum.finding_words import finding_text, open_block_text
-from checksum.findings import RecordVerdict, worst_first
-from checksum.plan_document import plan_id
-from checksum.result_document import records_by_verdict
+from checksum.compare.causes import cause_of
+from checksum.compare.finding_words import finding_text, open_block_text
+from checksum.compare.findings import RecordVerdict, worst_first
+from checksum.plan.document import plan_id
+from checksum.report.result_document import records_by_verdict
 from fleet.vocabulary import Cause
 from mirrorwatch.check_sheet import FIRST, rest
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
@@ -19,9 +19,9 @@ from mirrorwatch.words import counted, share_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from checksum.audit import Audit
-    from checksum.findings import Finding
-    from checksum.verdicts import PartitionResult, Result
+    from checksum.compare.audit import Audit
+    from checksum.compare.findings import Finding
+    from checksum.compare.verdicts import PartitionResult, Result
     from mirrorwatch.checksum_desk import Desk
 
 NOT_TAKEN_BACK = "What earlier runs found stays as it is."

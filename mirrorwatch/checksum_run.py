@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.audit import Audit
-from checksum.book_counts import counts_of_cells
-from checksum.cell_rows import Side
-from checksum.count_drawing import drawn_document, drawn_of_cells
-from checksum.finding_words import time_text
-from checksum.joining import Known
-from checksum.outdated_plan import OutdatedPlanError
-from checksum.plan_document import plan_id
-from checksum.plan_holding import basis
-from checksum.result_document import run_document
+from checksum.book.counts import counts_of_cells
+from checksum.compare.audit import Audit
+from checksum.compare.finding_words import time_text
+from checksum.compare.joining import Known
+from checksum.compare.verdicts import result
+from checksum.counts.drawing import drawn_document, drawn_of_cells
+from checksum.digest.cell_rows import Side
+from checksum.plan.document import plan_id
+from checksum.plan.holding import basis
+from checksum.plan.outdated import OutdatedPlanError
+from checksum.plan.verified_to import verified_to
+from checksum.report.result_document import run_document
 from checksum.run import SpoiledDigestError, conclude, still_there
-from checksum.second_look import MOST_OFFSETS
-from checksum.verdicts import result
-from checksum.verified_to import verified_to
+from checksum.second_look.second_look import MOST_OFFSETS
 from fleet.errors import ConfigurationError
 from mirrorwatch.checksum_flows import every_flow
 from mirrorwatch.checksum_late import tell_again
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from checksum.book import Counted
-    from checksum.count_drawing import Drawn
-    from checksum.plan_shape import Plan
+    from checksum.book.book import Counted
+    from checksum.counts.drawing import Drawn
+    from checksum.plan.shape import Plan
     from checksum.run import Digests, Silent
     from mirrorwatch.checksum_desk import Chosen, Desk
     from mirrorwatch.checksum_pace import StageTasks

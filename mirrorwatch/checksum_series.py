@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from checksum.findings import RecordVerdict
+from checksum.compare.findings import RecordVerdict
 from fleet import series_checksum as series
 from lagmon.exposition.once import written
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from checksum.cell_rows import Side
-from checksum.count_drawing import drawn_document, drawn_of_cells
-from checksum.places import places_of
-from checksum.plan_document import canonical
-from checksum.plan_file import read_plan
-from checksum.result_document import VERSION, of_run, run_document
+from checksum.counts.drawing import drawn_document, drawn_of_cells
+from checksum.digest.cell_rows import Side
+from checksum.plan.document import canonical
+from checksum.plan.file import read_plan
+from checksum.plan.places import places_of
+from checksum.report.result_document import VERSION, of_run, run_document
 from checksum.run import conclude, still_there
 from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.checksum_desk import FINE, check_writable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from checksum.plan_shape import Plan
+    from checksum.plan.shape import Plan
     from mirrorwatch.checksum_desk import Desk
     from mirrorwatch.checksum_run import Spark
 

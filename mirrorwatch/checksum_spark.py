@@ -14,10 +14,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checksum.kafka_options import client_options
-from checksum.plan_document import plan_id
-from checksum.spark_paths import local_folder
-from checksum.spark_settings import SparkSettings, check_spark_home, pyspark_folder
+from checksum.digest.kafka_options import client_options
+from checksum.plan.document import plan_id
+from checksum.spark.paths import local_folder
+from checksum.spark.settings import SparkSettings, check_spark_home, pyspark_folder
 from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.checksum_desk import check_master, check_memory
 from mirrorwatch.checksum_files import reason_of
@@ -28,9 +28,9 @@ from mirrorwatch.checksum_pace import StageTasks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from checksum.cell_rows import Side
-    from checksum.plan_shape import Plan
-    from checksum.spark_digests import SparkDigests
+    from checksum.digest.cell_rows import Side
+    from checksum.digest.spark_digests import SparkDigests
+    from checksum.plan.shape import Plan
     from mirrorwatch.checksum_desk import Desk
 
 
@@ -63,7 +63,7 @@ class Spark:
     def digests(self) -> SparkDigests:
         """Return what digests; raises UnavailableError where Spark does not start."""
         if self._digests is None:
-            from checksum.spark_digests import Reach, spark_digests  # noqa: PLC0415 - it needs PySpark
+            from checksum.digest.spark_digests import Reach, spark_digests  # noqa: PLC0415 - it needs PySpark
 
             desk = self._desk
             self._desk.sheet.say("Starting Spark.", indent=0)

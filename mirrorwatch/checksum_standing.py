@@ -14,8 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from checksum.findings import RecordVerdict
-from checksum.verdicts import FINDING
+from checksum.compare.findings import RecordVerdict
+from checksum.compare.verdicts import FINDING
 from fleet.checksum_evidence import ChecksumEvidence, ChecksumFound
 from fleet.judgement_words import MAX_ROWS
 from fleet.vocabulary import Cause, Evidence, Verdict
@@ -23,7 +23,7 @@ from fleet.vocabulary import Cause, Evidence, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from checksum.book_entries import RunRow
+    from checksum.book.entries import RunRow
     from mirrorwatch.checksum_told import ToldBlock, ToldFinding, ToldRun
 
 SHOWN_TOPICS = 3

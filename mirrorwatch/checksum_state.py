@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checksum.book import LEASE_S, ChecksumBook
-from checksum.planning import Before
-from checksum.result_document import of_run
+from checksum.book.book import LEASE_S, ChecksumBook
+from checksum.plan.planning import Before
+from checksum.report.result_document import of_run
 from fleet.errors import ConfigurationError, MirrorwatchError, Problem, UnavailableError
 from lagmon.syncs.tables import cursor_of
 from mirrorwatch.checksum_files import reason_of
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
     from typing import TypeVar
 
-    from checksum.book import Counted, OpenRun, RunRow, VerifiedTo
-    from checksum.book_entries import Place
+    from checksum.book.book import Counted, OpenRun, RunRow, VerifiedTo
+    from checksum.book.entries import Place
     from fleet.flow import Flow
     from mirrorwatch.checksum_desk import Desk
 

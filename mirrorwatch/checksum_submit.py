@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checksum.submit_line import packages_to_submit, submit_line
+from checksum.spark.submit_line import packages_to_submit, submit_line
 from mirrorwatch.checksum_desk import FINE, check_master, check_memory
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.anchors import Pair
+from checksum.anchors.pairs import Pair
 from lagmon.syncs.id_tables import ids_of
 from lagmon.syncs.tables import pairs_of
 

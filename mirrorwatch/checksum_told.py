@@ -1,6 +1,6 @@
 """The document of a finished run as the service reads it: foreign data, checked as a whole. Pure.
 
-`checksum/result_document.py` writes it. A posted document has no fields but the known ones. In one of the
+`checksum/report/result_document.py` writes it. A posted document has no fields but the known ones. In one of the
 store, which another version may have written, unknown fields are left alone. Known fields have to be as they
 should, and every problem is reported at once.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from checksum.findings import RecordVerdict
-from checksum.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_PARTITIONS, VERSION
+from checksum.compare.findings import RecordVerdict
+from checksum.report.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_PARTITIONS, VERSION
 from fleet.dialect import unknown_name
 from fleet.errors import MalformedError
 from fleet.vocabulary import Cause

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import hdrs, web
 
-from checksum.book_documents import packed_run
+from checksum.book.documents import packed_run
 from fleet.errors import MalformedError, UnavailableError
 from mirrorwatch.api.checksums import GET_CHECKSUM, POST_CHECKSUMS
 from mirrorwatch.api.operations import route
@@ -34,7 +34,7 @@ from runtime.http_users import require_token
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from checksum.book_entries import PackedRun
+    from checksum.book.entries import PackedRun
     from mirrorwatch.checksum_told import ToldRun
     from runtime.clock import Clock
     from runtime.config import HttpConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checksum.count_document import produced_and_mirrored
+from checksum.counts.document import produced_and_mirrored
 from fleet.dialect import moment_ms_text, page
 from mirrorwatch.api.counts import LIST_COUNTS
 from mirrorwatch.api.operations import route
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from checksum.book_entries import Counted
+    from checksum.book.entries import Counted
     from runtime.clock import Clock
 
 MOST_ROWS = 50_000  # a partition has one for each bucket

@@ -16,8 +16,8 @@ from canary.persistence.bookkeeper import Bookkeeper
 from canary.persistence.leases import incarnations
 from canary.prober import Prober
 from canary.watch.watch import Instant
-from checksum import report_page
-from checksum.book import ChecksumBook
+from checksum.book.book import ChecksumBook
+from checksum.report import page as report_page
 from fleet.series import STORE_OPERATIONS
 from mirrorwatch.budget_keeping import BudgetKeeping
 from mirrorwatch.checksum_following import ChecksumFollowing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checksum.findings import RecordVerdict
+from checksum.compare.findings import RecordVerdict
 from fleet.vocabulary import Cause
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from playwright.async_api import expect
 
-from checksum import report_page
+from checksum.report import page as report_page
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_checksums import checksum_routes

@@ -6,8 +6,8 @@ import pytest
 from playwright.async_api import expect
 
 from mirrorwatch.checksum_page import page_of
+from tests.checksum.report.test_page import HOSTILE, poisoned
 from tests.checksum.reported import document, finding, some, with_everything
-from tests.checksum.test_report_page import HOSTILE, poisoned
 
 pytestmark = pytest.mark.real
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from checksum.cell_rows import CellKey, CellRow, Side, planned_partitions
-from checksum.decode import PartitionCells, decoded
-from checksum.joining import Known, after_reading
-from checksum.naming import named, to_pinpoint
-from checksum.narrow import ReadBlock, differences
+from checksum.compare.decode import PartitionCells, decoded
+from checksum.compare.joining import Known, after_reading
+from checksum.compare.naming import named, to_pinpoint
+from checksum.digest.cell_rows import CellKey, CellRow, Side, planned_partitions
+from checksum.second_look.narrow import ReadBlock, differences
 from tests.checksum.pretend_logs import Partition, digest, plan_of, read
 
 if TYPE_CHECKING:
-    from checksum.findings import Finding, ReadAgain
-    from checksum.plan_shape import Plan
+    from checksum.compare.findings import Finding, ReadAgain
+    from checksum.plan.shape import Plan
 
 
 @dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from checksum.inventory import Cluster, Known, make_plan
-from checksum.plan_building import PlanRules
+from checksum.inventory.inventory import Cluster, Known, make_plan
+from checksum.plan.building import PlanRules
 from fleet.flow import Flow
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.picking import Picked, PickedRecord

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from checksum.record_hash import Content
+from checksum.digest.record_hash import Content
 from tests.checksum.pretend_logs import Held, Partition
 
 FAULTS = (

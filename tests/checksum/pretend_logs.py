@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from checksum.anchor_records import seen_record
-from checksum.cell_rows import CellKey, CellRow, Side, joined
-from checksum.narrow import ReadRecord
-from checksum.plan_shape import (
+from checksum.anchors.records import seen_record
+from checksum.digest.cell_rows import CellKey, CellRow, Side, joined
+from checksum.digest.record_hash import Content, place_hash, record_hash, second_hash, third_hash
+from checksum.plan.shape import (
     READ_UNCOMMITTED,
     Anchored,
     OffsetRange,
@@ -19,7 +19,7 @@ from checksum.plan_shape import (
     Run,
     TopicPlan,
 )
-from checksum.record_hash import Content, place_hash, record_hash, second_hash, third_hash
+from checksum.second_look.narrow import ReadRecord
 
 
 class Held(NamedTuple):

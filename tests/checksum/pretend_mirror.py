@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from checksum.anchor_records import seen_record
-from checksum.anchor_search import search_anchors
-from checksum.anchors import Logs, Pair, usable
-from checksum.plan_shape import Anchored
-from checksum.ranges import PartitionFacts, beginnings_before, candidates, partition_ranges, tail_offset
+from checksum.anchors.pairs import Logs, Pair, usable
+from checksum.anchors.records import seen_record
+from checksum.anchors.search import search_anchors
+from checksum.plan.ranges import PartitionFacts, beginnings_before, candidates, partition_ranges, tail_offset
+from checksum.plan.shape import Anchored
 
 MARKER = None
 

@@ -8,18 +8,19 @@ from unittest.mock import MagicMock
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from checksum import count_side, digest
-from checksum.cell_rows import Side
-from checksum.count_side import SideCount
-from checksum.digest import SideDigest
-from checksum.digest_coverage import Stamp
-from checksum.digest_files import DigestFolder
-from checksum.kafka_options import Cluster
-from checksum.pacing import Stretch
-from checksum.places import places_of
+from checksum.counts import side as count_side
+from checksum.counts.side import SideCount
+from checksum.digest import side as digest
+from checksum.digest.cell_rows import Side
+from checksum.digest.coverage import Stamp
+from checksum.digest.files import DigestFolder
+from checksum.digest.kafka_options import Cluster
+from checksum.digest.side import SideDigest
+from checksum.plan.pacing import Stretch
+from checksum.plan.places import places_of
 from fleet.errors import UnavailableError
 from tests.checksum.pretend_logs import Held, Partition, plan_of
-from tests.checksum.test_narrow import content
+from tests.checksum.second_look.test_narrow import content
 
 SENTENCE = "Spark's own Java ended: see whether somebody ended it, or whether this machine lacked memory"
 # Rows come by a socket beside Py4J's own, whose end is Python's errors.

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from checksum.record_hash import Content, place_hash, record_hash, second_hash, third_hash
-from checksum.xxhash64 import hash_int, hash_long, signed
+from checksum.digest.record_hash import Content, place_hash, record_hash, second_hash, third_hash
+from checksum.digest.xxhash64 import hash_int, hash_long, signed
 from tests.house.product_files import ROOT
 
 GOLDEN = json.loads((ROOT / "tests/checksum/golden/spark_hashes.json").read_text(encoding="utf-8"))

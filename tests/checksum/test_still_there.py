@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from checksum import run
-from checksum.cell_rows import Side
+from checksum.digest.cell_rows import Side
 from checksum.run import SpoiledDigestError, still_there
 from tests.checksum.pretend_clusters import Clusters
 from tests.checksum.pretend_mirror import Mirrored
@@ -70,5 +70,5 @@ def test_elsewhere_a_tombstone_is_a_record_as_others_are():
 @pytest.mark.parametrize(("most", "told"), [(2, False), (3, True), (4, True)])
 def test_so_many_records_are_looked_at_and_what_they_do_not_prove_is_not_told(monkeypatch, most, told):
     monkeypatch.setattr(run, "MOST_RECORDS", most)
-    monkeypatch.setattr("checksum.stretches.CHUNK_RECORDS", 1)
+    monkeypatch.setattr("checksum.second_look.stretches.CHUNK_RECORDS", 1)
     assert bool(looked_at(["a", "b", "a-"], policy="compact")) == told

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checksum.spark_session import spark_session
-from checksum.spark_settings import SparkSettings
+from checksum.spark.session import spark_session
+from checksum.spark.settings import SparkSettings
 
 HERE = Path(__file__).parent
 

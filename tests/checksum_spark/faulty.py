@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checksum.record_hash import Content
-from checksum.spark_digests import SparkDigests
+from checksum.digest.record_hash import Content
+from checksum.digest.spark_digests import SparkDigests
 from deploy.local import topics
 from deploy.local.properties import write_properties
 from mirrorwatch.checksum_desk import Desk
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from checksum.cell_rows import Side
+    from checksum.digest.cell_rows import Side
     from deploy.local.pair import Pair
 
 DEADLINE_S = 60.0
@@ -169,8 +169,8 @@ def audit(
 
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("checksum.spark_digests.spark_session", lambda _: contextlib.nullcontext(spark))
-        patch.setattr("checksum.second_look.PAUSE_S", 0.5)
+        patch.setattr("checksum.digest.spark_digests.spark_session", lambda _: contextlib.nullcontext(spark))
+        patch.setattr("checksum.second_look.second_look.PAUSE_S", 0.5)
         patch.setattr(Desk, "patience", lambda *of: replace(patience(*of), longest_s=waits_s))
         patch.setattr(SparkDigests, "digest", digest)
         patch.setenv("COLUMNS", "200")

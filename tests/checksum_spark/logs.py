@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from checksum.record_hash import Content
+from checksum.digest.record_hash import Content
 from tests.checksum.pretend_logs import Held
 
 if TYPE_CHECKING:

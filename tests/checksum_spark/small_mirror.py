@@ -17,7 +17,7 @@ from tests.checksum_spark.logs import read_logs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from checksum.record_hash import Content
+    from checksum.digest.record_hash import Content
 
 FLUSH_S = 30.0
 LAG_MAX = 100

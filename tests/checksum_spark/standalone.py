@@ -8,7 +8,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, Self
 
-from checksum.spark_settings import pyspark_folder
+from checksum.spark.settings import pyspark_folder
 from tests.eventually import eventually
 
 if TYPE_CHECKING:

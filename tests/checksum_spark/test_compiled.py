@@ -11,11 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from checksum import digest_query, header_columns
-from checksum.cell_rows import Side
-from checksum.pacing import Stretch
-from checksum.places import places_of
-from checksum.plan_shape import Run
+from checksum.digest import header_columns
+from checksum.digest import query as digest_query
+from checksum.digest.cell_rows import Side
+from checksum.plan.pacing import Stretch
+from checksum.plan.places import places_of
+from checksum.plan.shape import Run
 from tests.checksum.pretend_logs import Held, Partition, plan_of
 from tests.checksum_spark.test_hashes import SCHEMA
 

@@ -9,12 +9,12 @@ from collections import defaultdict
 import pytest
 from confluent_kafka import Producer
 
-from checksum.cell_rows import Side, bucket_of, planned_partitions
-from checksum.count_side import SideCount
-from checksum.counting import added_up
-from checksum.kafka_options import Cluster, client_options, reading_options
-from checksum.places import places_of
-from checksum.plan_shape import (
+from checksum.counts.counting import added_up
+from checksum.counts.side import SideCount
+from checksum.digest.cell_rows import Side, bucket_of, planned_partitions
+from checksum.digest.kafka_options import Cluster, client_options, reading_options
+from checksum.plan.places import places_of
+from checksum.plan.shape import (
     READ_UNCOMMITTED,
     Anchored,
     OffsetRange,

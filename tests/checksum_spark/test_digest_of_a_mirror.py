@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Producer
 
-from checksum.cell_rows import Side
-from checksum.digest import SideDigest
-from checksum.digest_coverage import Stamp
-from checksum.digest_files import DigestFolder
-from checksum.kafka_options import Cluster, client_options, reading_options
-from checksum.outdated_plan import OutdatedPlanError
-from checksum.places import places_of
-from checksum.plan_document import plan_id
-from checksum.plan_shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan
+from checksum.digest.cell_rows import Side
+from checksum.digest.coverage import Stamp
+from checksum.digest.files import DigestFolder
+from checksum.digest.kafka_options import Cluster, client_options, reading_options
+from checksum.digest.side import SideDigest
+from checksum.plan.document import plan_id
+from checksum.plan.outdated import OutdatedPlanError
+from checksum.plan.places import places_of
+from checksum.plan.shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan
 from deploy.local.topics import create_topic
 from fleet.errors import ConfigurationError, UnavailableError
 from runtime.clock import SystemClock

@@ -12,7 +12,7 @@ import time
 import pytest
 from confluent_kafka import Producer
 
-from checksum.spark_settings import pyspark_folder
+from checksum.spark.settings import pyspark_folder
 from deploy.local.quotas import limit_clients
 from deploy.local.topics import create_topic
 from tests.checksum_spark.processes import below, command_line, is_connected

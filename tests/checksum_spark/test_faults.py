@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from checksum.cell_rows import Side
-from checksum.record_hash import Content
-from checksum.sync_topic import read_sync_topic
+from checksum.anchors.sync_topic import read_sync_topic
+from checksum.digest.cell_rows import Side
+from checksum.digest.record_hash import Content
 from deploy.local import topics
 from runtime.clock import SystemClock
 from runtime.kafka.client_settings import ClientSettings

@@ -7,7 +7,7 @@ import json
 import pytest
 from confluent_kafka import Producer
 
-from checksum.cell_rows import Side
+from checksum.digest.cell_rows import Side
 from deploy.local import topics
 from tests.checksum_spark.faulty import World, altered, audit, mirror_file, repeated
 from tests.checksum_spark.small_mirror import FLUSH_S, originals, write, write_syncs

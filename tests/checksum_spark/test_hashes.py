@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F  # noqa: N812
 
-from checksum.hash_columns import NO_TIME_MS, high, low, record_hash, second_sum, third_sum
-from checksum.record_hash import Content, place_hash, second_hash, third_hash
-from checksum.record_hash import record_hash as reference
+from checksum.digest.hash_columns import NO_TIME_MS, high, low, record_hash, second_sum, third_sum
+from checksum.digest.record_hash import Content, place_hash, second_hash, third_hash
+from checksum.digest.record_hash import record_hash as reference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

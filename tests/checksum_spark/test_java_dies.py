@@ -11,8 +11,8 @@ pytestmark = pytest.mark.real
 ENDS_S = 120.0
 PROGRAM = """
 import os, pathlib, signal, sys, time
-from checksum.spark_session import spark_session
-from checksum.spark_settings import SparkSettings
+from checksum.spark.session import spark_session
+from checksum.spark.settings import SparkSettings
 from tests.checksum_spark.processes import below, command_line
 
 with spark_session(SparkSettings(pathlib.Path(sys.argv[1]), master="local[1]")) as spark:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from checksum.cell_rows import Side
-from checksum.digest_coverage import Stamp
-from checksum.digest_files import DigestFolder
-from checksum.places import places_of
-from checksum.spark_errors import READING_ERRORS
-from checksum.spark_session import LOG_FILE
+from checksum.digest.cell_rows import Side
+from checksum.digest.coverage import Stamp
+from checksum.digest.files import DigestFolder
+from checksum.plan.places import places_of
+from checksum.spark.errors import READING_ERRORS
+from checksum.spark.session import LOG_FILE
 from fleet.errors import ConfigurationError
-from tests.checksum.test_places import partition, plan, topic
+from tests.checksum.plan.test_places import partition, plan, topic
 
 pytestmark = pytest.mark.real
 GROUP = {"kafka.group.id": "mirrorwatch-checksum-x"}

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from checksum.cell_rows import Side
-from checksum.header_guard import LOOKED_AT
-from checksum.plan_shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan
-from checksum.spark_digests import Reach, SparkDigests
+from checksum.digest.cell_rows import Side
+from checksum.digest.header_guard import LOOKED_AT
+from checksum.digest.spark_digests import Reach, SparkDigests
+from checksum.plan.shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan
 from deploy.local.broker import Broker
 from deploy.local.ports import free_port
 from deploy.local.proxy import listen_behind

@@ -6,13 +6,13 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from checksum import small_table as module
-from checksum.digest_coverage import SliceRow
-from checksum.digest_files import _SLICES
-from checksum.digest_query import _NAMES, _PLACES
-from checksum.pacing import FREE
-from checksum.places import NEVER
-from checksum.small_table import small_table
+from checksum.digest import small_table as module
+from checksum.digest.coverage import SliceRow
+from checksum.digest.files import _SLICES
+from checksum.digest.query import _NAMES, _PLACES
+from checksum.digest.small_table import small_table
+from checksum.plan.pacing import FREE
+from checksum.plan.places import NEVER
 
 pytestmark = pytest.mark.real
 LEAST, MOST = -(1 << 63), (1 << 63) - 1

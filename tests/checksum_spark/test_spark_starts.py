@@ -13,8 +13,8 @@ pytestmark = pytest.mark.real
 PROGRAM = """
 import sys
 from pathlib import Path
-from checksum.spark_session import spark_session
-from checksum.spark_settings import SparkSettings
+from checksum.spark.session import spark_session
+from checksum.spark.settings import SparkSettings
 from fleet.errors import MirrorwatchError
 try:
     with spark_session(SparkSettings(Path(sys.argv[1]), master="local[1]", extra=dict([sys.argv[2:4]] if sys.argv[2:] else []))):
@@ -89,8 +89,8 @@ def test_with_two_collectors_told_to_java(started):
 JAVA_IS = """
 import sys
 from pathlib import Path
-from checksum.spark_session import spark_session
-from checksum.spark_settings import SparkSettings
+from checksum.spark.session import spark_session
+from checksum.spark.settings import SparkSettings
 with spark_session(SparkSettings(Path(sys.argv[1]), master="local[1]")) as spark:
     java = spark.sparkContext._jvm.java
     print(spark.sparkContext.getConf().get("spark.executor.extraJavaOptions"))

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from checksum.spark_settings import pyspark_folder
+from checksum.spark.settings import pyspark_folder
 from tests.checksum_spark.standalone import StandaloneCluster
 from tests.checksum_spark.test_run import RUN_S, lose_one, stage, typed  # noqa: F401 - a fixture
 

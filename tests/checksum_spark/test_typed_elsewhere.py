@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from checksum.spark_settings import pyspark_folder
+from checksum.spark.settings import pyspark_folder
 from tests.checksum_spark.test_run import RUN_S, stage, typed  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.real

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from checksum.record_hash import Content
+    from checksum.digest.record_hash import Content
     from tests.checksum.pretend_logs import Held
 
     Logs = Mapping[tuple[str, int], Sequence[Held]]

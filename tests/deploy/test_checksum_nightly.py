@@ -13,8 +13,8 @@ from itertools import accumulate
 import pytest
 import yaml
 
-from checksum.book import LEASE_S
-from checksum.spark_settings import CONNECTOR, connector
+from checksum.book.book import LEASE_S
+from checksum.spark.settings import CONNECTOR, connector
 from deploy.local.pyspark import pins, version
 from mirrorwatch.checksum_commands import checksum
 from mirrorwatch.checksum_leaving import INTERRUPTED

@@ -10,7 +10,7 @@ from alerts.objectives import ObjectiveKind
 from canary.report import CollectorCounts
 from canary.tracker.books import Flag, Outcome
 from canary.tracker.events import Stage
-from checksum.findings import RecordVerdict
+from checksum.compare.findings import RecordVerdict
 from fleet import series, series_checksum
 from fleet.series import CATALOGUE
 from fleet.series_process import PROCESS_CATALOGUE

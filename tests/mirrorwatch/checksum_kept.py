@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from checksum import book_rows
-from checksum.book import ChecksumBook
-from checksum.cell_rows import CellRow
+from checksum.book import rows as book_rows
+from checksum.book.book import ChecksumBook
+from checksum.digest.cell_rows import CellRow
 from mirrorwatch.checksum_folder import PlanFolder
 from mirrorwatch.checksum_run import run_all
 from mirrorwatch.store_parts import MIGRATIONS

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from checksum.cell_rows import Side, joined
 from checksum.config import ChecksumConfig
-from checksum.record_hash import Content
+from checksum.digest.cell_rows import Side, joined
+from checksum.digest.record_hash import Content
 from fleet.errors import UnavailableError
 from mirrorwatch.check_sheet import Sheet
 from mirrorwatch.checksum_desk import Desk
@@ -166,7 +166,7 @@ class Stage:
         )
         self.while_waiting = []
         self._syncs_seen = {}
-        monkeypatch.setattr("checksum.planning.read_sync_topic", self._read_syncs)
+        monkeypatch.setattr("checksum.plan.planning.read_sync_topic", self._read_syncs)
 
     def _read_syncs(self, *_where, **_how):
         return PretendSyncs(self.clusters.mirrors, self._syncs_seen)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from checksum.cell_rows import Side
-from checksum.plan_document import plan_id
-from checksum.submit_line import pinned_version
+from checksum.digest.cell_rows import Side
+from checksum.plan.document import plan_id
+from checksum.spark.submit_line import pinned_version
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch import checksum_spark
 from mirrorwatch.checksum_commands import checksum
@@ -55,7 +55,7 @@ def installed(monkeypatch, tmp_path):
     "command", [("run", "--all"), ("digest", "--plan", "p", "--side", "source", "--out", "o")]
 )
 def test_without_pyspark_the_line_to_type_is_told(typed, config, command, monkeypatch):
-    monkeypatch.setattr("checksum.spark_settings.find_spec", lambda _name: None)
+    monkeypatch.setattr("checksum.spark.settings.find_spec", lambda _name: None)
     status, said = typed(command[0], config, *command[1:])
     assert status == 4
     assert "PySpark is not installed beside mirrorwatch: type pip install 'mirrorwatch[checksum]'" in said
@@ -127,7 +127,7 @@ def test_what_makes_no_sense_is_status_2_before_anybody_is_asked(
 
 
 def test_clusters_that_cannot_be_reached_are_status_4(typed, config, monkeypatch):
-    monkeypatch.setattr("checksum.connections.ClusterAdmin", partial(ClusterAdmin, timeout_s=1.0))
+    monkeypatch.setattr("checksum.inventory.connections.ClusterAdmin", partial(ClusterAdmin, timeout_s=1.0))
     status, said = typed("plan", config, "--all")
     assert status == 4
     assert "cluster A at 127.0.0.1:1: " in said
@@ -233,7 +233,7 @@ def test_an_outlet_that_can_never_be_used_is_status_2(typed, config, installed, 
 @pytest.mark.parametrize("memory", [None, "3g"])
 def test_print_submit_prints_the_line_and_nothing_else(typed, monkeypatch, memory):
     monkeypatch.delenv("SPARK_HOME", raising=False)
-    monkeypatch.setattr("checksum.submit_line.find_spec", lambda _name: None)
+    monkeypatch.setattr("checksum.spark.submit_line.find_spec", lambda _name: None)
     status, said = typed(
         "run", "my mirror.yaml", "--print-submit", "--topic", "-a b", "--topic", "c", "--counts-only",
         "--master", "spark://m:7077", "--page", "p.html", *(["--driver-memory", memory] if memory else []),

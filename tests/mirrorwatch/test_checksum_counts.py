@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from checksum.cell_rows import Side, bucket_of, planned_partitions
-from checksum.counting import BucketCount, CountProgress
+from checksum.counts.counting import BucketCount, CountProgress
+from checksum.digest.cell_rows import Side, bucket_of, planned_partitions
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from mirrorwatch.checksum_counts import count_all
 from runtime.kafka.admin import TopicDescription

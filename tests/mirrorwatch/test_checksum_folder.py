@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from checksum.plan_document import plan_id
-from checksum.plan_shape import Plan
+from checksum.plan.document import plan_id
+from checksum.plan.shape import Plan
 from fleet.errors import UnavailableError
 from mirrorwatch import checksum_folder
 from mirrorwatch.checksum_folder import KEPT_MS, KeptPlan, PlanFolder

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from checksum.book import ChecksumBook, Counted
-from checksum.book_documents import packed_run
+from checksum.book.book import ChecksumBook, Counted
+from checksum.book.documents import packed_run
 from fleet.errors import UnavailableError
 from fleet.flow import Flow
 from fleet.rules_checksum import HOLD_FOUND_S, is_quiet

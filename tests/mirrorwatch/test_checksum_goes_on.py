@@ -10,9 +10,9 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum.book import LEASE_S
-from checksum.plan_document import plan_id
-from checksum.plan_shape import Plan
+from checksum.book.book import LEASE_S
+from checksum.plan.document import plan_id
+from checksum.plan.shape import Plan
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_folder import KEPT_MS, PlanFolder
 from tests.checksum.pretend_mirror import Mirrored

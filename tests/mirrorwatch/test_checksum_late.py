@@ -7,7 +7,7 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum.book_entries import RunRow
+from checksum.book.entries import RunRow
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_counts import count_all
 from mirrorwatch.checksum_late import found_text

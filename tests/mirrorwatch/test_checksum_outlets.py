@@ -8,7 +8,7 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum.book import ChecksumBook
+from checksum.book.book import ChecksumBook
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch import checksum_flows, checksum_outlets
 from mirrorwatch.checksum_counts import count_all

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from checksum.pacing import FREE
+from checksum.plan.pacing import FREE
 from mirrorwatch.checksum_pace import Pace, SliceTasks, StageTasks, progress_text, share_read
 
 S = 1_000_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.plan_file import read_plan
+from checksum.plan.file import read_plan
 from fleet.errors import ConfigurationError
 from mirrorwatch.checksum_plan import make_plans
 from tests.checksum.pretend_mirror import Mirrored

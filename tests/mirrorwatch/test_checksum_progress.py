@@ -8,13 +8,13 @@ import re
 import pytest
 from rich.console import Console
 
-from checksum.cell_rows import Side
+from checksum.digest.cell_rows import Side
 from mirrorwatch.check_sheet import Sheet
 from mirrorwatch.checksum_pace import StageTasks
 from mirrorwatch.checksum_progress import Bars, Lines, shows_in
 from runtime.logs import Redactor
+from tests.checksum.counts.test_counting import log
 from tests.checksum.pretend_logs import Partition, plan_of
-from tests.checksum.test_counting import log
 from tests.mirrorwatch.test_checksum_pace import At
 from tests.runtime.fake_clock import FakeClock
 

@@ -8,11 +8,11 @@ import re
 import pytest
 from rich.console import Console
 
-from checksum.audit import Audit
-from checksum.findings import RecordVerdict
-from checksum.plan_shape import LeftOut
-from checksum.result_document import run_document
-from checksum.verdicts import PartitionResult, Result
+from checksum.compare.audit import Audit
+from checksum.compare.findings import RecordVerdict
+from checksum.compare.verdicts import PartitionResult, Result
+from checksum.plan.shape import LeftOut
+from checksum.report.result_document import run_document
 from mirrorwatch.check_sheet import FIRST, Sheet
 from mirrorwatch.checksum_desk import Desk
 from mirrorwatch.checksum_result import print_result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checksum.outdated_plan import OutdatedPlanError
+from checksum.plan.outdated import OutdatedPlanError
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
 from mirrorwatch.checksum_run import run_all
 from runtime.kafka.admin import TopicDescription

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families
 
-from checksum.findings import RecordVerdict
+from checksum.compare.findings import RecordVerdict
 from lagmon.exposition.format import Form
 from mirrorwatch.checksum_series import ChecksumSeries
 from mirrorwatch.checksum_standing import TopicStanding

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from checksum.findings import RecordVerdict
+from checksum.compare.findings import RecordVerdict
 from mirrorwatch.checksum_shown import EARLIER, checksum_view, run_text
 from mirrorwatch.checksum_standing import gist_of, standing_of
 from mirrorwatch.checksum_told import read_run

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from checksum.plan_file import read_plan, write_plan
-from checksum.plan_shape import OffsetRange
+from checksum.plan.file import read_plan, write_plan
+from checksum.plan.shape import OffsetRange
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_plan import make_plans
 from mirrorwatch.checksum_sites import compare_digests, digest_side

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.book_entries import RunRow
-from checksum.findings import RecordVerdict
-from checksum.result_document import MOST_LEFT_OUT
+from checksum.book.entries import RunRow
+from checksum.compare.findings import RecordVerdict
+from checksum.report.result_document import MOST_LEFT_OUT
 from fleet.judgement_words import MAX_ROWS
 from fleet.vocabulary import Cause, Verdict
 from mirrorwatch.checksum_standing import gist_of, newest_finding, standing_of

@@ -10,10 +10,10 @@ from sqlite3 import connect
 
 import pytest
 
-from checksum import book_rows
-from checksum.book import ChecksumBook
-from checksum.cell_rows import Side
-from checksum.plan_file import read_plan
+from checksum.book import rows as book_rows
+from checksum.book.book import ChecksumBook
+from checksum.digest.cell_rows import Side
+from checksum.plan.file import read_plan
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch import checksum_state
 from mirrorwatch.checksum_folder import PlanFolder

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from checksum import planning
-from checksum.anchors import Pair
-from checksum.planning import Before, plan_flow
+from checksum.anchors.pairs import Pair
+from checksum.plan import planning
+from checksum.plan.planning import Before, plan_flow
 from lagmon.syncs.id_tables import SeenId, write_ids
 from lagmon.syncs.queue import WaitingSync
 from lagmon.syncs.tables import cursor_of, write_syncs

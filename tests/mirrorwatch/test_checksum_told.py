@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checksum.findings import RecordVerdict
-from checksum.result_document import MOST_FINDINGS
+from checksum.compare.findings import RecordVerdict
+from checksum.report.result_document import MOST_FINDINGS
 from fleet.vocabulary import Cause
 from mirrorwatch import checksum_told
 from mirrorwatch.checksum_told import MOST_PROBLEMS, NoRunError, ToldRun, read_run, read_told

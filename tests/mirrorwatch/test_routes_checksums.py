@@ -16,9 +16,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checksum.book import ChecksumBook
-from checksum.book_documents import unpacked
-from checksum.report_page import render
+from checksum.book.book import ChecksumBook
+from checksum.book.documents import unpacked
+from checksum.report.page import render
 from fleet.errors import MalformedError, UnavailableError
 from fleet.flow import Flow
 from mirrorwatch import routes_checksums

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from checksum.book_entries import Counted
+from checksum.book.entries import Counted
 from fleet.errors import UnavailableError
 from mirrorwatch import routes_counts
 from mirrorwatch.routes import routes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from checksum.audit import Audit
-from checksum.finding_words import time_text
-from checksum.findings import Finding, Proof, ReadAgain, RecordVerdict
-from checksum.plan_shape import LeftOut, OffsetRange, PartitionPlan, Plan, TopicPlan
-from checksum.result_document import of_run, run_document
-from checksum.retention import Unverified
-from checksum.verdicts import PartitionResult, Result
+from checksum.compare.audit import Audit
+from checksum.compare.finding_words import time_text
+from checksum.compare.findings import Finding, Proof, ReadAgain, RecordVerdict
+from checksum.compare.retention import Unverified
+from checksum.compare.verdicts import PartitionResult, Result
+from checksum.plan.shape import LeftOut, OffsetRange, PartitionPlan, Plan, TopicPlan
+from checksum.report.result_document import of_run, run_document
 
 ENDED_AT = 1_790_000_000.0
 LOST = RecordVerdict.LOST

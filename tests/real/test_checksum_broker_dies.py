@@ -12,7 +12,7 @@ from sqlite3 import connect
 import pytest
 from confluent_kafka import Producer
 
-from checksum.cell_rows import Side
+from checksum.digest.cell_rows import Side
 from deploy.local.pair import Pair
 from deploy.local.quotas import limit_clients
 from deploy.local.topics import create_topic

@@ -19,8 +19,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
-from checksum.plan_file import read_plan
-from checksum.record_hash import Content
+from checksum.digest.record_hash import Content
+from checksum.plan.file import read_plan
 from deploy.local.pair import Pair
 from deploy.local.properties import write_properties
 from deploy.local.topics import admin_client

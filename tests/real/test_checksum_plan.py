@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 from confluent_kafka import Producer
 
-from checksum.inventory import Cluster, Known, make_plan
-from checksum.plan_building import PlanRules, isolations
-from checksum.plan_shape import READ_COMMITTED, Anchored, OffsetRange
-from checksum.ranges import Verified
-from checksum.sync_topic import read_sync_topic
+from checksum.anchors.sync_topic import read_sync_topic
+from checksum.inventory.inventory import Cluster, Known, make_plan
+from checksum.plan.building import PlanRules, isolations
+from checksum.plan.ranges import Verified
+from checksum.plan.shape import READ_COMMITTED, Anchored, OffsetRange
 from deploy.local import topics
 from fleet.flow import Flow
 from runtime.clock import SystemClock

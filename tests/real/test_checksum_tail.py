@@ -8,15 +8,15 @@ from collections import Counter
 
 import pytest
 
-from checksum.causes import cause_of
-from checksum.cell_rows import Side, joined
-from checksum.connections import Wire
-from checksum.findings import RecordVerdict
-from checksum.plan_building import PlanRules
-from checksum.planning import plan_flow
-from checksum.record_hash import Content
+from checksum.compare.causes import cause_of
+from checksum.compare.findings import RecordVerdict
+from checksum.digest.cell_rows import Side, joined
+from checksum.digest.record_hash import Content
+from checksum.inventory.connections import Wire
+from checksum.inventory.waiting import Patience
+from checksum.plan.building import PlanRules
+from checksum.plan.planning import plan_flow
 from checksum.run import conclude
-from checksum.waiting import Patience
 from deploy.local import topics
 from fleet.flow import Flow
 from fleet.mm2_handling import Handling

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from checksum.book import ChecksumBook
-from checksum.book_documents import packed_run
+from checksum.book.book import ChecksumBook
+from checksum.book.documents import packed_run
 from fleet.errors import UnavailableError
 from mirrorwatch.checksum_telling import TOKEN, NotTakenError, tell
 from mirrorwatch.store_parts import MIGRATIONS

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from checksum.hash_columns import record_hash, second_sum, third_sum, time_ms
-from checksum.spark_session import spark_session
-from checksum.spark_settings import SparkSettings
+from checksum.digest.hash_columns import record_hash, second_sum, third_sum, time_ms
+from checksum.spark.session import spark_session
+from checksum.spark.settings import SparkSettings
 
 EXCLUDED = ("trace", "ünicode ☃")
 SCHEMA = "number int, key binary, value binary, ms bigint, headers array<struct<key:string,value:binary>>"

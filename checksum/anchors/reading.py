@@ -1,0 +1,177 @@
+"""Read the records at pairs of offsets on both sides, for many partitions side by side.
+
+A *side* is one cluster: what reads it, and which topic and partition there a partition of the source is. What
+is read is few and small; each round asks both sides at once, on threads of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from checksum.anchors.records import SeenRecord, seen_record
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+
+    from checksum.anchors.pairs import Pair
+    from checksum.anchors.search import Anchors, Records
+    from runtime.kafka.picking import Picked, PickedRecord
+
+FEWEST_RECORDS = 40  # of a window: of large ones no more are read than these
+MOST_QUESTIONS = 20
+"""To one side about one window: each brings a megabyte or one record, if that is larger (picking)."""
+
+Place = tuple[str, int]
+"""Topic (on the source, where nothing else is said) and partition."""
+
+
+class Reader(Protocol):
+    """What `runtime.kafka.picking.Picker` does."""
+
+    def starts(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Return where each log begins."""
+        ...
+
+    def ends(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Return up to where each log can be read."""
+        ...
+
+    def since(self, times_ms: Mapping[Place, int]) -> dict[Place, int]:
+        """Return the first offset at or after a time, where there is one."""
+        ...
+
+    def pick(self, wanted: Mapping[Place, tuple[int, int]]) -> dict[Place, Picked]:
+        """Return records from an offset on, so many at most."""
+        ...
+
+
+@dataclass(slots=True)
+class Sample:
+    """What the records of one topic that were read are like."""
+
+    records: int = 0
+    size_bytes: int = 0
+    headers: bool = False
+    stamped: bool = False  # by the log itself
+
+
+@dataclass(slots=True)
+class Side:
+    """One side of a flow, and samples of what was read there, by the source's topic."""
+
+    reader: Reader
+    names: Mapping[str, str]  # of topics here, by their names on the source
+    excluded_headers: frozenset[str]
+    samples: dict[str, Sample] = field(default_factory=dict)
+
+    def starts(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Return where each log begins, by the source's place."""
+        back = {self._here(place): place for place in places}
+        return {back[here]: offset for here, offset in self.reader.starts(back).items()}
+
+    def ends(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Return up to where each log can be read, by the source's place."""
+        back = {self._here(place): place for place in places}
+        return {back[here]: offset for here, offset in self.reader.ends(back).items()}
+
+    def since(self, times_ms: Mapping[Place, int]) -> dict[Place, int]:
+        """Return the first offset at or after a time, where there is one, by the source's place."""
+        back = {self._here(place): place for place in times_ms}
+        wanted = {here: times_ms[place] for here, place in back.items()}
+        return {back[here]: offset for here, offset in self.reader.since(wanted).items()}
+
+    def windows(self, wanted: Mapping[Place, tuple[int, int]]) -> dict[Place, list[SeenRecord]]:
+        """Return records from an offset on, so many at most, by the source's place.
+
+        Of large records an answer brings a few: it is asked again until there are FEWEST_RECORDS, which may
+        be fewer than wanted, or MOST_QUESTIONS were asked.
+        """
+        back = {self._here(place): place for place in wanted}
+        asked = {here: wanted[place] for here, place in back.items()}
+        seen: dict[Place, list[SeenRecord]] = {place: [] for place in wanted}
+        for _ in range(MOST_QUESTIONS):
+            found, left = self.reader.pick(asked), {}
+            for here, picked in found.items():
+                place, records = back[here], picked.records
+                seen[place] += self._seen(place[0], records)
+                missing = min(wanted[place][1], FEWEST_RECORDS) - len(seen[place])
+                if records and missing > 0 and not picked.ended:
+                    left[here] = (records[-1].offset + 1, missing)
+            if not left:
+                break
+            asked = left
+        return seen
+
+    def first_from(self, offsets: Mapping[Place, int]) -> dict[Place, int | None]:
+        """Return by the source's place the offset of the first record at or behind an offset; None: none."""
+        back = {self._here(place): place for place in offsets}
+        found = self.reader.pick({here: (offsets[place], 1) for here, place in back.items()}) if back else {}
+        return {back[here]: _first(picked, offsets[back[here]]) for here, picked in found.items()}
+
+    def stamped(self, topic: str) -> bool:
+        """Tell whether the log itself gave records that were read their times."""
+        return topic in self.samples and self.samples[topic].stamped
+
+    def at(self, offsets: Mapping[Place, int]) -> dict[Place, SeenRecord | None]:
+        """Return the record at exactly this offset, None where there is none."""
+        found = self.windows({place: (offset, 1) for place, offset in offsets.items()})
+        return {
+            place: records[0] if records and records[0].offset == offsets[place] else None
+            for place, records in found.items()
+        }
+
+    def _here(self, place: Place) -> Place:
+        return self.names[place[0]], place[1]
+
+    def _seen(self, topic: str, records: Iterable[PickedRecord]) -> list[SeenRecord]:
+        sample = self.samples.setdefault(topic, Sample())
+        found = []
+        for record in records:
+            seen = seen_record(
+                record.offset,
+                record.timestamp_ms,
+                record.key,
+                record.value,
+                record.headers,
+                excluded=self.excluded_headers,
+            )
+            sample.records += 1
+            sample.size_bytes += seen.size_bytes
+            sample.headers |= seen.has_headers
+            sample.stamped |= record.stamped
+            found.append(seen)
+        return found
+
+
+def _first(picked: Picked, asked: int) -> int | None:
+    if picked.records:
+        return picked.records[0].offset
+    return None if picked.ended else asked  # where the log lost it, nothing proves that there is none
+
+
+async def read_anchors(
+    searches: Mapping[Place, Generator[Pair, Records, Anchors]], *, source: Side, target: Side
+) -> dict[Place, Anchors]:
+    """Drive all searches to their ends, one pair of each in a round."""
+    found: dict[Place, Anchors] = {}
+    wanted: dict[Place, Pair] = {}
+    for place, search in searches.items():
+        try:
+            wanted[place] = next(search)
+        except StopIteration as done:
+            found[place] = done.value
+    while wanted:
+        ups, downs = await asyncio.gather(
+            asyncio.to_thread(source.at, {place: pair.upstream for place, pair in wanted.items()}),
+            asyncio.to_thread(target.at, {place: pair.downstream for place, pair in wanted.items()}),
+        )
+        following: dict[Place, Pair] = {}
+        for place in wanted:
+            try:
+                following[place] = searches[place].send((ups[place], downs[place]))
+            except StopIteration as done:
+                found[place] = done.value
+        wanted = following
+    return found

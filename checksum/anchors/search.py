@@ -1,0 +1,171 @@
+"""Which pairs of a partition are read, and what the records there decide. Pure.
+
+A search is a generator: it yields a pair, is sent the two records that stand at it, and returns what can be
+believed. So whoever reads drives the searches of many partitions side by side, one pair of each at a time,
+and a search asks for two pairs where all is well: the end and the beginning.
+
+Where the record at a pair is another one (its topic was made anew, its log was cut), so are those of all
+pairs before it, or behind: the border is found by halving. A search reads MOST_READ pairs at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from checksum.anchors.pairs import Pair, chains
+from checksum.anchors.records import Agreement, SeenRecord, agreement, telling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+MOST_READ = 96  # for 10,000 pairs 70 are enough
+CHAINS_READ = 8  # the longest
+BEFORE = 3  # pairs before the beginning that are read, where it is not the first
+_PARTLY = 3  # so many pairs, each with a part of its own that agrees, are believed where no pair disagrees
+
+Records = tuple[SeenRecord | None, SeenRecord | None]
+"""What stands at a pair's offsets on the source and on the target; None: no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """What can be believed of a partition's pairs: an end, a beginning, and chains between them.
+
+    `read` is how many pairs were read; `against` one of those that were not believed, and why. `before` are
+    up to BEFORE pairs right before the beginning, all of which look like those of another topic.
+    """
+
+    end: Pair | None = None
+    beginning: Pair | None = None
+    chains: tuple[tuple[Pair, ...], ...] = ()
+    read: int = 0
+    against: tuple[Pair, Agreement] | None = None
+    before: tuple[Pair, ...] = ()
+
+
+def search_anchors(
+    ends: Sequence[Pair],
+    beginnings: Callable[[Pair], Sequence[Pair]],
+    pairs: Sequence[Pair],
+    *,
+    timestamps: bool,
+) -> Generator[Pair, Records, Anchors]:
+    """Find the newest end and the oldest beginning that hold, and chains of `pairs` between them.
+
+    `ends` are candidates, oldest first; `beginnings` gives those that go with an end, none where none is
+    wanted. `timestamps` is false where the target stamps records itself.
+    """
+    looks = _Looks(timestamps)
+    newest_first = ends[::-1]
+    end = yield from _first_good(looks, newest_first)
+    if end is None and looks.partly_enough():
+        looks.lenient = True
+        end = yield from _first_good(looks, newest_first)
+    if end is None:
+        return Anchors(read=len(looks.known), against=looks.against())
+    starts = beginnings(end)
+    beginning = yield from _first_good(looks, starts)
+    before = yield from _strange_before(looks, starts, beginning)
+    low = beginning.upstream if beginning is not None else 0
+    within = [pair for pair in pairs if low <= pair.upstream <= end.upstream]
+    held = yield from _believed(looks, chains(within))
+    return Anchors(end, beginning, held, len(looks.known), looks.against(), before)
+
+
+@dataclass(slots=True)
+class _Looks:
+    """What was read so far."""
+
+    timestamps: bool
+    lenient: bool = False
+    known: dict[Pair, Agreement] = field(default_factory=dict)  # keys: nothing but the two offsets
+    _alike: set[bytes] = field(default_factory=set)
+    _older: set[Pair] = field(default_factory=set)  # whose copy is older than the original
+
+    def at(self, pair: Pair) -> Generator[Pair, Records, Agreement]:
+        """Read a pair, unless it is known or too much was read."""
+        pair = Pair(*pair[:2])
+        if pair not in self.known:
+            if len(self.known) >= MOST_READ:
+                return Agreement.UNREADABLE
+            source, target = yield pair
+            found = agreement(source, target, timestamps=self.timestamps)
+            self.known[pair] = found
+            if source is not None and target is not None and target.timestamp_ms < source.timestamp_ms:
+                self._older.add(pair)
+            if found is Agreement.PARTLY and source is not None and target is not None:
+                self._alike.update(telling(source, target, timestamps=self.timestamps))
+        return self.known[pair]
+
+    def is_older(self, pair: Pair) -> bool:
+        """Tell whether the copy at a pair is older than the original, where the mirror keeps times."""
+        return self.timestamps and Pair(*pair[:2]) in self._older
+
+    def good(self, found: Agreement) -> bool:
+        return found in (Agreement.EQUAL, Agreement.ALTERED) or (self.lenient and found is Agreement.PARTLY)
+
+    def partly_enough(self) -> bool:
+        """Tell whether nothing disagrees, and pairs agree in parts that are not all the same by chance."""
+        return Agreement.DIFFERENT not in self.known.values() and len(self._alike) >= _PARTLY
+
+    def against(self) -> tuple[Pair, Agreement] | None:
+        found = [(pair, one) for pair, one in self.known.items() if not self.good(one)]
+        found.sort(key=lambda entry: entry[1] is Agreement.UNREADABLE)  # those that say more come first
+        return found[0] if found else None
+
+
+def _first_good(looks: _Looks, candidates: Sequence[Pair]) -> Generator[Pair, Records, Pair | None]:
+    """Return the first candidate that holds: in ever longer steps until one does, then halving the last step.
+
+    A candidate that fails by itself (a record that was altered, or is gone) costs some coverage, never more.
+    """
+    bad, at, step = -1, 0, 1
+    while at < len(candidates) and not looks.good((yield from looks.at(candidates[at]))):
+        bad = at
+        last = len(candidates) - 1
+        at = last if at < last < at + step else at + step
+        step *= 2
+    if at >= len(candidates):
+        return None
+    while at - bad > 1:
+        middle = (at + bad) // 2
+        if looks.good((yield from looks.at(candidates[middle]))):
+            at = middle
+        else:
+            bad = middle
+    return candidates[at]
+
+
+def _strange_before(
+    looks: _Looks, candidates: Sequence[Pair], beginning: Pair | None
+) -> Generator[Pair, Records, tuple[Pair, ...]]:
+    """Return the pairs right before the beginning where none holds a record and its copy, else none.
+
+    One pair alone may disagree by itself, where its record was altered. Keys of a re-created topic are
+    often the same; then the records on the target are older than those on the source.
+    """
+    if beginning is None or beginning not in candidates:
+        return ()
+    at = candidates.index(beginning)
+    before = tuple(candidates[max(0, at - BEFORE) : at])
+    for pair in before:
+        found = yield from looks.at(pair)
+        if found is not Agreement.DIFFERENT and not (found is Agreement.PARTLY and looks.is_older(pair)):
+            return ()
+    return before
+
+
+def _believed(
+    looks: _Looks, found: Sequence[tuple[Pair, ...]]
+) -> Generator[Pair, Records, tuple[tuple[Pair, ...], ...]]:
+    """Return the chains whose ends hold; where no end of the longest ones disagrees, all the others too."""
+    longest = sorted(found, key=lambda chain: chain[0].upstream - chain[-1].upstream)[:CHAINS_READ]
+    good, disagreeing = [], False
+    for chain in longest:
+        first = yield from looks.at(chain[0])
+        last = yield from looks.at(chain[-1])
+        if looks.good(first) and looks.good(last):
+            good.append(chain)
+        disagreeing |= any(not looks.good(one) and one is not Agreement.UNREADABLE for one in (first, last))
+    return tuple(good) if disagreeing else tuple(found)

@@ -1,0 +1,42 @@
+"""How many records each side holds in a bucket of time, of the cells that a run digested. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from checksum.book.entries import Counted
+from checksum.digest.cell_rows import Side, planned_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from checksum.digest.cell_rows import CellRow
+    from checksum.plan.shape import Plan
+
+
+def counts_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]]) -> list[Counted]:
+    """Return what to keep of it.
+
+    Nothing of topics whose target stamps records itself: their buckets are no times. Nothing of compacted
+    ones either, which are read whole each time, and of which each side drops records when it likes.
+    """
+    planned = planned_partitions(plan)
+    sums: dict[tuple[str, int, int], dict[Side, int]] = defaultdict(lambda: dict.fromkeys(Side, 0))
+    for side, rows in cells.items():
+        for row in rows:
+            topic = planned[row.topic, row.partition].topic
+            if topic.timestamps and not topic.compacted:
+                sums[row.topic, row.partition, row.bucket][side] += row.records
+    return [
+        Counted(
+            topic,
+            partition,
+            bucket * plan.bucket_ms,
+            count[Side.SOURCE],
+            count[Side.TARGET],
+            planned[topic, partition].partition.source.first,
+            planned[topic, partition].topic.source_topic_id,
+        )
+        for (topic, partition, bucket), count in sorted(sums.items())
+    ]

@@ -1,0 +1,40 @@
+"""What is behind a finding, of the one list of causes, where the evidence names one. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from checksum.compare.findings import Proof, RecordVerdict
+from fleet.vocabulary import Cause
+
+if TYPE_CHECKING:
+    from checksum.compare.findings import Finding
+
+
+def cause_of(finding: Finding) -> Cause:
+    """Return what a finding proves to be its cause; `unexplained` where it proves none."""
+    match finding.verdict:
+        case RecordVerdict.ALTERED:
+            return _of_altered(finding)
+        case RecordVerdict.MISROUTED:
+            return Cause.MISROUTED
+        case RecordVerdict.DUPLICATED:
+            return Cause.DUPLICATING
+        case RecordVerdict.EXTRA:
+            return Cause.ABORTED_TRANSACTION if finding.aborted else Cause.UNEXPLAINED
+        case RecordVerdict.LOST:
+            return finding.cause or Cause.UNEXPLAINED
+        case RecordVerdict.REORDERED | RecordVerdict.UNVERIFIABLE | RecordVerdict.MATCH:
+            return Cause.UNEXPLAINED
+        case _:
+            assert_never(finding.verdict)
+
+
+def _of_altered(finding: Finding) -> Cause:
+    """Return `retimed` where the time alone is known to differ, after the record itself was looked at."""
+    if not finding.what:
+        # By digests: with the same time, it is another part.
+        return Cause.TRANSFORMED
+    if set(finding.what) - {"time"}:
+        return Cause.TRANSFORMED
+    return Cause.RETIMED if finding.proof is Proof.READING else Cause.UNEXPLAINED

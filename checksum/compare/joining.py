@@ -1,0 +1,240 @@
+"""What is known of single partitions -> what is known of a flow: records gone astray, and look-ups. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, assert_never
+
+from checksum.compare.findings import Finding, Held, LookUp, Proof, ReadAgain, RecordVerdict
+from checksum.digest.cell_rows import CellKey, planned_partitions
+from checksum.plan.shape import OffsetRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from checksum.digest.cell_rows import CellRow, Planned
+    from checksum.plan.shape import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a flow's records, what must be read again, what must be looked up on the source."""
+
+    findings: tuple[Finding, ...]
+    read_again: tuple[ReadAgain, ...] = ()
+    look_ups: tuple[LookUp, ...] = ()
+
+
+def known(
+    plan: Plan,
+    source: Mapping[CellKey, CellRow],
+    findings: Iterable[Finding],
+    read_again: Iterable[ReadAgain] = (),
+) -> Known:
+    """Join what was found in each partition; `source` is the source's digest."""
+    joined = across(findings)
+    partitions = planned_partitions(plan)
+    look_ups = [
+        _look_up(one, plan, partitions[one.topic, one.partition], source)
+        for one in joined
+        if one.verdict is RecordVerdict.EXTRA
+    ]
+    return Known(tuple(joined), tuple(read_again), tuple(look_ups))
+
+
+def across(findings: Iterable[Finding]) -> list[Finding]:
+    """Join what lacks in one place with the same record that is extra in another: misrouted, or reordered.
+
+    A record that stands in another's place was not made of that one, if it is the same as one that lacks
+    elsewhere: both went astray. Where several places lack it or several have it, which went where is anyone's
+    guess, and all stay as they are.
+    """
+    lost: dict[int, list[Finding]] = defaultdict(list)
+    extra: dict[int, list[Finding]] = defaultdict(list)
+    kept: list[Finding] = []
+    for finding in _parted(list(findings)):
+        match finding.verdict:
+            case RecordVerdict.LOST:
+                lost[finding.hash].append(finding)
+            case RecordVerdict.EXTRA:
+                extra[finding.hash].append(finding)
+            case _:
+                kept.append(finding)
+    for one in lost.keys() | extra.keys():
+        here, there = lost[one], extra[one]
+        if len({_place(lack) for lack in here}) == len({_place(more) for more in there}) == 1:
+            kept += _matched(here, there)
+        else:
+            kept += [*here, *there]
+    return sorted(_met(kept), key=_in_order)
+
+
+def _place(finding: Finding) -> tuple[str, int]:
+    return finding.topic, finding.partition
+
+
+def _matched(lost: Sequence[Finding], extra: Sequence[Finding]) -> list[Finding]:
+    """Join one record's losses in one place with its surplus in another, as many as there are of both."""
+    here, there = list(lost), list(extra)
+    found: list[Finding] = []
+    while here and there:
+        lack, more = here.pop(0), there.pop(0)
+        records = min(lack.records, more.records)
+        found.append(_joined(replace(lack, records=records), more))
+        if lack.records > records:
+            here.insert(0, replace(lack, records=lack.records - records))
+        if more.records > records:
+            there.insert(0, replace(more, records=more.records - records))
+    return [*found, *here, *there]
+
+
+def _met(findings: Sequence[Finding]) -> list[Finding]:
+    """Join the two places of a record that changed them from one block that was read to another."""
+    left: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    found: list[Finding] = []
+    for one in findings:
+        if one.verdict is not RecordVerdict.REORDERED or (one.source and one.target):
+            found.append(one)
+            continue
+        others = left[(one.identity, one.source is None)]
+        if others:
+            other = others.pop()
+            found.append(replace(one, source=one.source or other.source, target=one.target or other.target))
+        else:
+            left[(one.identity, one.source is not None)].append(one)
+    return found + [one for others in left.values() for one in others]
+
+
+def _parted(findings: Sequence[Finding]) -> list[Finding]:
+    """Take apart altered records of which a half is known elsewhere."""
+    lacking = {one.hash for one in findings if one.verdict in (RecordVerdict.LOST, RecordVerdict.ALTERED)}
+    surplus = {one.hash for one in findings if one.verdict is RecordVerdict.EXTRA}
+    surplus |= {one.target_hash for one in findings if one.target_hash is not None}
+    found: list[Finding] = []
+    for one in findings:
+        astray = one.hash in surplus or one.target_hash in lacking
+        found += _halves(one) if one.verdict is RecordVerdict.ALTERED and astray else [one]
+    return found
+
+
+def after_reading(
+    before: Known,
+    read: Sequence[ReadAgain],
+    findings: Iterable[Finding],
+    plan: Plan,
+    source: Mapping[CellKey, CellRow],
+) -> Known:
+    """Put what reading some blocks found in the place of what the digests told of them.
+
+    `findings` are of all those blocks, each read whole on both sides. What was joined across partitions is
+    taken apart first, as one half of it may have been read.
+    """
+    apart = [half for finding in before.findings for half in _apart(finding)]
+    by_place: dict[tuple[str, int], list[ReadAgain]] = defaultdict(list)
+    for block in read:
+        by_place[block.topic, block.partition].append(block)
+    stretches = {place: _Blocks(blocks) for place, blocks in by_place.items()}
+    kept = [
+        finding
+        for finding in apart
+        if _place(finding) not in stretches or not stretches[_place(finding)].hold(finding)
+    ]
+    gone = set(read)
+    rest = [block for block in before.read_again if block not in gone]
+    return known(plan, source, [*kept, *findings], rest)
+
+
+def answered(before: Known, answers: Iterable[tuple[LookUp, Held]]) -> Known:
+    """Put what the source told of extra records in the place of what was not known of them."""
+    by_finding = {id(look_up.finding): (look_up, settled(look_up.finding, held)) for look_up, held in answers}
+    findings = [by_finding[id(one)][1] if id(one) in by_finding else one for one in before.findings]
+    left = tuple(one for one in before.look_ups if id(one.finding) not in by_finding)
+    return replace(before, findings=tuple(findings), look_ups=left)
+
+
+def settled(finding: Finding, held: Held) -> Finding:
+    """Return an extra record as what the source tells of it."""
+    match held:
+        case Held.COMMITTED:
+            return replace(finding, verdict=RecordVerdict.DUPLICATED, proof=Proof.READING)
+        case Held.ABORTED:
+            return replace(finding, aborted=True, proof=Proof.READING)
+        case Held.NO:
+            return replace(finding, proof=Proof.READING)
+        case Held.NOT_KNOWN:
+            return replace(finding, verdict=RecordVerdict.UNVERIFIABLE, proof=Proof.READING)
+        case _:
+            assert_never(held)
+
+
+def _joined(lost: Finding, extra: Finding) -> Finding:
+    proof = Proof.READING if Proof.READING in (lost.proof, extra.proof) else Proof.DIGESTS
+    if (lost.topic, lost.partition) == (extra.topic, extra.partition):
+        return replace(lost, verdict=RecordVerdict.REORDERED, target=extra.target, proof=proof)
+    return replace(
+        lost,
+        verdict=RecordVerdict.MISROUTED,
+        target=extra.target,
+        proof=proof,
+        found_in=(extra.topic, extra.partition),
+    )
+
+
+def _apart(finding: Finding) -> list[Finding]:
+    """Return what lacks and what is extra of a record that went astray; another finding as it is."""
+    return _halves(finding) if finding.verdict is RecordVerdict.MISROUTED else [finding]
+
+
+def _halves(finding: Finding) -> list[Finding]:
+    """Return what lacks, and what is extra, of a record that was altered or went astray."""
+    there = finding.found_in or (finding.topic, finding.partition)
+    bare = replace(finding, found_in=None, target_hash=None, target_timestamp_ms=None, what=())
+    lost = replace(bare, verdict=RecordVerdict.LOST, target=None)
+    extra = replace(bare, verdict=RecordVerdict.EXTRA, topic=there[0], partition=there[1], source=None)
+    if finding.target_hash is not None:
+        extra = replace(extra, hash=finding.target_hash, timestamp_ms=finding.target_timestamp_ms)
+    return [lost, extra]
+
+
+class _Blocks:
+    """Blocks of one partition; a finding is of one if it may stand in it: then it stands in it whole."""
+
+    def __init__(self, blocks: Sequence[ReadAgain]) -> None:
+        self._source = _Stretches(block.source for block in blocks)
+        self._target = _Stretches(block.target for block in blocks)
+
+    def hold(self, finding: Finding) -> bool:
+        """Tell whether a finding of the partition is of one of them."""
+        return self._source.meet(finding.source) or self._target.meet(finding.target)
+
+
+class _Stretches:
+    """Stretches of one log, in order, and up to where those before each reach at most."""
+
+    def __init__(self, stretches: Iterable[OffsetRange]) -> None:
+        ordered = sorted(stretches, key=lambda one: one.first)
+        self._firsts = [one.first for one in ordered]
+        self._untils = list(accumulate((one.until for one in ordered), max))
+
+    def meet(self, offsets: OffsetRange | None) -> bool:
+        """Tell whether one of them has an offset in common with these."""
+        before = bisect_left(self._firsts, offsets.until) if offsets is not None else 0
+        return before > 0 and offsets is not None and offsets.first < self._untils[before - 1]
+
+
+def _look_up(finding: Finding, plan: Plan, planned: Planned, source: Mapping[CellKey, CellRow]) -> LookUp:
+    """Return where on the source the original of an extra record can be, if there is one."""
+    offsets: OffsetRange | None = planned.partition.source
+    if planned.topic.timestamps and finding.timestamp_ms is not None and not planned.topic.compacted:
+        bucket, cell = finding.timestamp_ms // plan.bucket_ms, finding.hash % plan.cells
+        row = source.get(CellKey(finding.topic, finding.partition, bucket, cell))
+        offsets = None if row is None else OffsetRange(row.first_offset, row.last_offset + 1)
+    return LookUp(finding.topic, finding.partition, finding.hash, finding.timestamp_ms, offsets, finding)
+
+
+def _in_order(finding: Finding) -> tuple[str, int, int, int]:
+    place = finding.source or finding.target
+    return finding.topic, finding.partition, place.first if place else 0, finding.hash

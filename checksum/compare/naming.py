@@ -1,0 +1,195 @@
+"""Single records and differing cells of two digests -> findings, and what must be read again. Pure.
+
+What digests alone prove, partition by partition:
+
+- altered: a record that the target lacks and one that it has too many stand, proved by the order sums, at the
+  same place, and have the same time, or the source holds nothing in the cell of the latter (else it may be a
+  second copy of another record);
+- lost: records lack, none is too many, and no cell of the partition is open; nor any other cell of the flow
+  that could hold the same record gone astray;
+- misrouted: the same record lacks here and is one too many elsewhere (joining.across);
+- duplicated: a record is too many, and the source's cell holds nothing but this very record.
+
+All else is read again, by blocks whose records on both sides belong together; an extra record is looked up on
+the source first. Reading gives findings of the same kind, which joining.after_reading puts in place of these.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from checksum.compare.findings import Finding, Proof, RecordVerdict
+from checksum.compare.joining import known
+from checksum.digest.cell_rows import CellKey, Side
+from checksum.digest.record_hash import second_hash
+from checksum.second_look.reading_again import blocks_to_read, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from checksum.compare.decode import PartitionCells
+    from checksum.compare.findings import ReadAgain, Single
+    from checksum.compare.joining import Known
+    from checksum.digest.cell_rows import CellRow
+    from checksum.plan.shape import Plan
+
+OTHERS_DIFFER = "several records of one cell differ, so the digests cannot tell them apart"
+BOTH_WAYS = "records lack and others are too many, and the digests do not tell which belong together"
+MOVED = "the same records stand at other places than where the offset syncs put them"
+ASTRAY = "a record lacks that another partition may hold instead, where the digests cannot tell"
+PINPOINT = "the digests tell what is wrong, and reading tells at which offsets"
+COMPACTED = "the topic is compacted: the last records of its keys are compared one by one"
+
+
+class _Sorted(NamedTuple):
+    """A partition that differs: what its order sums prove, the other singles, and why these prove nothing."""
+
+    cells: PartitionCells
+    pairs: list[Finding]
+    rest: list[Single]
+    why: str
+
+
+def named(
+    plan: Plan, found: Mapping[tuple[str, int], PartitionCells], source: Mapping[CellKey, CellRow]
+) -> Known:
+    """Name what the digests prove, and what must be read again; `source` is the source's digest."""
+    partitions = [_sorted(found[where]) for where in sorted(found) if not found[where].matches]
+    astray = _Astray(partitions)
+    findings = [pair for one in partitions for pair in one.pairs]
+    read_again = []
+    for one in partitions:
+        why = one.why or (ASTRAY if any(map(astray.may_hold, one.rest)) else "")
+        if one.cells.planned.topic.compacted:
+            read_again.append(whole(one.cells, COMPACTED))
+        elif why:
+            read_again += blocks_to_read(one.cells, one.rest, one.pairs, why)
+        else:
+            findings += [_alone(single, source) for single in one.rest]
+    return known(plan, source, findings, read_again)
+
+
+def to_pinpoint(found: Mapping[tuple[str, int], PartitionCells]) -> list[ReadAgain]:
+    """Return what to read of partitions that need no reading, to tell exact offsets and what was altered."""
+    blocks = []
+    for where in sorted(found):
+        one = _sorted(found[where])
+        if one.cells.singles and not one.why:
+            blocks += blocks_to_read(one.cells, one.cells.singles, one.pairs, PINPOINT)
+    return blocks
+
+
+class _Astray:
+    """Which partitions, of those that must be read, may hold a record that lacks elsewhere, or lack it."""
+
+    def __init__(self, partitions: Sequence[_Sorted]) -> None:
+        self._cells: dict[tuple[int | None, int], set[tuple[str, int]]] = defaultdict(set)
+        self._records: dict[tuple[Side, int], set[tuple[str, int]]] = defaultdict(set)
+        for cells, _, rest, why in partitions:
+            if not why:
+                continue
+            topic = cells.planned.topic
+            where = (topic.topic, cells.planned.partition.partition)
+            for cell in cells.undecoded:
+                # Where the time is left out, buckets of two partitions have nothing in common.
+                self._cells[cell.key.bucket if topic.timestamps else None, cell.key.cell].add(where)
+            for single in rest:
+                self._records[single.side, single.hash].add(where)
+
+    def may_hold(self, single: Single) -> bool:
+        """Tell whether what happened to this record may be found in another partition."""
+        bucket = None if single.timestamp_ms is None else single.bucket
+        other = Side.SOURCE if single.side is Side.TARGET else Side.TARGET
+        places = self._cells.get((bucket, single.cell), set()) | self._records.get(
+            (other, single.hash), set()
+        )
+        return bool(places - {(single.topic, single.partition)})
+
+
+def _sorted(cells: PartitionCells) -> _Sorted:
+    if cells.planned.topic.compacted:
+        return _Sorted(cells, [], cells.singles, COMPACTED)
+    pairs, rest = _paired(cells.singles)
+    why = MOVED if cells.moved else ""
+    if len({single.side for single in rest}) > 1:
+        why = BOTH_WAYS
+    if cells.undecoded:
+        why = OTHERS_DIFFER
+    return _Sorted(cells, pairs, rest, why)
+
+
+def _paired(singles: Sequence[Single]) -> tuple[list[Finding], list[Single]]:
+    """Return the altered records that the order sums prove, and the singles of which they prove nothing."""
+    by_place: dict[int, list[Single]] = defaultdict(list)
+    for single in singles:
+        if single.source_place is not None:
+            by_place[single.source_place].append(single)
+    pairs: list[Finding] = []
+    used: set[int] = set()
+    for both in by_place.values():
+        sides = {single.side: single for single in both}
+        if len(sides) == 2 and _one_record(sides[Side.SOURCE], sides[Side.TARGET]):
+            pairs.append(_altered(sides[Side.SOURCE], sides[Side.TARGET]))
+            used |= {id(single) for single in both}
+    return pairs, [single for single in singles if id(single) not in used]
+
+
+def _one_record(lacking: Single, surplus: Single) -> bool:
+    """Tell whether two records at one place are one that was altered."""
+    same_time = lacking.timestamp_ms is not None and lacking.timestamp_ms == surplus.timestamp_ms
+    return same_time or surplus.others is None
+
+
+def _altered(lacking: Single, surplus: Single) -> Finding:
+    return Finding(
+        RecordVerdict.ALTERED,
+        lacking.topic,
+        lacking.partition,
+        1,
+        lacking.hash,
+        lacking.timestamp_ms,
+        lacking.offsets,
+        surplus.offsets,
+        Proof.DIGESTS,
+        target_hash=surplus.hash,
+        target_timestamp_ms=surplus.timestamp_ms,
+        what=() if lacking.timestamp_ms == surplus.timestamp_ms else ("time",),
+    )
+
+
+def _alone(single: Single, source: Mapping[CellKey, CellRow]) -> Finding:
+    """Return what a record that lacks, or is too many, proves where its partition tells of nothing else."""
+    lacks = single.side is Side.SOURCE
+    row = source.get(_key(single))
+    if lacks:
+        verdict = RecordVerdict.LOST
+    elif row is not None and _is_only(single.hash, row):
+        verdict = RecordVerdict.DUPLICATED
+    else:
+        verdict = RecordVerdict.EXTRA
+    return Finding(
+        verdict,
+        single.topic,
+        single.partition,
+        single.copies,
+        single.hash,
+        single.timestamp_ms,
+        single.offsets if lacks else None,
+        None if lacks else single.offsets,
+        Proof.DIGESTS,
+    )
+
+
+def _is_only(record: int, row: CellRow) -> bool:
+    """Tell whether a cell holds this record alone, however often."""
+    halves = [
+        half
+        for value in (record, second_hash(record))
+        for half in (value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF)
+    ]
+    return row.content[1:5] == tuple(half * row.records for half in halves)
+
+
+def _key(single: Single) -> CellKey:
+    return CellKey(single.topic, single.partition, single.bucket, single.cell)

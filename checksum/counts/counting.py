@@ -1,0 +1,262 @@
+"""Counts of both sides by partition and bucket -> where they differ. Pure.
+
+The cheap pass: how many records each side holds in each bucket of each range of a plan, and nothing of what
+they hold. Two equal numbers prove no record, so nothing is verified by it; two that differ prove that the
+sides do. What is lacking on the target is a difference. What the target has too much of is one under
+exactly-once; under at-least-once it may be second copies, which counts cannot tell from records that were
+never on the source, so it is told and leaves the pass incomplete.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from checksum.book.entries import Counted
+from checksum.compare.verdicts import FINDING, FINE, INCOMPLETE
+from checksum.counts.drawing import Drawn
+from checksum.digest.cell_rows import planned_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from checksum.compare.retention import LogStarts
+    from checksum.digest.cell_rows import Planned
+    from checksum.plan.shape import LeftOut, Plan
+
+Place = tuple[str, int]
+
+
+class BucketCount(NamedTuple):
+    """How many records one side holds in a bucket; a side's rows of one bucket add up.
+
+    `topic` is the source's name, `bucket` as in CellRow. Offsets are that side's, of its first and last.
+    """
+
+    topic: str
+    partition: int
+    bucket: int
+    records: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CountProgress:
+    """How far a count is, after a slice, and what that slice found."""
+
+    offsets: int
+    of_offsets: int
+    partitions: int
+    of_partitions: int
+    records: int
+    size_bytes: int
+    silent: tuple[tuple[str, int, int, int], ...] = ()
+    rows: tuple[BucketCount, ...] = ()
+
+
+class Differs(StrEnum):
+    """How the counts of a bucket differ."""
+
+    LACKING = "lacking"  # the target has fewer
+    SURPLUS = "surplus"  # the target has more
+
+
+@dataclass(frozen=True, slots=True)
+class BucketDiffers:
+    """A bucket whose counts differ; the bucket as in CellRow."""
+
+    topic: str
+    partition: int
+    bucket: int
+    source_records: int
+    target_records: int
+
+    @property
+    def how(self) -> Differs:
+        """Return which side has more."""
+        return Differs.LACKING if self.target_records < self.source_records else Differs.SURPLUS
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCounts:
+    """What was counted of one partition; `not_compared` says why its counts mean nothing, empty: they do."""
+
+    topic: str
+    partition: int
+    source_records: int
+    target_records: int
+    buckets: int
+    differing: int
+    not_compared: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a pass over the counts of a flow says; `left_out` are records that no later run reaches."""
+
+    plan: Plan
+    differences: tuple[BucketDiffers, ...]
+    partitions: tuple[PartitionCounts, ...]
+    counted: tuple[Counted, ...]
+    drawn: tuple[Drawn, ...]
+    left_out: tuple[LeftOut, ...]
+    exactly_once: bool
+
+    @property
+    def status(self) -> int:
+        """Return the exit status: a difference goes before what is incomplete."""
+        if any(self.exactly_once or one.how is Differs.LACKING for one in self.differences):
+            return FINDING
+        whole = not (self.differences or self.left_out) and not any(
+            one.not_compared for one in self.partitions
+        )
+        return FINE if whole else INCOMPLETE
+
+
+def added_up(rows: Iterable[BucketCount]) -> dict[tuple[str, int, int], BucketCount]:
+    """Return one row for each partition and bucket of what slices counted, in any order."""
+    found: dict[tuple[str, int, int], BucketCount] = {}
+    for row in rows:
+        where = (row.topic, row.partition, row.bucket)
+        known = found.get(where)
+        if known is not None:
+            row = BucketCount(  # noqa: PLW2901 - the sum stands for both
+                *where,
+                known.records + row.records,
+                min(known.first_offset, row.first_offset),
+                max(known.last_offset, row.last_offset),
+            )
+        found[where] = row
+    return found
+
+
+def compared_counts(
+    plan: Plan,
+    source: Iterable[BucketCount],
+    target: Iterable[BucketCount],
+    *,
+    starts: Mapping[Place, LogStarts],
+    exactly_once: bool,
+) -> Counts:
+    """Compare what was counted on both sides; `starts` is where the logs began after that."""
+    here, there = added_up(source), added_up(target)
+    planned = planned_partitions(plan)
+    spoiled = {where: _spoiled(one, plan, starts.get(where)) for where, one in planned.items()}
+    by_place: dict[Place, list[tuple[int, int, int]]] = defaultdict(list)
+    for topic, partition, bucket in sorted({*here, *there}):
+        where = (topic, partition, bucket)
+        by_place[topic, partition].append(
+            (
+                bucket,
+                here[where].records if where in here else 0,
+                there[where].records if where in there else 0,
+            )
+        )
+    differences: list[BucketDiffers] = []
+    partitions, counted, drawn = [], [], []
+    for place in sorted(planned):
+        rows = by_place[place]
+        differing = [BucketDiffers(*place, *row) for row in rows if row[1] != row[2]]
+        why = spoiled[place] if differing else ""
+        differences += [] if why else differing
+        partitions.append(
+            PartitionCounts(
+                *place,
+                sum(row[1] for row in rows),
+                sum(row[2] for row in rows),
+                len(rows),
+                len(differing),
+                why,
+            )
+        )
+        counted += _counted(plan, place, planned[place], rows)
+        if planned[place].topic.timestamps:
+            drawn += [Drawn(*place, *row, unverified=bool(why) and row[1] != row[2]) for row in rows]
+    return Counts(
+        plan,
+        tuple(differences),
+        tuple(partitions),
+        tuple(counted),
+        tuple(drawn),
+        tuple(one for one in plan.left_out if one.records and not one.later),
+        exactly_once,
+    )
+
+
+def differing_only(plan: Plan, counts: Counts) -> Plan:
+    """Return the plan of what is worth a second look: the partitions whose counts differ."""
+    asked = {(one.topic, one.partition) for one in counts.differences}
+    topics = [
+        replace(
+            topic, partitions=tuple(one for one in topic.partitions if (topic.topic, one.partition) in asked)
+        )
+        for topic in plan.topics
+    ]
+    return replace(plan, topics=tuple(topic for topic in topics if topic.partitions))
+
+
+def confirmed(first: Counts, second: Counts) -> Counts:
+    """Return the first look with what the second one, of what differed, saw too.
+
+    A partition of which both looks say something else stands for nothing: it was a matter of the moment.
+    """
+    asked = {(one.topic, one.partition): one for one in second.partitions}
+    before, after = _by_place(first), _by_place(second)
+    steady = {place for place in asked if before.get(place) == after.get(place)}
+    return replace(
+        first,
+        differences=tuple(one for one in first.differences if (one.topic, one.partition) in steady),
+        partitions=tuple(
+            replace(one, not_compared=asked[place].not_compared or _UNSTEADY)
+            if place in asked and place not in steady
+            else one
+            for one in first.partitions
+            for place in ((one.topic, one.partition),)
+        ),
+    )
+
+
+_UNSTEADY = "counted twice, its numbers were not the same"
+_COMPACTED = "the topic is compacted: each side drops replaced records when it likes"
+
+
+def _by_place(counts: Counts) -> dict[Place, list[BucketDiffers]]:
+    found: dict[Place, list[BucketDiffers]] = defaultdict(list)
+    for one in counts.differences:
+        found[one.topic, one.partition].append(one)
+    return found
+
+
+def _spoiled(planned: Planned, plan: Plan, starts: LogStarts | None) -> str:
+    """Say why counts that differ mean nothing in a partition; empty where they do."""
+    if planned.topic.compacted:
+        return _COMPACTED
+    held = planned.partition
+    if starts is not None and (starts.source > held.source.first or starts.target > held.target.first):
+        return (
+            f"retention took records while they were counted: the log on {plan.source} begins at"
+            f" {starts.source} now, the one on {plan.target} at {starts.target}"
+        )
+    return ""
+
+
+def _counted(
+    plan: Plan, place: Place, planned: Planned, rows: Iterable[tuple[int, int, int]]
+) -> list[Counted]:
+    """Return what the store keeps: buckets that are times, of topics in which counts mean something."""
+    if not planned.topic.timestamps or planned.topic.compacted:
+        return []
+    return [
+        Counted(
+            *place,
+            bucket * plan.bucket_ms,
+            source,
+            target,
+            planned.partition.source.first,
+            planned.topic.source_topic_id,
+        )
+        for bucket, source, target in rows
+    ]

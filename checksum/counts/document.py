@@ -1,0 +1,133 @@
+"""What a pass over counts found as sentences and as plain values. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from checksum.compare.finding_words import time_text
+from checksum.counts.counting import Differs
+from checksum.counts.drawing import drawn_document
+from checksum.digest.cell_rows import planned_partitions
+from checksum.report.result_document import MOST_FINDINGS, MOST_PARTITIONS, plan_document
+from fleet.quantity import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from checksum.book.entries import Counted
+    from checksum.counts.counting import BucketDiffers, Counts
+    from checksum.digest.cell_rows import Planned
+    from checksum.plan.shape import Plan
+
+NOTHING_ELSE = "Nothing but counts was compared: two equal numbers prove no record, and none is verified."
+
+
+def counts_document(counts: Counts) -> dict[str, Any]:
+    """Return one flow's pass over counts."""
+    plan, planned = counts.plan, planned_partitions(counts.plan)
+    return {
+        **plan_document(plan),
+        "counts_only": True,
+        "status": counts.status,
+        "coverage": None,  # nothing is verified by a count
+        "source_records": sum(one.source_records for one in counts.partitions),
+        "target_records": sum(one.target_records for one in counts.partitions),
+        "findings": {
+            "count": len(counts.differences),
+            "shown": [
+                _difference(one, plan, planned[one.topic, one.partition])
+                for one in counts.differences[:MOST_FINDINGS]
+            ],
+        },
+        "partitions": {
+            "count": len(counts.partitions),
+            "shown": [
+                {
+                    "topic": one.topic,
+                    "partition": one.partition,
+                    "source_records": one.source_records,
+                    "target_records": one.target_records,
+                    "buckets": one.buckets,
+                    "differing": one.differing,
+                    "not_compared": one.not_compared or None,
+                }
+                for one in counts.partitions[:MOST_PARTITIONS]
+            ],
+        },
+        "counts": drawn_document(counts.drawn, bucket_ms=plan.bucket_ms),
+    }
+
+
+def difference_text(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
+    """Say how many records each side holds in a bucket, and where that is."""
+    apart = abs(one.target_records - one.source_records)
+    lacking = one.how is Differs.LACKING
+    told = f"{apart:,} fewer" if lacking else f"{apart:,} more, which may be second copies or strangers"
+    return (
+        f"{one.topic} [{one.partition}]: {_stretch(one, plan, planned)} {plan.source} holds"
+        f" {count_text(one.source_records, 'record')} and {plan.target} {one.target_records:,}: {told}"
+    )
+
+
+def produced_and_mirrored(
+    rows: Iterable[Counted], *, offset: int = 0, limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Return what source and target held of a topic, bucket by bucket, oldest first, and how many there are.
+
+    Of the buckets from `offset` on, at most `limit`. Each names the partitions in which both sides differ.
+    """
+    buckets: dict[int, list[Counted]] = defaultdict(list)
+    for row in rows:
+        buckets[row.bucket_at_ms].append(row)
+    shown = sorted(buckets)[offset : offset + limit]
+    return [_bucket(at_ms, buckets[at_ms]) for at_ms in shown], len(buckets)
+
+
+def _bucket(at_ms: int, rows: list[Counted]) -> dict[str, Any]:
+    by_partition: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    for row in rows:
+        sums = by_partition[row.partition]
+        sums[0] += row.source_records
+        sums[1] += row.target_records
+    return {
+        "at": time_text(at_ms),
+        "source_records": sum(source for source, _ in by_partition.values()),
+        "target_records": sum(target for _, target in by_partition.values()),
+        "differing": [
+            {"partition": partition, "source_records": source, "target_records": target}
+            for partition, (source, target) in sorted(by_partition.items())
+            if source != target
+        ],
+    }
+
+
+def _difference(one: BucketDiffers, plan: Plan, planned: Planned) -> dict[str, Any]:
+    timed = planned.topic.timestamps
+    return {
+        "verdict": one.how.value,
+        "cause": None,  # a count names none
+        "sentence": difference_text(one, plan, planned),
+        "topic": one.topic,
+        "partition": one.partition,
+        "at": time_text(one.bucket * plan.bucket_ms) if timed else None,
+        "until": time_text((one.bucket + 1) * plan.bucket_ms) if timed else None,
+        "source_offsets": None if timed else list(_segment(one, planned)),
+        "source_records": one.source_records,
+        "target_records": one.target_records,
+    }
+
+
+def _stretch(one: BucketDiffers, plan: Plan, planned: Planned) -> str:
+    if planned.topic.timestamps:
+        begin, end = one.bucket * plan.bucket_ms, (one.bucket + 1) * plan.bucket_ms
+        return f"from {time_text(begin)} to {time_text(end)}"
+    first, until = _segment(one, planned)
+    return f"at the source's offsets {first} to {until - 1}"
+
+
+def _segment(one: BucketDiffers, planned: Planned) -> tuple[int, int]:
+    """Return the source's offsets [first, until) of a segment between two anchors."""
+    held = planned.partition
+    borders = [held.source.first, *(source for source, _ in held.segments), held.source.until]
+    return borders[one.bucket], borders[one.bucket + 1]

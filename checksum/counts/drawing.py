@@ -1,0 +1,98 @@
+"""Counts by partition and bucket for a document: bounded, and coarser where there are many. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from checksum.compare.finding_words import time_text
+from checksum.digest.cell_rows import Side, planned_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from checksum.compare.retention import Unverified
+    from checksum.compare.verdicts import Result
+    from checksum.digest.cell_rows import CellRow
+    from checksum.plan.shape import Plan
+
+MOST_ROWS = 50_000
+_COARSEST = 1 << 16  # buckets in one: of a minute each that is a month and a half
+
+
+class Drawn(NamedTuple):
+    """What both sides hold of a partition in a bucket; `unverified`: not all of it was verified."""
+
+    topic: str
+    partition: int
+    bucket: int
+    source_records: int
+    target_records: int
+    unverified: bool = False
+
+
+def drawn_of_cells(plan: Plan, cells: Mapping[Side, Iterable[CellRow]], found: Result) -> list[Drawn]:
+    """Return what a digest counted; topics whose buckets are no times are left out."""
+    planned = planned_partitions(plan)
+    gone: dict[tuple[str, int], list[Unverified]] = defaultdict(list)
+    for part in found.partitions:
+        gone[part.topic, part.partition] += part.unverified
+    counts: dict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for side, rows in cells.items():
+        here = side is Side.SOURCE
+        for row in rows:
+            if planned[row.topic, row.partition].topic.timestamps:
+                sums = counts[row.topic, row.partition, row.bucket]
+                sums[0 if here else 1] += row.records
+                # Offsets that were not verified are the source's.
+                sums[2] |= here and any(
+                    row.first_offset < one.source.until and one.source.first <= row.last_offset
+                    for one in gone[row.topic, row.partition]
+                )
+    return [Drawn(*where, here, there, bool(spoiled)) for where, (here, there, spoiled) in counts.items()]
+
+
+def drawn_document(rows: Iterable[Drawn], *, bucket_ms: int) -> dict[str, Any]:
+    """Return these counts as they stand in a document: of so many that they would swell it, sums of several.
+
+    Buckets are joined by twos, fours and so on until there are few enough; where there are too many
+    partitions even then, those stay in which both sides differ.
+    """
+    held = sorted(rows)
+    joined, several = held, 1
+    while len(joined) > MOST_ROWS and several < _COARSEST:
+        several *= 2
+        joined = _joined(held, several)
+    shown = joined
+    if len(joined) > MOST_ROWS:
+        shown = sorted(sorted(joined, key=_well)[:MOST_ROWS])
+    return {
+        "count": len(joined),
+        "bucket_ms": bucket_ms * several,
+        "tells_unverified": True,  # each entry of which not all was verified says so
+        "shown": [
+            {
+                "topic": one.topic,
+                "partition": one.partition,
+                "bucket_at": time_text(one.bucket * bucket_ms * several),
+                "source_records": one.source_records,
+                "target_records": one.target_records,
+                **({"unverified": True} if one.unverified else {}),
+            }
+            for one in shown
+        ],
+    }
+
+
+def _well(one: Drawn) -> bool:
+    return one.source_records == one.target_records and not one.unverified
+
+
+def _joined(rows: Iterable[Drawn], several: int) -> list[Drawn]:
+    sums: dict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for one in rows:
+        found = sums[one.topic, one.partition, one.bucket // several]
+        found[0] += one.source_records
+        found[1] += one.target_records
+        found[2] |= one.unverified
+    return [Drawn(*where, here, there, bool(spoiled)) for where, (here, there, spoiled) in sums.items()]

@@ -1,0 +1,135 @@
+"""Count one side of a plan, slice after slice, by partition and bucket.
+
+Slices and their pace are those of a digest (pacing.py). Nothing is written down: a pass that is interrupted
+begins anew, since all of it is one cheap read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from checksum.counts.counting import BucketCount, CountProgress
+from checksum.counts.query import bucket_counts
+from checksum.digest.paced import SideReading, see_that_it_was_asked
+from checksum.digest.query import SIZE_BYTES, Reading
+from checksum.plan.pacing import FREE, Stretch
+from checksum.spark.errors import READING_ERRORS
+from checksum.spark.failures import reading_failure, words_of
+from fleet.errors import ConfigurationError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Row
+
+MOST_ROWS: Final = 2_000_000  # of one slice: rows are in the memory of the program that compares
+
+
+@dataclass(frozen=True, slots=True)
+class SideCount(SideReading):
+    """Counts one side of a plan."""
+
+    def run(
+        self, *, max_rate: float | None = None, slice_offsets: int = FREE.offsets
+    ) -> Iterator[CountProgress]:
+        """Count everything, and give the progress after each slice; `max_rate` is in bytes a second.
+
+        Raises UnavailableError and RefusedError where the cluster or Spark fails, ConfigurationError where
+        times scatter over more buckets than can be compared.
+        """
+        left = [
+            Stretch(place.number, place.offsets.first, place.offsets.until)
+            for place in self.places
+            if place.offsets.span
+        ]
+        of_offsets, of_partitions = sum(one.span for one in left), len(left)
+        slices = self.paced(left, max_rate=max_rate, slice_offsets=slice_offsets)
+        offsets = records = size_bytes = 0
+        yield CountProgress(0, of_offsets, 0, of_partitions, 0, 0)
+        while taken := slices.next():
+            found = self._slice(taken, sizes=max_rate is not None)
+            rows = tuple(row for row, _ in found)
+            if max_rate is not None:
+                slices.read(self._counts(found))
+            offsets += sum(one.span for one in taken)
+            records += sum(row.records for row in rows)
+            size_bytes += sum(size for _, size in found)
+            yield CountProgress(
+                offsets,
+                of_offsets,
+                of_partitions - len({one.place for one in slices.left}),
+                of_partitions,
+                records,
+                size_bytes,
+                self._silent(taken, rows),
+                rows,
+            )
+
+    def _slice(self, taken: Sequence[Stretch], *, sizes: bool) -> list[tuple[BucketCount, int]]:
+        bounds = {one.place: one for one in taken}
+        found: list[tuple[BucketCount, int]] = []
+        for timestamps, some in groupby(sorted(taken, key=self._timed), self._timed):
+            reading = Reading(self.plan, self.side, self.places, tuple(some), False, timestamps, False)
+            try:
+                frame = bucket_counts(self.spark, self.cluster.options, reading, sizes=sizes)
+                rows = frame.limit(MOST_ROWS + 1).collect()
+            except READING_ERRORS as error:
+                raise reading_failure(
+                    words_of(error),
+                    cluster=self.cluster.alias,
+                    doing="counting",
+                    secrets=self.cluster.secrets,
+                ) from None
+            if len(rows) > MOST_ROWS:
+                raise self._scattered()
+            found += [(self._row(row, bounds[row["place"]]), int(row[SIZE_BYTES])) for row in rows]
+        return found
+
+    def _row(self, row: Row, asked: Stretch) -> BucketCount:
+        place = self.places[asked.place]
+        found = BucketCount(
+            place.topic,
+            place.partition,
+            *(int(row[name]) for name in ("bucket", "records", "first_offset", "last_offset")),
+        )
+        see_that_it_was_asked(
+            found.first_offset, found.last_offset, asked, cluster=self.cluster.alias, place=place
+        )
+        return found
+
+    def _counts(self, found: Sequence[tuple[BucketCount, int]]) -> dict[int, tuple[int, int]]:
+        numbers = {(place.topic, place.partition): place.number for place in self.places}
+        sums: dict[int, tuple[int, int]] = {}
+        for row, size in found:
+            number = numbers[row.topic, row.partition]
+            records, known = sums.get(number, (0, 0))
+            sums[number] = (records + row.records, known + size)
+        return sums
+
+    def _silent(
+        self, taken: Sequence[Stretch], rows: Sequence[BucketCount]
+    ) -> tuple[tuple[str, int, int, int], ...]:
+        heard = {(row.topic, row.partition) for row in rows}
+        places = [(self.places[one.place], one) for one in taken]
+        return tuple(
+            (place.topic, place.partition, one.first, one.until)
+            for place, one in places
+            if (place.topic, place.partition) not in heard
+        )
+
+    def _timed(self, stretch: Stretch) -> bool:
+        return self.places[stretch.place].timestamps
+
+    def _scattered(self) -> ConfigurationError:
+        return ConfigurationError(
+            [
+                Problem(
+                    f"cluster {self.cluster.alias}",
+                    "",
+                    f"the times of records scatter over more than {MOST_ROWS} buckets; set checksum.bucket"
+                    " wider, or count fewer topics at once",
+                )
+            ]
+        )

@@ -1,0 +1,160 @@
+"""What a digest says of one cell: how many records, and sums over them from which differences decode. Pure.
+
+A *cell* holds the records of one side's partition within one bucket whose hash h has the same h mod K. Sums
+are of unsigned halves of 64-bit hashes, `x & 0xFFFFFFFF` and `x >>> 32`: both are nonnegative, and a bigint
+holds the sum of two billion of them. Sums of any two disjoint parts of a cell add up to that of both, so a
+digest may be made slice by slice.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet.errors import MalformedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from checksum.plan.shape import PartitionPlan, Plan, TopicPlan
+
+LARGEST_HALF = (1 << 32) - 1
+
+
+class Side(StrEnum):
+    """Which end of the mirror."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+class CellKey(NamedTuple):
+    """Where a cell is: the topic's name on the source, on both sides alike."""
+
+    topic: str
+    partition: int
+    bucket: int
+    cell: int
+
+
+class CellRow(NamedTuple):
+    """One row of a digest, in the order of its columns.
+
+    `bucket` is floor(timestamp_ms / bucket_ms); where the plan leaves the time out, it is the number of the
+    plan's segments that begin at or before the record, by that side's offset. `time_sum` is the sum of
+    timestamp_ms - bucket * bucket_ms, 0 where the time is left out. `g` and `third` are second_hash and
+    third_hash of each h. `order` sums place_hash(h, source offset) over records inside a run, the target's
+    offset less the run's delta; other records add nothing. Offsets are that side's; `offset_sum` is the
+    sum of offset - first offset of that side's range, so that it stays small.
+    """
+
+    topic: str
+    partition: int
+    bucket: int
+    cell: int
+    records: int
+    h_low: int
+    h_high: int
+    g_low: int
+    g_high: int
+    third_low: int
+    third_high: int
+    time_sum: int
+    order_low: int
+    order_high: int
+    offset_sum: int
+    first_offset: int
+    last_offset: int
+
+    @property
+    def key(self) -> CellKey:
+        """Return where the cell is."""
+        return CellKey(self.topic, self.partition, self.bucket, self.cell)
+
+    @property
+    def content(self) -> tuple[int, ...]:
+        """Return what is the same on both sides where the same records are in the cell, in any order."""
+        return self[4:12]
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Return what is the same on both sides where records of runs stand at the same places as well."""
+        return self.order_low, self.order_high
+
+
+def added(one: CellRow, other: CellRow) -> CellRow:
+    """Return the row of two disjoint parts of one cell."""
+    sums = [here + there for here, there in zip(one[4:15], other[4:15], strict=True)]
+    first, last = min(one.first_offset, other.first_offset), max(one.last_offset, other.last_offset)
+    return CellRow._make([*one.key, *sums, first, last])
+
+
+def add(cells: dict[CellKey, CellRow], row: CellRow) -> None:
+    """Put a row of a partial digest to those of its cell."""
+    key = row.key
+    known = cells.get(key)
+    cells[key] = row if known is None else added(known, row)
+
+
+def joined(rows: Iterable[CellRow]) -> dict[CellKey, CellRow]:
+    """Return one row for each cell of partial digests, in any order."""
+    cells: dict[CellKey, CellRow] = {}
+    for row in rows:
+        add(cells, row)
+    return cells
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a plan says of the partition that a row is of."""
+
+    topic: TopicPlan
+    partition: PartitionPlan
+
+
+def bucket_of(planned: Planned, bucket_ms: int, side: Side, *, offset: int, timestamp_ms: int) -> int:
+    """Return the bucket of a record of one side, as a digest puts it there."""
+    if planned.topic.timestamps:
+        return timestamp_ms // bucket_ms
+    here = 0 if side is Side.SOURCE else 1
+    return bisect_right(planned.partition.segments, offset, key=lambda pair: pair[here])
+
+
+def planned_partitions(plan: Plan) -> dict[tuple[str, int], Planned]:
+    """Return every partition of a plan by the topic's name on the source and its number."""
+    return {
+        (topic.topic, partition.partition): Planned(topic, partition)
+        for topic in plan.topics
+        for partition in topic.partitions
+    }
+
+
+def check_row(row: CellRow, plan: Plan, partitions: Mapping[tuple[str, int], Planned], side: Side) -> None:
+    """Raise MalformedError, with a sentence, for a row that no digest by this plan can hold."""
+    where = f"The {side} digest's cell {row.cell} of bucket {row.bucket} of {row.topic}-{row.partition}"
+    planned = partitions.get((row.topic, row.partition))
+    if planned is None:
+        raise MalformedError(f"{where} is of a partition that the plan does not have.")
+    held = planned.partition.source if side is Side.SOURCE else planned.partition.target
+    if not held.first <= row.first_offset <= row.last_offset < held.until:
+        raise MalformedError(
+            f"{where} holds offsets {row.first_offset} to {row.last_offset}, and the plan compares"
+            f" {held.first} to {held.until - 1}."
+        )
+    if not 1 <= row.records <= row.last_offset - row.first_offset + 1:
+        raise MalformedError(
+            f"{where} counts {row.records} records at offsets {row.first_offset} to {row.last_offset}."
+        )
+    if not 0 <= row.cell < plan.cells:
+        raise MalformedError(f"{where} is not one of the plan's {plan.cells} cells.")
+    halves = (*row[5:11], *row.order)
+    if not all(0 <= half <= row.records * LARGEST_HALF for half in halves):
+        raise MalformedError(f"{where} holds a sum that {row.records} records cannot have.")
+    longest = (plan.bucket_ms - 1) * row.records if planned.topic.timestamps else 0
+    if not 0 <= row.time_sum <= longest:
+        raise MalformedError(f"{where} holds a sum of times that {row.records} records cannot have.")
+    first, last = row.first_offset - held.first, row.last_offset - held.first
+    if not first * row.records <= row.offset_sum <= last * row.records:
+        raise MalformedError(f"{where} holds a sum of offsets that {row.records} records cannot have.")

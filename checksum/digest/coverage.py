@@ -1,0 +1,102 @@
+"""Whether the slices of a digest are of this plan, and cover its ranges exactly. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from checksum.plan.pacing import Stretch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from checksum.digest.cell_rows import Side
+    from checksum.plan.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What makes a digest comparable: the plan, the version of the hash, the side."""
+
+    plan_id: str
+    version: int
+    side: Side
+
+
+class SliceRow(NamedTuple):
+    """What one slice read of one partition: offsets [first, until), and what came of them.
+
+    `topic` is the source's name. `first_offset` and `last_offset` are those of records, None where none came.
+    `slice_cells` and `slice_records` are of the whole slice.
+    """
+
+    number: int
+    topic: str
+    partition: int
+    first: int
+    until: int
+    records: int
+    size_bytes: int
+    first_offset: int | None
+    last_offset: int | None
+    slice_cells: int
+    slice_records: int
+
+
+def foreign(stamp: Stamp, plan_id: object, version: object, side: object) -> str | None:
+    """Return what is wrong with the stamp of a digest's row, in words, or None where it is this digest's."""
+    if version != stamp.version:
+        return f"it is of version {version}, and this program compares by {stamp.version}; digest anew"
+    if plan_id != stamp.plan_id:
+        return (
+            f"it is of plan {str(plan_id)[:12]}, and what is asked for is {stamp.plan_id[:12]}; give the "
+            "folder of this plan, or an empty one"
+        )
+    if side != str(stamp.side):
+        return f"it is of the {side}, and what is asked for is the {stamp.side}; give the other folder"
+    return None
+
+
+def uncovered(places: Sequence[Place], slices: Iterable[SliceRow]) -> str | None:
+    """Return in words what of the plan the slices leave out or read twice; None where there is neither."""
+    left = remaining(places, slices)
+    if isinstance(left, str):
+        return left
+    if left:
+        place, offsets = places[left[0].place], sum(one.span for one in left)
+        return (
+            f"the digest is not whole: {offsets} offsets in {len(left)} ranges are missing, first "
+            f"{place.read_as}-{place.partition} from {left[0].first} to {left[0].until - 1}; "
+            "digest this side again, it goes on where it was"
+        )
+    return None
+
+
+def remaining(places: Sequence[Place], slices: Iterable[SliceRow]) -> list[Stretch] | str:
+    """Return what no slice has read yet, in the plan's order, or in words why these slices cannot be used."""
+    numbers = {(place.topic, place.partition): place.number for place in places}
+    by_place: dict[int, list[SliceRow]] = {}
+    for (topic, partition), rows in groupby(
+        sorted(slices, key=attrgetter("topic", "partition", "first")), attrgetter("topic", "partition")
+    ):
+        if (topic, partition) not in numbers:
+            return f"the digest holds {topic}-{partition}, which the plan does not have"
+        by_place[numbers[topic, partition]] = list(rows)
+    left = []
+    for place in places:
+        at = place.offsets.first
+        for row in by_place.get(place.number, []):
+            if row.first < at or not row.first < row.until <= place.offsets.until:
+                return (
+                    f"slice {row.number} read {place.topic}-{place.partition} from {row.first} to "
+                    f"{row.until - 1}, which another slice read too or the plan does not have; digest into "
+                    "an empty folder"
+                )
+            if row.first > at:
+                left.append(Stretch(place.number, at, row.first))
+            at = row.until
+        if at < place.offsets.until:
+            left.append(Stretch(place.number, at, place.offsets.until))
+    return left

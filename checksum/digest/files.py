@@ -1,0 +1,207 @@
+"""A side's digest as Parquet files, on any file system that Spark knows; half-written ones are refused.
+
+    FOLDER/cells/slice=7/…    the cells of one slice
+    FOLDER/slices/slice=7/…   what of the plan it read, and how many cells came; written after them
+
+Each row says the plan's id, the hash's version and the side, so that files mixed up by hand are found out. A
+slice counts once its second part is there; one without is written anew. A digest is whole when its slices
+cover exactly the plan's ranges of its side.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from checksum.digest.cell_rows import CellRow, add
+from checksum.digest.coverage import SliceRow, foreign, uncovered
+from checksum.digest.query import SIZE_BYTES
+from checksum.digest.small_table import small_table
+from checksum.spark.errors import READING_ERRORS
+from checksum.spark.failures import folder_failure, java_cause, words_of
+from fleet.errors import ConfigurationError, Problem, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from checksum.digest.cell_rows import CellKey
+    from checksum.digest.coverage import Stamp
+    from checksum.plan.places import Place
+
+MOST_CELLS: Final = 1_000_000  # of one slice
+MOST_ROWS: Final = 5_000_000  # of a digest, in the memory of the program that compares
+_STAMP: Final = ("plan_id", "version", "side")
+_NO_DIGEST: Final = (
+    "there is no digest in this folder; digest this side into it, or name the folder of the digest"
+)
+
+
+def _column(name: str) -> StructField:
+    kind = {"plan_id": StringType(), "side": StringType(), "topic": StringType()}.get(name, LongType())
+    return StructField(name, IntegerType() if name in {"version", "partition", "cell"} else kind)
+
+
+_CELLS = StructType([_column(name) for name in (*_STAMP, *CellRow._fields, SIZE_BYTES)])
+_SLICES = StructType([_column(name) for name in (*_STAMP, *SliceRow._fields)])
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCount:
+    """What one slice found of a partition; offsets are None where no record came."""
+
+    topic: str
+    partition: int
+    cells: int
+    records: int
+    size_bytes: int
+    first_offset: int
+    last_offset: int
+
+
+class DigestFolder:
+    """The files of one side's digest by one plan; `path` is anything that Spark can write to."""
+
+    def __init__(self, spark: SparkSession, path: str, stamp: Stamp) -> None:
+        self._spark = spark
+        self.path = path.rstrip("/")
+        self._stamp = stamp
+
+    def slices(self) -> list[SliceRow]:
+        """Return what of the plan was read by finished slices, oldest first.
+
+        Raises ConfigurationError for files of another plan, version or side, UnavailableError where the file
+        system cannot be read.
+        """
+        with self._told():
+            found = self._read("slices", _SLICES)
+            rows = [] if found is None else found.limit(MOST_ROWS).collect()
+        for row in rows:
+            wrong = foreign(self._stamp, row.plan_id, row.version, row.side)
+            if wrong is not None:
+                raise self._refused(wrong)
+        return sorted(SliceRow(*(row[name] for name in SliceRow._fields)) for row in rows)
+
+    def write_cells(self, number: int, found: DataFrame) -> list[PlaceCount]:
+        """Write the cells of slice `number`, over what an interrupted one left, and return what came.
+
+        Raises ConfigurationError where records scatter over more cells than can be compared.
+        """
+        where = f"{self.path}/cells/slice={number}"
+        stamped = found.select(*self._stamp_columns(), *CellRow._fields, SIZE_BYTES)
+        # One partition before the limit, or Spark shuffles once more for it.
+        self._write(stamped.coalesce(1).limit(MOST_CELLS + 1), where)
+        written = self._spark.read.schema(_CELLS).parquet(where)
+        rows = written.groupBy("topic", "partition").agg(
+            F.count("*").alias("cells"),
+            F.sum("records").alias("records"),
+            F.sum(SIZE_BYTES).alias(SIZE_BYTES),
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
+        )
+        counts = [PlaceCount(**row.asDict()) for row in rows.collect()]
+        if sum(count.cells for count in counts) > MOST_CELLS:
+            most = max(counts, key=lambda count: count.cells)
+            raise self._refused(
+                f"the times of records scatter over more than {MOST_CELLS} cells in one slice, most of them "
+                f"of {most.topic}-{most.partition}; plan with wider buckets"
+            )
+        return counts
+
+    def finish(self, rows: Sequence[SliceRow]) -> None:
+        """Write down that a slice was read, after its cells."""
+        stamped = [(self._stamp.plan_id, self._stamp.version, str(self._stamp.side), *row) for row in rows]
+        frame = small_table(self._spark, stamped, _SLICES)
+        self._write(frame, f"{self.path}/slices/slice={rows[0].number}")
+
+    def cells(self, places: Sequence[Place]) -> list[CellRow]:
+        """Return the rows of a whole digest, those of one cell in several slices added up.
+
+        Raises ConfigurationError for what is not there or half-written, of another plan, version or side, or
+        too large.
+        """
+        slices = self.slices()
+        missing = uncovered(places, slices)
+        if missing is not None:
+            with self._told():
+                begun = bool(slices) or self._is_there("cells")
+            raise self._refused(missing if begun else _NO_DIGEST)
+        with self._told():
+            return self._whole({row.number: (row.slice_cells, row.slice_records) for row in slices})
+
+    def _whole(self, expected: dict[int, tuple[int, int]]) -> list[CellRow]:
+        """Return the rows of finished slices; they come file by file, so that only what adds up is held."""
+        if not expected:  # nothing of this side was to be read
+            return []
+        read = self._read("cells", _CELLS)
+        if read is None:
+            raise self._refused("its cells are missing; digest this side again")
+        stamp = (self._stamp.plan_id, self._stamp.version, str(self._stamp.side))
+        counted = {number: [0, 0, 0] for number in expected}
+        cells: dict[CellKey, CellRow] = {}
+        named = ("slice", *_STAMP, *CellRow._fields)
+        for number, *rest in read.where(F.col("slice").isin(*expected)).select(*named).toLocalIterator():
+            count = counted[number]
+            count[0] += 1
+            if tuple(rest[: len(stamp)]) != stamp:
+                count[2] += 1
+                continue
+            row = CellRow(*rest[len(stamp) :])
+            count[1] += row.records
+            add(cells, row)
+            if len(cells) > MOST_ROWS:
+                raise self._refused(
+                    f"it has more than {MOST_ROWS} cells; plan with wider buckets or fewer topics"
+                )
+        for number, wanted in expected.items():
+            got = counted[number]
+            if got != [*wanted, 0]:
+                raise self._refused(
+                    f"slice {number} holds {got[0]} cells of {got[1]} records, {got[2]} of another digest, "
+                    f"where {wanted[0]} of {wanted[1]} were written; digest this side into an empty folder"
+                )
+        return list(cells.values())
+
+    def _stamp_columns(self) -> list[Column]:
+        values = (self._stamp.plan_id, self._stamp.version, str(self._stamp.side))
+        return [F.lit(value).alias(name) for name, value in zip(_STAMP, values, strict=True)]
+
+    def _write(self, frame: DataFrame, where: str) -> None:
+        frame.coalesce(1).write.mode("overwrite").parquet(where)
+
+    def _read(self, part: str, schema: StructType) -> DataFrame | None:
+        if not self._is_there(part):
+            return None
+        with_slice = StructType([*schema.fields, StructField("slice", LongType())])
+        return self._spark.read.schema(with_slice).parquet(f"{self.path}/{part}")
+
+    def _is_there(self, part: str) -> bool:
+        # Read unasked, Spark logs Java's whole stack for what is not there; and nothing public asks.
+        spark = self._spark
+        where = spark._jvm.org.apache.hadoop.fs.Path(f"{self.path}/{part}")  # type: ignore[union-attr]  # noqa: SLF001
+        system = where.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+        return bool(system.exists(where))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except READING_ERRORS as error:
+            said = words_of(error)
+            told = folder_failure(said, path=self.path)
+            if told is not None:
+                raise told from None
+            if re.search(r"FAILED_READ_FILE|is not a Parquet file", said):
+                raise self._refused(
+                    "holds a file that is not whole; digest this side into an empty folder"
+                ) from None
+            raise UnavailableError(f"{self.path}: the digest cannot be read: {java_cause(said)}") from None
+
+    def _refused(self, sentence: str) -> ConfigurationError:
+        return ConfigurationError([Problem(self.path, "", sentence)])

@@ -1,0 +1,59 @@
+"""Whether records of a topic have headers that the plan does not know of.
+
+To read headers costs a quarter of the speed, so a topic whose sample had none is read without them. Before
+that is relied upon, headers are counted among the newest records of each partition: a producer that has begun
+to send some is seen on the same night. A single header among older records is not; the plan says that headers
+of the topic were not compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+
+from checksum.digest.query import records
+from checksum.plan.outdated import OutdatedPlanError
+from checksum.plan.pacing import FREE, Stretch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from checksum.digest.kafka_options import Cluster
+    from checksum.plan.places import Place
+
+LOOKED_AT: Final = 1000  # offsets of each partition
+
+
+def look_for_headers(
+    spark: SparkSession,
+    cluster: Cluster,
+    places: Sequence[Place],
+    left: Sequence[Stretch],
+    *,
+    wait: Callable[[Sequence[Stretch]], object],
+) -> None:
+    """Count headers among the newest records that are still to be read of topics planned as having none.
+
+    `places` are all of the side, `left` is in the plan's order; `wait` is called with what is read next, so
+    that this keeps the rate too. Raises OutdatedPlanError where there are any, and Spark's own errors.
+    """
+    newest: dict[int, Stretch] = {}
+    for stretch in left:  # in order, so that the last one of a place stays
+        if not places[stretch.place].headers:
+            first = max(stretch.first, stretch.until - LOOKED_AT)
+            newest[stretch.place] = Stretch(stretch.place, first, stretch.until)
+    looked = list(newest.values())
+    for start in range(0, len(looked), FREE.places):
+        chunk = tuple(looked[start : start + FREE.places])
+        wait(chunk)
+        read = records(spark, cluster.options, places, chunk, headers=True)
+        found = read.where(F.size("headers") > 0).groupBy("topic").count().collect()
+        if found:
+            topic, count = max(((row[0], row[1]) for row in found), key=lambda row: row[1])
+            raise OutdatedPlanError(
+                f"cluster {cluster.alias}: {count} of the newest records of {topic} have headers, and the "
+                "plan says that it has none; plan anew"
+            )

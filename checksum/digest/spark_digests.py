@@ -1,0 +1,134 @@
+"""Digests by Spark for those who know nothing of it: a session, folders, client properties."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+
+from checksum.counts.side import SideCount
+from checksum.digest.cell_rows import Side
+from checksum.digest.coverage import Stamp
+from checksum.digest.files import DigestFolder
+from checksum.digest.kafka_options import Cluster, client_options, reading_options, secrets_of
+from checksum.digest.side import SideDigest
+from checksum.plan.document import plan_id
+from checksum.plan.pacing import fetch_bytes
+from checksum.plan.places import places_of
+from checksum.spark.paths import folder_for_spark
+from checksum.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import PurePath
+
+    from pyspark.sql import SparkSession
+
+    from checksum.counts.counting import CountProgress
+    from checksum.digest.cell_rows import CellRow
+    from checksum.digest.side import Progress
+    from checksum.plan.places import Place
+    from checksum.plan.shape import Plan
+    from checksum.spark.settings import SparkSettings
+    from runtime.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How Spark reaches the clusters, and how fast it may read.
+
+    `properties` are client properties by alias as they stand in `file`; stores given by a relative path are
+    looked for in `folder`. `max_rate` is in bytes a second and side.
+    """
+
+    properties: Mapping[str, Mapping[str, str]]
+    file: str
+    folder: PurePath
+    client_id: str
+    max_rate: float | None = None
+
+
+class SparkDigests:
+    """Digests of sides by one session of Spark."""
+
+    def __init__(self, spark: SparkSession, reach: Reach, clock: Clock, *, master: str = "local") -> None:
+        self._spark = spark
+        self._master = master
+        self._reach = reach
+        self._clock = clock
+
+    def digest(self, plan: Plan, side: Side, folder: str) -> Iterator[Progress]:
+        """Read what is not digested yet into the folder, and give the progress after each slice."""
+        places = places_of(plan, side)
+        work = SideDigest(
+            self._spark,
+            plan,
+            side,
+            places=places,
+            cluster=self._cluster(plan, side, places),
+            folder=self._folder(plan, side, folder),
+            clock=self._clock,
+            pause=Event().wait,
+        )
+        yield from work.run(max_rate=self._reach.max_rate)
+
+    def count(self, plan: Plan, side: Side) -> Iterator[CountProgress]:
+        """Count a side by partition and bucket, and give the progress and the rows after each slice."""
+        places = places_of(plan, side)
+        work = SideCount(
+            self._spark,
+            plan,
+            side,
+            places=places,
+            cluster=self._cluster(plan, side, places),
+            clock=self._clock,
+            pause=Event().wait,
+        )
+        yield from work.run(max_rate=self._reach.max_rate)
+
+    def stages(self) -> list[tuple[int, int, int]]:
+        """Return the stages that are on: number, tasks, tasks done; none where Java is gone."""
+        try:
+            tracker = self._spark.sparkContext.statusTracker()
+            found = [(number, tracker.getStageInfo(number)) for number in tracker.getActiveStageIds()]
+        except (Py4JError, OSError):
+            return []
+        return [(number, one.numTasks, one.numCompletedTasks) for number, one in found if one is not None]
+
+    def cells(self, plan: Plan, side: Side, folder: str) -> list[CellRow]:
+        """Return the rows of a whole digest."""
+        return self._folder(plan, side, folder).cells(places_of(plan, side))
+
+    def _folder(self, plan: Plan, side: Side, folder: str) -> DigestFolder:
+        there = folder_for_spark(folder, master=self._master, here=str(Path.cwd()))
+        return DigestFolder(self._spark, there, Stamp(plan_id(plan), plan.version, side))
+
+    def _cluster(self, plan: Plan, side: Side, places: Sequence[Place]) -> Cluster:
+        source = side is Side.SOURCE
+        alias = plan.source if source else plan.target
+        properties = self._reach.properties[alias]
+        options = client_options(
+            properties, cluster=alias, file=self._reach.file, folder=self._reach.folder
+        ) | reading_options(
+            client_id=self._reach.client_id,
+            digest=f"{plan_id(plan)[:12]}-{side}",
+            isolation=plan.isolation_source if source else plan.isolation_target,
+            fetch_bytes=fetch_bytes(
+                self._reach.max_rate, places=sum(place.offsets.span > 0 for place in places)
+            ),
+        )
+        return Cluster(alias, options, secrets_of(properties.items()))
+
+
+@contextmanager
+def spark_digests(settings: SparkSettings, reach: Reach, clock: Clock) -> Iterator[SparkDigests]:
+    """Give digests by a session of Spark that ends with the block.
+
+    Raises UnavailableError where Java is missing or cannot be used, or the connector cannot be fetched.
+    """
+    with spark_session(settings) as session:
+        yield SparkDigests(session, reach, clock, master=settings.master)

@@ -1,0 +1,350 @@
+"""Look at both clusters of a flow and plan what to compare: topics, offsets, and a few records.
+
+The target's ends are read before the source's: what stands on the target by then was on the source by then.
+Nothing is written, and what is read is small: names and settings of topics, offsets, one record at each pair
+of offsets that is looked at, and a sample of each topic for the size of its records and for headers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from checksum.anchors.astray_pairs import without_astray
+from checksum.anchors.pairs import Logs, Usable, equal_pairs, usable
+from checksum.anchors.reading import Side, read_anchors
+from checksum.anchors.search import search_anchors
+from checksum.anchors.times import find_beginnings, find_ends, find_inside
+from checksum.inventory.sampling import take_samples
+from checksum.inventory.topics import Admin, planned_topic, read_settings, refuse_others
+from checksum.inventory.waiting import TargetEnds, wait_for_mirror
+from checksum.plan.building import TYPED, PlanRules, TopicFound, build_plan, chosen_topics, without_partners
+from checksum.plan.due import may_leave_out
+from checksum.plan.ranges import (
+    PartitionFacts,
+    Verified,
+    beginnings_before,
+    candidates,
+    cuts_wanted,
+    partition_ranges,
+    standing,
+    tail_offset,
+)
+from checksum.plan.shape import Anchored, LeftOut
+from fleet.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+
+    from checksum.anchors.pairs import Pair
+    from checksum.anchors.reading import Place, Reader
+    from checksum.anchors.search import Anchors, Records
+    from checksum.inventory.topics import PlannedTopic
+    from checksum.inventory.waiting import Patience
+    from checksum.plan.building import NamedIn
+    from checksum.plan.due import Due
+    from checksum.plan.ranges import Candidates
+    from checksum.plan.shape import PartitionPlan, Plan
+    from fleet.flow import Flow
+
+__all__ = ["Admin", "Cluster", "Known", "make_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """How one cluster is asked; `reader` reads with the isolation that `isolations` tells."""
+
+    admin: Admin
+    reader: Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before: offset syncs in the mirror's order, and where the last run ended.
+
+    Both are asked by the source's topic and partition. `equal_offsets`: the mirror keeps offsets. `more`
+    reads the offset syncs that were written since, so that `pairs` gives them too, and returns the partitions
+    that they are of; None: the mirror writes none.
+    """
+
+    pairs: Callable[[str, int], Sequence[Pair]]
+    verified: Mapping[Place, Verified] = field(default_factory=dict)
+    equal_offsets: bool = False
+    more: Callable[[], Awaitable[frozenset[Place]]] | None = None
+
+
+async def make_plan(
+    flow: Flow,
+    source: Cluster,
+    target: Cluster,
+    *,
+    patterns: Sequence[str] | None,
+    known: Known,
+    rules: PlanRules,
+    now_ms: int,
+    named_in: NamedIn = TYPED,
+    patience: Patience | None = None,
+) -> Plan:
+    """Return the plan for these topics of a flow; `patterns` None: for all that are mirrored.
+
+    `patience` is how long to wait for the mirror. None: not at all, and nothing behind its newest offset
+    sync is due.
+    Raises ConfigurationError for topics that cannot be compared, UnavailableError and RefusedError where a
+    cluster does not answer or does not let us.
+    """
+    seen = await source.admin.list_topics()
+    names = chosen_topics(flow, seen, patterns, named_in=named_in)
+    if not names:  # also where nobody lets us see what there is: that is no proof of anything
+        raise UnavailableError(
+            f"cluster {flow.source}: of the {len(seen)} topics that our principal may see there, {flow.name} "
+            "mirrors none: nothing can be compared; `mirrorwatch check` tells what is mirrored, and why not"
+        )
+    here, there = await asyncio.gather(
+        source.admin.describe_topics(names), target.admin.describe_topics(names.values())
+    )
+    excluded = frozenset(rules.excluded_headers)
+    sides = (
+        Side(source.reader, {name: name for name in names}, excluded),
+        Side(target.reader, names, excluded),
+    )
+    topics, left_out = [], []
+    for name, remote in names.items():
+        original, copy = here[name], there[remote]
+        if original is None:  # it went away since its name was read
+            continue
+        if copy is None or copy.partitions != original.partitions:
+            left_out += without_partners(
+                name,
+                remote,
+                flow=flow,
+                records=await _records(sides[0], name, range(original.partitions)),
+                partitions=copy.partitions if copy is not None else None,
+                beyond=await _records(
+                    sides[1], name, range(original.partitions, copy.partitions if copy is not None else 0)
+                ),
+            )
+        if copy is not None:
+            topics.append(planned_topic(original, copy))
+    await read_settings(topics, source.admin, target.admin)
+    due = await _due(topics, *sides, known=known, patience=patience)
+    found, more = await _look(topics, *sides, known=known, flow=flow, due=due)
+    await refuse_others(topics, flow, source.admin, target.admin)
+    return build_plan(flow, found, [*left_out, *more], rules=rules, made_at_ms=now_ms)
+
+
+async def _records(side: Side, topic: str, partitions: range) -> dict[int, int]:
+    places = [(topic, number) for number in partitions]
+    if not places:
+        return {}
+    starts, ends = await asyncio.to_thread(lambda: (side.starts(places), side.ends(places)))
+    return {place[1]: max(0, ends[place] - starts[place]) for place in places}
+
+
+class _Syncs:
+    """How far the mirror is by its offset syncs; a partition is asked for again when it has a new one."""
+
+    def __init__(self, topics: Sequence[PlannedTopic], known: Known) -> None:
+        self._topics = {topic.name: topic for topic in topics}
+        self._known = known
+        self._reached: dict[Place, int] = {}
+
+    def reached(self, place: Place) -> int:
+        """Return the offset behind that of the newest pair of these very topics."""
+        if place not in self._reached:
+            topic = self._topics[place[0]]
+            known = usable(self._known.pairs(*place), source_id=topic.source_id, target_id=topic.target_id)
+            self._reached[place] = known.pairs[-1].upstream + 1 if known.pairs else 0
+        return self._reached[place]
+
+    async def poll(self) -> frozenset[Place]:
+        """Read what the mirror wrote since."""
+        new = await self._known.more() if self._known.more is not None else frozenset()
+        for place in new:
+            self._reached.pop(place, None)
+        return new
+
+
+async def _due(
+    topics: Sequence[PlannedTopic], source: Side, target: Side, *, known: Known, patience: Patience | None
+) -> dict[Place, Due]:
+    if patience is None:
+        return {}
+    places = [(topic.name, number) for topic in topics for number in topic.partitions]
+    by_ends = TargetEnds(places, target, equal=known.equal_offsets)
+    verified = {
+        (topic.name, number): one.source_until
+        for topic in topics
+        for number in topic.partitions
+        if (one := _standing(topic, (topic.name, number), known)) is not None
+    }
+    return await wait_for_mirror(
+        places,
+        source,
+        target,
+        progress=by_ends if known.more is None else _Syncs(topics, known),
+        verified=verified,
+        patience=patience,
+    )
+
+
+def _standing(topic: PlannedTopic, place: Place, known: Known) -> Verified | None:
+    return standing(known.verified.get(place), source_id=topic.source_id, target_id=topic.target_id)
+
+
+async def _look(
+    topics: Sequence[PlannedTopic],
+    source: Side,
+    target: Side,
+    *,
+    known: Known,
+    flow: Flow,
+    due: Mapping[Place, Due],
+) -> tuple[list[TopicFound], list[LeftOut]]:
+    """Return what was found out of each topic, and what of it is left out."""
+    of = {topic.name: topic for topic in topics}
+    places = [(topic.name, number) for topic in topics for number in topic.partitions]
+    logs = await _logs(places, source, target)
+    if not known.equal_offsets:
+        pairs = await without_astray(
+            {place: known.pairs(*place) for place in places},
+            logs,
+            stamped={topic.name for topic in topics if topic.stamps},
+            source=source,
+            target=target,
+        )
+        known = replace(known, pairs=lambda topic, partition: pairs[topic, partition])
+    facts = {
+        place: replace(
+            _facts(of[place[0]], place, logs[place], known),
+            exactly_once=flow.exactly_once,
+            offset_reset=flow.offset_reset,
+            due=due.get(place),
+            leaves_out=may_leave_out(flow.handling),
+        )
+        for place in places
+    }
+    await _add_by_time(facts, source, target)
+    wanted = {place: candidates(one) for place, one in facts.items()}
+    anchors = await read_anchors(
+        {place: _search(facts[place], wanted[place]) for place in places}, source=source, target=target
+    )
+    behind = await _behind(facts, wanted, anchors, source)
+
+    def ranges() -> tuple[dict[str, list[PartitionPlan]], list[LeftOut]]:
+        for topic in topics:  # the setting may have been another one when the records were written
+            topic.stamps |= target.stamped(topic.name)
+        partitions: dict[str, list[PartitionPlan]] = {topic.name: [] for topic in topics}
+        left_out: list[LeftOut] = []
+        for place in places:
+            one = replace(facts[place], timestamps=not of[place[0]].stamps)
+            plan, left = partition_ranges(one, wanted[place], anchors[place], behind=behind[place])
+            partitions[place[0]] += [plan] if plan is not None else []
+            left_out += left
+        return partitions, left_out
+
+    await take_samples(ranges()[0], source, target)
+    partitions, left_out = ranges()  # again, with what the sample told
+    return [_topic_found(topic, partitions[topic.name], source, target) for topic in topics], left_out
+
+
+async def _logs(places: Sequence[Place], source: Side, target: Side) -> dict[Place, Logs]:
+    target_ends = await asyncio.to_thread(target.ends, places)
+    source_ends = await asyncio.to_thread(source.ends, places)
+    starts, target_starts = await asyncio.gather(
+        asyncio.to_thread(source.starts, places), asyncio.to_thread(target.starts, places)
+    )
+    return {
+        place: Logs(
+            starts[place],
+            max(starts[place], source_ends[place]),
+            target_starts[place],
+            max(target_starts[place], target_ends[place]),
+        )
+        for place in places
+    }
+
+
+def _facts(topic: PlannedTopic, place: Place, logs: Logs, known: Known) -> PartitionFacts:
+    ids = {"source_id": topic.source_id, "target_id": topic.target_id}
+    if known.equal_offsets:
+        pairs, anchored = Usable(equal_pairs(logs)), Anchored.EQUAL_OFFSETS
+    else:
+        pairs, anchored = usable(known.pairs(*place), **ids), Anchored.OFFSET_SYNCS
+    return PartitionFacts(
+        topic=topic.name,
+        partition=place[1],
+        logs=logs,
+        usable=pairs,
+        anchored=anchored,
+        verified=_standing(topic, place, known),
+        compacted=topic.compacted,
+        timestamps=not topic.stamps,
+    )
+
+
+async def _add_by_time(facts: dict[Place, PartitionFacts], source: Side, target: Side) -> None:
+    """Add pairs found by the times of records, where the mirror's own are missing."""
+    timed = {
+        place: one for place, one in facts.items() if one.timestamps and one.anchored is Anchored.OFFSET_SYNCS
+    }
+    without = {place: one.logs for place, one in timed.items() if not one.usable.pairs}
+    last = await find_ends(without, source=source, target=target)
+    for place in without:
+        pairs = (last[place],) if place in last else ()
+        found = replace(facts[place].usable, pairs=pairs)
+        facts[place] = replace(facts[place], usable=found, anchored=Anchored.TIMESTAMPS)
+    unknown = {
+        place: one.logs
+        for place, one in timed.items()
+        if facts[place].usable.pairs and candidates(facts[place]).start is None
+    }
+    for place, pair in (await find_beginnings(unknown, source=source, target=target)).items():
+        facts[place] = replace(facts[place], beginning=pair)
+    far = {place: offsets for place in timed if (offsets := cuts_wanted(facts[place]))}
+    for place, inside in (await find_inside(far, source=source, target=target)).items():
+        facts[place] = replace(facts[place], inside=inside)
+
+
+def _search(facts: PartitionFacts, found: Candidates) -> Generator[Pair, Records, Anchors]:
+    return search_anchors(
+        found.ends,
+        partial(beginnings_before, facts),
+        facts.usable.pairs,
+        timestamps=facts.timestamps,
+    )
+
+
+async def _behind(
+    facts: Mapping[Place, PartitionFacts],
+    wanted: Mapping[Place, Candidates],
+    anchors: Mapping[Place, Anchors],
+    source: Side,
+) -> dict[Place, int | None]:
+    """Return the offset of the source's first record behind the end; None: nothing, or only markers."""
+    tails = {}
+    for place, one in facts.items():
+        offset = tail_offset(one, wanted[place], anchors[place])
+        if offset is not None and one.logs.source_start <= offset < one.logs.source_end:
+            tails[place] = offset
+    found = await asyncio.to_thread(source.first_from, tails)
+    return {place: found.get(place, one.logs.source_end) for place, one in facts.items()}
+
+
+def _topic_found(
+    topic: PlannedTopic, partitions: Sequence[PartitionPlan], source: Side, target: Side
+) -> TopicFound:
+    samples = [side.samples[topic.name] for side in (source, target) if topic.name in side.samples]
+    records = sum(one.records for one in samples)
+    return TopicFound(
+        topic=topic.name,
+        target_topic=topic.target,
+        source_topic_id=topic.source_id,
+        target_topic_id=topic.target_id,
+        headers=any(one.headers for one in samples),
+        target_stamps=topic.stamps,
+        compacted=topic.compacted,
+        record_bytes=-(-sum(one.size_bytes for one in samples) // records) if records else 0,
+        partitions=tuple(partitions),
+    )

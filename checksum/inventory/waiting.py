@@ -1,0 +1,143 @@
+"""Wait until a flow's mirror has passed what the source holds, at the latest until all of that is due.
+
+The ends of both logs are read, then how far the mirror is, again and again. A healthy mirror writes an
+offset sync of each partition with its worker's next offset flush, so the wait ends there. It takes its whole
+time only where the mirror does not pass a partition. Partitions that are empty or verified before are not
+waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from checksum.plan.due import Due
+from fleet.quantity import count_text, duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from checksum.anchors.reading import Place, Side
+    from runtime.clock import Clock
+
+_STEPS: Final = 20  # polls in the longest wait
+_LEAST_STEP_S, _MOST_STEP_S = 0.5, 5.0
+
+
+def _silent(_sentence: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a plan waits for the mirror: `longest_s` at most; `say` is given a sentence once it waits."""
+
+    longest_s: float
+    clock: Clock
+    say: Callable[[str], None] = field(default=_silent)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+class Progress(Protocol):
+    """How far the mirror is; places are the source's."""
+
+    def reached(self, place: Place) -> int:
+        """Return the offset behind the last one that is known to be replicated, 0 where none is."""
+        ...
+
+    async def poll(self) -> frozenset[Place]:
+        """Read what the mirror wrote since; return the partitions in which it replicated something."""
+        ...
+
+
+class TargetEnds:
+    """How far a mirror is that writes no offset syncs: by the ends of the target's logs.
+
+    `equal`: it keeps offsets, so that these are the source's as well. Else they only show that it replicates.
+    """
+
+    def __init__(self, places: Sequence[Place], target: Side, *, equal: bool) -> None:
+        self._places = places
+        self._target = target
+        self._equal = equal
+        self._ends: dict[Place, int] = {}
+
+    def reached(self, place: Place) -> int:
+        """Return the target's end where the mirror keeps offsets, else 0."""
+        return self._ends.get(place, 0) if self._equal else 0
+
+    async def poll(self) -> frozenset[Place]:
+        """Read the ends; return the partitions that have grown since the last time."""
+        before, self._ends = self._ends, await asyncio.to_thread(self._target.ends, self._places)
+        return frozenset(place for place, end in self._ends.items() if end > before.get(place, end))
+
+
+async def wait_for_mirror(
+    places: Sequence[Place],
+    source: Side,
+    target: Side,
+    *,
+    progress: Progress,
+    verified: Mapping[Place, int],
+    patience: Patience,
+) -> dict[Place, Due]:
+    """Return what was seen of each partition; `verified` is up to where a run verified it before.
+
+    Raises UnavailableError and RefusedError where a cluster does not answer or does not let us.
+    """
+    target_ends = await asyncio.to_thread(
+        target.ends, places
+    )  # first: what it holds, the source held by then
+    source_ends = await asyncio.to_thread(source.ends, places)
+    starts = await asyncio.to_thread(source.starts, places)
+    begun_ns = patience.clock.monotonic_ns()
+    waiting = {
+        place: starts[place]
+        for place, end in source_ends.items()
+        if max(starts[place], verified.get(place, 0)) < end
+    }  # by place: up to where it is known that nothing is owed
+    step_s = min(max(patience.longest_s / _STEPS, _LEAST_STEP_S), _MOST_STEP_S)
+    moved = await progress.poll()
+    asked: set[Place] = set()
+    told = False
+    while True:
+        further = {place: at for place, since in waiting.items() if (at := progress.reached(place)) > since}
+        waiting |= further
+        # Behind it there may be nothing but markers of transactions, or what compaction left.
+        look = {
+            place: at
+            for place, at in waiting.items()
+            if at < source_ends[place] and (place in further or place not in asked)
+        }
+        asked |= look.keys()
+        waiting |= await _first_owed(source, look, source_ends)
+        waiting = {place: at for place, at in waiting.items() if at < source_ends[place]}
+        waited_s = (patience.clock.monotonic_ns() - begun_ns) / 1e9
+        left_s = patience.longest_s - waited_s
+        if not waiting or left_s <= 0:
+            break
+        if not told:
+            told = True
+            several = count_text(len(waiting), "partition")
+            patience.say(f"Waiting up to {duration_text(left_s)} for the mirror to replicate {several}.")
+        await patience.sleep(min(step_s, left_s))
+        moved |= await progress.poll()
+    return {
+        place: Due(
+            source_ends[place],
+            target_ends[place],
+            progress.reached(place) >= source_ends[place],
+            bool(moved - {place}),
+            waited_s,
+        )
+        for place in places
+    }
+
+
+async def _first_owed(
+    source: Side, since: Mapping[Place, int], ends: Mapping[Place, int]
+) -> dict[Place, int]:
+    """Return the offset of the first record at or behind these offsets; the end where there is none."""
+    found = await asyncio.to_thread(source.first_from, since)
+    return {place: ends[place] if offset is None else offset for place, offset in found.items()}

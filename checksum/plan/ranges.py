@@ -1,0 +1,375 @@
+"""What of one partition is compared, and what is left out. Pure.
+
+The end of both ranges lies behind a pair that holds, and so does the beginning, but for
+
+- where the last run ended: from there on, without any reading, as long as both topics are the same ones;
+- the beginning of both logs: at offset 0 on both sides, where the records there are the same, and nothing
+  shows that a topic was made anew;
+- the beginning of the target's log: of what stood on the source before the record at the target's offset 0,
+  nothing can have been copied, so all that the source still holds before it belongs to the comparison, unless
+  the mirror was told not to begin at the beginning (auto.offset.reset);
+- a compacted topic, which is compared by the last record of each key, from offset 0 on both sides; where
+  retention took of either, or the mirror did not begin there, from a pair as others are, but always from the
+  first that both logs hold: what one side lost before its log's start would lack there for all its keys;
+- a source topic that was re-created, so that the mirror went on somewhere within the new one: all that the
+  source holds before that belongs to the comparison. Copies of it can only lie behind the old topic's last;
+- a mirror that keeps offsets: pairs only prove that it does.
+
+The end lies behind what is due (checksum/plan/due.py) where the mirror went on without that: no pair tells where
+its copies are, since there are none. The target is compared up to its end, which has not moved since before
+the source's was read.
+
+Behind the source's last record, nothing on the target can be a copy of anything newer: where the ranges reach
+it, the target is compared up to its own end, which has to be read before the source's.
+
+Every offset of the source from where the last run ended (or its log's start) to its end is either compared or
+left out, with a reason. What is left out and due makes a run incomplete; what is not due yet does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from checksum.anchors.pairs import Logs, Pair, Usable, beginnings, ends, jump_to, with_furthest
+from checksum.plan.cuts import looked_for
+from checksum.plan.due import left_behind, not_replicated
+from checksum.plan.left_out import ahead, begun_late, gone, no_beginning, no_end, nothing_found, overtaken
+from checksum.plan.pieces import runs_of, segments_of
+from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan
+from fleet.flow import EARLIEST
+
+if TYPE_CHECKING:
+    from checksum.anchors.search import Anchors
+    from checksum.plan.due import Due
+
+MOST_LOOKED_BACK = 250_000  # offsets of the target that are read for copies from before a beginning
+_ORIGIN = Pair(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Where the last run that compared a partition ended, on both sides, and of which topics that was."""
+
+    source_until: int
+    target_until: int
+    source_topic_id: str | None
+    target_topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """What is known of one partition before any of its records was read.
+
+    `anchored` is how offsets of both sides are brought together; `verified` is of these very topics.
+    `beginning` is a pair that was found without the mirror's word, by equal records at equal times, and so
+    are those `inside`. `offset_reset` is where the mirror begins to read a partition. `due` is what it had
+    time to replicate, None where nothing is known of that; `leaves_out`: it may go on without a record.
+    """
+
+    topic: str
+    partition: int
+    logs: Logs
+    usable: Usable
+    anchored: Anchored
+    verified: Verified | None = None
+    compacted: bool = False
+    timestamps: bool = True
+    exactly_once: bool = False
+    beginning: Pair | None = None
+    inside: tuple[Pair, ...] = ()
+    offset_reset: str = EARLIEST
+    due: Due | None = None
+    leaves_out: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether the mirror is to copy all that the source holds."""
+        return self.offset_reset == EARLIEST
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a search for anchors is about: pairs that can be an end, oldest first.
+
+    `start` is where both ranges begin, where that is known already.
+    """
+
+    ends: tuple[Pair, ...]
+    start: tuple[int, int] | None
+
+
+def standing(verified: Verified | None, *, source_id: str | None, target_id: str | None) -> Verified | None:
+    """Return where the last run ended, if that was of these very topics.
+
+    Where an id is not known, then or now, it is not known either whether the topic is the same.
+    """
+    if verified is None or None in (source_id, target_id):
+        return None
+    same = (verified.source_topic_id, verified.target_topic_id) == (source_id, target_id)
+    return verified if same else None
+
+
+def candidates(facts: PartitionFacts) -> Candidates:
+    """Return which pairs can be an end of this partition's ranges, and their beginning if it is known."""
+    logs, since = facts.logs, _since(facts)
+    last = tuple(
+        pair
+        for pair in ends(facts.usable.pairs, source_end=logs.source_end, repeats=not facts.exactly_once)
+        if logs.hold(pair) and pair.upstream >= since[0] and pair.downstream >= since[1]
+    )
+    return Candidates(last, _known_start(facts))
+
+
+def beginnings_before(facts: PartitionFacts, end: Pair) -> list[Pair]:
+    """Return which pairs can be the beginning of ranges with this end, oldest first; none: it is known."""
+    if _known_start(facts) is not None:
+        return []
+    logs, since = facts.logs, (0, 0) if facts.compacted else _since(facts)
+    known = [
+        pair
+        for pair in beginnings([pair for pair in facts.usable.pairs if pair.downstream <= end.downstream])
+        if logs.hold(pair) and pair.upstream >= since[0]
+    ]
+    timed = facts.beginning
+    if (
+        timed is not None
+        and since[0] <= timed.upstream <= end.upstream
+        and timed.downstream <= end.downstream
+    ):
+        known = [timed, *(pair for pair in known if pair.upstream > timed.upstream)]
+    if _reached(facts) is None and _untouched(facts):
+        known = [_ORIGIN, *(pair for pair in known if pair[:2] != _ORIGIN[:2])]
+    return known
+
+
+def cuts_wanted(facts: PartitionFacts) -> list[int]:
+    """Return at which source offsets a cut has to be looked for, as the mirror told none near."""
+    if facts.compacted or not facts.usable.pairs:
+        return []
+    known = [pair.upstream for pair in facts.usable.pairs]
+    first = max(facts.logs.source_start, _since(facts)[0])
+    return looked_for(first, max(first, min(max(known), facts.logs.source_end)), known)
+
+
+def tail_offset(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> int | None:
+    """Return from where on the source may hold no further record, which is worth a look; None: not known."""
+    reached = _reached(facts)
+    if anchors.end is not None:
+        return _end(facts, anchors.end)[0]
+    if reached is not None:
+        return reached.source_until
+    if found.start is None or found.start[0] > facts.logs.source_end:
+        return None
+    return found.start[0]
+
+
+def partition_ranges(
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, behind: int | None
+) -> tuple[PartitionPlan | None, tuple[LeftOut, ...]]:
+    """Return what is compared of a partition, None where that is nothing, and all that is left out.
+
+    `behind` is the offset of the source's first record at or behind the tail's offset; None: there is none.
+    """
+    logs, reached = facts.logs, _reached(facts)
+    left = _Left(facts)
+    since = _tell_gone(left, facts, reached)
+    recreated = _recreated(facts, anchors)
+    start = found.start or _start(facts, anchors, recreated=recreated is not None)
+    skipped = _left_behind(facts, found, anchors, behind)
+    end = _last(facts, found, anchors, behind=behind, skipped=skipped is not None)
+    if start is None or end is None or start[0] > end[0] or start[1] > end[1]:
+        if reached is not None and not found.ends:
+            _tell_behind(left, facts, found, (since, reached.target_until), behind)
+        elif reached is None and _never_copied(facts):
+            _tell_behind(left, facts, found, (since, 0), behind)
+        else:
+            left.tell(since, logs.source_end, _nothing(facts, found, anchors))
+        return None, left.told()
+    late = found.start is None and start[1] == 0
+    why = (
+        begun_late(facts.offset_reset) if late else no_beginning(facts.anchored, facts.usable, anchors, logs)
+    )
+    left.tell(since, start[0], why)
+    _tell_behind(left, facts, found, end, behind)
+    if start == end or (reached is not None and end == (reached.source_until, reached.target_until)):
+        return None, left.told()
+    source, target = OffsetRange(start[0], end[0]), OffsetRange(start[1], end[1])
+    runs = runs_of(facts, anchors, source, target)
+    segments = segments_of(facts, anchors, source, target)
+    plan = PartitionPlan(
+        facts.partition,
+        source,
+        target,
+        runs,
+        segments,
+        facts.anchored,
+        recreated=recreated if found.start is None else None,
+        left_behind=skipped,
+    )
+    return plan, left.told()
+
+
+class _Left:
+    """What is left out of one partition."""
+
+    def __init__(self, facts: PartitionFacts) -> None:
+        self._facts = facts
+        self._told: list[LeftOut] = []
+
+    def tell(self, first: int, until: int, why: str, *, later: bool = False) -> None:
+        if first < until:
+            self._told.append(LeftOut(self._facts.topic, self._facts.partition, until - first, why, later))
+
+    def told(self) -> tuple[LeftOut, ...]:
+        return tuple(self._told)
+
+
+def _tell_gone(left: _Left, facts: PartitionFacts, reached: Verified | None) -> int:
+    """Tell what the source does not hold any more; return from where on it is to be compared."""
+    logs = facts.logs
+    jump = jump_to(facts.usable.pairs, logs.source_start)
+    since = reached.source_until if reached is not None else logs.source_start
+    passed = logs.source_start
+    if jump is not None:
+        passed = max(jump[0] + 1, reached.source_until if reached is not None else 0)
+        left.tell(passed, logs.source_start, overtaken(jump))
+    left.tell(since, min(passed, logs.source_start), gone(logs))
+    return max(since, logs.source_start)
+
+
+def _tell_behind(
+    left: _Left, facts: PartitionFacts, found: Candidates, end: tuple[int, int], behind: int | None
+) -> None:
+    """Tell what stands behind the end: up to the newest pair it was copied, and behind that it may not be."""
+    refused = [
+        (pair.upstream, furthest)
+        for pair, furthest in with_furthest(facts.usable.pairs, repeats=not facts.exactly_once)
+        if facts.logs.hold(pair) and pair.upstream >= end[0] and pair.downstream >= end[1]
+        if pair not in found.ends
+    ]
+    copied = end[0]
+    if refused:
+        newest, furthest = max(refused)
+        copied = newest + 1
+        left.tell(end[0], copied, ahead(furthest))
+    due, logs = facts.due, facts.logs
+    if due is not None and _holds_due(due, behind):
+        owed = min(due.source_until, logs.source_end)
+        at = copied - 1 if copied > logs.source_start else None
+        left.tell(copied, owed, not_replicated(due, target_end=logs.target_end, at=at))
+        copied = max(copied, owed)
+    left.tell(copied, logs.source_end, no_end(facts.anchored, logs, due), later=True)
+
+
+def _holds_due(due: Due, behind: int | None) -> bool:
+    """Tell whether a record behind the newest pair was due; there may be nothing but markers."""
+    return behind is not None and behind < due.source_until
+
+
+def _left_behind(
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, behind: int | None
+) -> int | None:
+    """Return from where on the mirror went on without what was due, None where it may not have."""
+    tail, due, logs = tail_offset(facts, found, anchors), facts.due, facts.logs
+    if tail is None or due is None or facts.anchored is Anchored.EQUAL_OFFSETS or not _holds_due(due, behind):
+        return None
+    if not left_behind(due, target_end=logs.target_end, leaves_out=facts.leaves_out):
+        return None
+    return tail if tail < due.source_until <= logs.source_end else None
+
+
+def _recreated(facts: PartitionFacts, anchors: Anchors) -> tuple[int, int] | None:
+    """Return where the mirror went on in a source topic that was re-created, None where it was not.
+
+    That is the first pair of the new topic on the source, and from where on the target may hold copies.
+    Where too many offsets lie between the old topic's last pair and that one, no look finds them all.
+    """
+    first, logs = anchors.beginning, facts.logs
+    if first is None or facts.compacted or not facts.whole or facts.anchored is not Anchored.OFFSET_SYNCS:
+        return None
+    if facts.usable.recreated_after is not None:
+        low = facts.usable.recreated_after + 1
+    elif anchors.before and _reached(facts) is None:
+        low = anchors.before[0].downstream + 1
+    else:
+        return None
+    low = max(low, logs.target_start)
+    skips = first.upstream > max(logs.source_start, _since(facts)[0])
+    if not skips or not 0 <= first.downstream - low <= MOST_LOOKED_BACK:
+        return None
+    return first.upstream, low
+
+
+def _reached(facts: PartitionFacts) -> Verified | None:
+    """Return where the last run ended, unless a log ends before: it was cut, and is compared anew."""
+    verified, logs = facts.verified, facts.logs
+    if verified is None or verified.source_until > logs.source_end or verified.target_until > logs.target_end:
+        return None
+    return verified
+
+
+def _since(facts: PartitionFacts) -> tuple[int, int]:
+    """Return where the last run ended on both sides, their first offsets where there was none."""
+    reached = _reached(facts)
+    return (reached.source_until, reached.target_until) if reached is not None else (0, 0)
+
+
+def _known_start(facts: PartitionFacts) -> tuple[int, int] | None:
+    """Return where both ranges begin, where no record has to be read for that."""
+    logs, reached, since = facts.logs, _reached(facts), _since(facts)
+    if facts.anchored is Anchored.EQUAL_OFFSETS:
+        first = max(logs.source_start, logs.target_start, *(() if facts.compacted else since))
+        return first, first
+    if facts.compacted:
+        return (0, 0) if logs.source_start == 0 == logs.target_start and facts.whole else None
+    if reached is not None and since[0] >= logs.source_start and since[1] >= logs.target_start:
+        return since
+    if reached is None and _untouched(facts) and logs.source_end == 0:
+        return 0, 0
+    return (logs.source_start, 0) if _never_copied(facts) else None
+
+
+def _never_copied(facts: PartitionFacts) -> bool:
+    """Tell whether the target never held a record, though the mirror had time to replicate some."""
+    known, fresh = facts.usable, facts.logs.target_end == 0 and facts.due is not None
+    return fresh and facts.whole and not (known.pairs or known.of_other_topics or known.before_a_fall)
+
+
+def _untouched(facts: PartitionFacts) -> bool:
+    """Tell whether both logs begin at 0 and nothing shows that one of the topics was made anew."""
+    logs, known = facts.logs, facts.usable
+    return logs.source_start == 0 == logs.target_start and not known.of_other_topics + known.before_a_fall
+
+
+def _start(facts: PartitionFacts, anchors: Anchors, *, recreated: bool) -> tuple[int, int] | None:
+    if anchors.beginning is None:
+        return None
+    upstream, downstream = anchors.beginning[:2]
+    from_start = recreated or (downstream == 0 and facts.whole)
+    return (facts.logs.source_start if from_start else upstream, downstream)
+
+
+def _end(facts: PartitionFacts, pair: Pair) -> tuple[int, int]:
+    """Return where the ranges end by this pair."""
+    if facts.anchored is Anchored.EQUAL_OFFSETS:
+        until = min(facts.logs.source_end, facts.logs.target_end)
+        return until, until
+    return pair.upstream + 1, pair.downstream + 1
+
+
+def _last(
+    facts: PartitionFacts, found: Candidates, anchors: Anchors, *, behind: int | None, skipped: bool
+) -> tuple[int, int] | None:
+    """Return where both ranges end."""
+    logs, tail = facts.logs, tail_offset(facts, found, anchors)
+    if tail is not None and (behind is None or tail >= logs.source_end):
+        at = _end(facts, anchors.end) if anchors.end is not None else (tail, 0)
+        return max(at[0], logs.source_end), max(at[1], logs.target_end)
+    if skipped and facts.due is not None:
+        return facts.due.source_until, logs.target_end
+    return _end(facts, anchors.end) if anchors.end is not None else None
+
+
+def _nothing(facts: PartitionFacts, found: Candidates, anchors: Anchors) -> str:
+    return nothing_found(facts.anchored, facts.usable, anchors, ends=len(found.ends))

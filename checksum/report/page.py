@@ -1,0 +1,176 @@
+"""The page of a run: one HTML document that needs nothing else, made of what `--json` writes. Pure.
+
+No script, no address, no font: what it shows is in it, and the policy in its head lets a browser fetch
+nothing. Everything is bounded, and what is left away is told with its number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from checksum.report.facts import picture_of
+from checksum.report.lists import (
+    expected,
+    findings,
+    left_out,
+    not_told_apart,
+    not_verified,
+    partitions,
+)
+from checksum.report.markup import facts, faint, name, number, section, share_text, text
+from checksum.report.picture import Kind
+from checksum.report.reading import runs_of, status_of
+from checksum.report.svg import picture_figure
+from fleet.quantity import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_FINDINGS: Final = 1000
+MOST_OTHERS: Final = 200  # lines of other lists
+MOST_PARTITIONS: Final = 500
+
+_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+)
+_LOOKS: Final = {
+    0: ("healthy", "\N{CHECK MARK}", "Fine"),
+    1: ("losing", "\N{MULTIPLICATION X}", "Not fine"),
+    3: ("unknown", "?", "Incomplete"),
+    4: ("stalled", "\N{BLACK SQUARE}", "Not available"),
+}
+_NOTHING_NEW: Final = ("unknown", "\N{MIDDLE DOT}", "Nothing new")
+_MEANINGS: Final = {
+    Kind.NOTHING: "no record",
+    Kind.EQUAL: "verified equal",
+    Kind.EXPECTED: "duplicates or aborted records, as at-least-once allows",
+    Kind.LEFT_OUT: "left out",
+    Kind.NOT_VERIFIED: "not verified",
+    Kind.DIFFERENCE: "difference",
+}
+_COUNTED: Final = {
+    **_MEANINGS,
+    Kind.EQUAL: "equally many records, none compared",
+    Kind.NOT_VERIFIED: "counts not compared",
+    Kind.DIFFERENCE: "counts differ",
+}
+
+
+def render(document: Mapping[str, Any], *, sheet: str) -> str:
+    """Return the page of a run's document, or of one that holds several `runs`; `sheet` is its CSS."""
+    runs = runs_of(document)
+    status = status_of(document.get("status"))
+    is_empty = status == 0 and not any(map(_compared, runs))
+    look = _NOTHING_NEW if is_empty else _LOOKS.get(status, _LOOKS[4])
+    flows = ", ".join(run["flow"] for run in runs[:3])
+    title = f"{look[2]}: checksum of {flows}"
+    # A sheet cannot end the element that it stands in.
+    style = sheet.replace("</", "<\\/")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f"<title>{text(title)} · mirrorwatch</title><style>{style}</style></head>\n"
+        f'<body><div class="page">{"".join(_run(run, index) for index, run in enumerate(runs))}'
+        "<footer><p>Made by mirrorwatch. Times are UTC; they are the records' own.</p></footer>"
+        "</div></body></html>\n"
+    )
+
+
+def _run(run: Mapping[str, Any], index: int) -> str:
+    if run["failure"]:
+        inside = f'<p class="notes">{text(run["failure"])}</p>'
+        return _headline(run, "nothing was compared", inside)
+    parts = [
+        _facts(run),
+        _picture(run, index),
+        findings(run, index),
+        expected(run, index),
+        not_told_apart(run, index),
+        not_verified(run, index),
+        left_out(run, index),
+        partitions(run, index),
+    ]
+    return _headline(run, _summary(run), _when(run)) + f"<main>{''.join(parts)}</main>"
+
+
+def _headline(run: Mapping[str, Any], summary: str, inside: str) -> str:
+    look, sign, word = _NOTHING_NEW if _is_empty(run) else _LOOKS.get(run["status"], _LOOKS[4])
+    return (
+        '<header class="masthead"><p class="brand"><span><span class="brand-name">mirrorwatch</span>'
+        f' / checksum</span></p><div class="headline v-{look}"><h1>'
+        f'<span class="sign" aria-hidden="true">{sign}</span>'
+        f" <span>{text(word)}: {_flow(run)}, {text(summary)}</span></h1>\n{inside}</div></header>\n"
+    )
+
+
+def _is_empty(run: Mapping[str, Any]) -> bool:
+    """Tell whether a run had nothing to compare, which is neither a success nor anything else."""
+    return run["status"] == 0 and not _compared(run)
+
+
+def _compared(run: Mapping[str, Any]) -> bool:
+    """Tell whether a run compared anything, or counted it."""
+    return bool(run["partitions"]["count"])
+
+
+def _flow(run: Mapping[str, Any]) -> str:
+    """Return the flow for reading: each name keeps its own direction."""
+    source, arrow, target = run["flow"].partition("->")
+    between = ' <span class="to" role="img" aria-label="to">\N{RIGHTWARDS ARROW}</span> '
+    return f"{name(source)}{between}{name(target)}" if arrow else name(source)
+
+
+def _summary(run: Mapping[str, Any]) -> str:
+    if _is_empty(run):
+        return f"nothing was {'counted' if run['counts_only'] else 'compared'}"
+    if run["counts_only"]:
+        differing = run["findings"]["count"]
+        compared = "nothing but counts was compared"
+        return f"counts differ in {count_text(differing, 'bucket')}; {compared}" if differing else compared
+    wrong = run["records"]
+    told = [f"{value:,} {verdict}" for verdict, value in wrong.items() if value and verdict != "match"]
+    if not told:
+        open_ones, found = run["not_read_again"]["count"], run["findings"]["count"]
+        told = [count_text(found, "finding") if found else "no difference"]
+        told = ["differences not told apart"] if open_ones and not found else told
+    return f"{', '.join(told)} in {number(run['source_records'])} records"
+
+
+def _when(run: Mapping[str, Any]) -> str:
+    begun, ended = run["begun_at"], run["ended_at"]
+    if begun and ended:
+        said = f"From {begun} to {ended}"
+    else:
+        said = f"Planned at {run['planned_at'] or 'an unknown time'}"
+    who = f", by {run['who']}" if run["who"] else ""
+    return f'<p class="notes">{text(said + who)}.</p>'
+
+
+def _facts(run: Mapping[str, Any]) -> str:
+    pairs = []
+    if run["coverage"] is not None and (_compared(run) or run["coverage"] < 1):
+        pairs.append(("Verified", text(share_text(run["coverage"]))))
+    pairs += [
+        ("Records, source", number(run["source_records"])),
+        ("Records, target", number(run["target_records"])),
+        ("Topics", number(run["topics"])),
+        ("Partitions", number(run["partitions"]["count"])),
+    ]
+    pairs += [(verdict.capitalize(), number(value)) for verdict, value in run["records"].items() if value]
+    pairs += [("Not due yet", number(run["not_due"]))] if run["not_due"] else []
+    plan = f"Plan {run['plan'][:12]}" + (f", run {run['run'][:12]}" if run["run"] else "")
+    return f'<section class="group-facts" aria-label="In numbers">{facts(pairs)}{faint(plan + ".")}</section>'
+
+
+def _picture(run: Mapping[str, Any], index: int) -> str:
+    found = picture_of(run)
+    if found is None:
+        inside = '<p class="nothing">Nothing that was compared has a time to be drawn at.</p>'
+    else:
+        inside = picture_figure(found, _COUNTED if run["counts_only"] else _MEANINGS)
+        away = run["counts"]["count"] - len(run["counts"]["shown"])
+        if away > 0:
+            inside += faint(f"{away:,} more buckets are not in the document, and not drawn.")
+    return section(f"picture-{index}", "Partitions against time", inside)

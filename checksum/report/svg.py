@@ -1,0 +1,188 @@
+"""The picture of a run's page as SVG beside the names of its rows. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from checksum.report.markup import name, text
+from checksum.report.picture import Kind
+from fleet.quantity import count_text, duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from checksum.report.picture import Axis, Picture, Row
+
+ROW: Final = 16  # pixels
+_DAY_MS: Final = 86_400_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_GUTTER: Final = 1 / 48  # of the columns' width, before them: what is left out has no place in time
+_MIDDLE: Final = 0.06  # how far from the middle, as a share of the axis, the time between its ends may stand
+
+_NAMES: Final = {
+    Kind.EQUAL: "equal",
+    Kind.EXPECTED: "expected",
+    Kind.LEFT_OUT: "left-out",
+    Kind.NOT_VERIFIED: "not-verified",
+    Kind.DIFFERENCE: "difference",
+}
+# From the top of a row, and how high: a kind is known by its shape where colours are not told apart.
+_SHAPES: Final = {
+    Kind.EQUAL: (4, 8),
+    Kind.EXPECTED: (3, 10),
+    Kind.LEFT_OUT: (11, 3),
+    Kind.NOT_VERIFIED: (2, 12),
+    Kind.DIFFERENCE: (1, 14),
+}
+
+
+def picture_figure(picture: Picture, meanings: Mapping[Kind, str]) -> str:
+    """Return the figure: names of rows, the field, times, and what the colours mean."""
+    height = ROW * len(picture.rows)
+    gutter = _GUTTER * picture.axis.all_columns if any(row.left_out for row in picture.rows) else 0.0
+    width = picture.axis.all_columns + gutter
+    names = "".join(f"<li>{_row_name(row)}</li>" for row in picture.rows)
+    shown = {kind for row in picture.rows for kind in row.kinds} | ({Kind.LEFT_OUT} if gutter else set())
+    swatches = "".join(_swatch(kind, meanings[kind]) for kind in _NAMES if kind in shown)
+    return (
+        '<figure class="coverage"><div class="coverage-plot">'
+        f'<ol class="coverage-names" aria-hidden="true">{names}</ol>'
+        f'<svg class="coverage-field" height="{height}" viewBox="0 0 {width:g} {height}"'
+        f' preserveAspectRatio="none" role="img" aria-label="{text(_summary(picture, meanings))}">'
+        f"{_paths(picture, gutter)}{_titles(picture, meanings, width)}</svg>"
+        f'<svg class="coverage-times" aria-hidden="true">{_times(picture.axis, gutter)}</svg></div>'
+        f'<ul class="legend">{swatches}</ul>{_remarks(picture, gutter)}</figure>'
+    )
+
+
+def moment(at_ms: int, *, day: bool = True) -> str:
+    """Return an instant for people, in UTC; what no calendar holds as its number."""
+    try:
+        found = _EPOCH + timedelta(milliseconds=at_ms)
+    except OverflowError:
+        return f"{at_ms} ms after 1970"
+    shape = "%d %b %Y %H:%M" if day else "%H:%M"
+    return found.strftime(shape if found.second == 0 else f"{shape}:%S")
+
+
+def _paths(picture: Picture, gutter: float) -> str:
+    """Return one path for each kind: stretches of equal cells in a row are one rectangle."""
+    drawn: dict[Kind, list[str]] = {kind: [] for kind in _NAMES}
+    for number, row in enumerate(picture.rows):
+        for kind, first, until in _stretches(row.kinds):
+            if kind in drawn:
+                drawn[kind].append(_rectangle(kind, number, first + gutter, until - first))
+        if row.left_out:
+            drawn[Kind.LEFT_OUT].append(_rectangle(Kind.LEFT_OUT, number, 0, 0.75 * gutter))
+    return "".join(
+        f'<path class="cells of-{_NAMES[kind]}" d="{"".join(held)}"/>' for kind, held in drawn.items() if held
+    )
+
+
+def _rectangle(kind: Kind, row: int, left: float, width: float) -> str:
+    top, height = _SHAPES[kind]
+    return f"M{left:g} {ROW * row + top}h{width:g}v{height}h-{width:g}z"
+
+
+def _stretches(kinds: Sequence[Kind]) -> Iterator[tuple[Kind, int, int]]:
+    first = 0
+    for at in range(1, len(kinds) + 1):
+        if at == len(kinds) or kinds[at] != kinds[first]:
+            yield kinds[first], first, at
+            first = at
+
+
+def _titles(picture: Picture, meanings: Mapping[Kind, str], width: float) -> str:
+    """Return what a pointer that rests on a row is told."""
+    return "".join(
+        f'<rect class="row" x="0" y="{ROW * number}" width="{width:g}" height="{ROW}">'
+        f"<title>{text(_row_text(row, picture.axis, meanings))}</title></rect>"
+        for number, row in enumerate(picture.rows)
+    )
+
+
+def _row_text(row: Row, axis: Axis, meanings: Mapping[Kind, str]) -> str:
+    said = []
+    for kind in reversed(Kind):
+        columns = [at for at, one in enumerate(row.kinds) if one is kind]
+        if columns and kind > Kind.EQUAL:
+            several = f" and {len(columns) - 1} more columns" if len(columns) > 1 else ""
+            said.append(f"{meanings[kind]}: {_column_text(columns[0], axis)}{several}")
+    if row.left_out:
+        said.append(f"{meanings[Kind.LEFT_OUT]}: see below")
+    return f"{_plain_name(row)}: {'; '.join(said) or meanings[Kind.EQUAL]}"
+
+
+def _column_text(column: int, axis: Axis) -> str:
+    inside = column - axis.earlier
+    if inside < 0:
+        return "earlier"
+    return "later" if inside >= axis.columns else moment(axis.begin_ms + inside * axis.column_ms)
+
+
+def _plain_name(row: Row) -> str:
+    topic, partition = row.place
+    if row.topics > 1:
+        return f"{count_text(row.more + 1, 'partition')} of {row.topics} topics"
+    if row.more:
+        return f"{topic}: {count_text(row.more + 1, 'partition')}"
+    return f"{topic}: all partitions" if partition is None else f"{topic} [{partition}]"
+
+
+def _row_name(row: Row) -> str:
+    topic, partition = row.place
+    if row.topics > 1:
+        return f"<span>{text(_plain_name(row))}</span>"
+    several = f"\N{MULTIPLICATION SIGN} {row.more + 1}" if row.more else ""
+    end = several or ("" if partition is None else f"[{partition}]")
+    return f'<span class="topic">{name(topic)}</span> <span class="nowrap">{text(end)}</span>'
+
+
+def _times(axis: Axis, gutter: float) -> str:
+    """Return the times where the axis begins and ends, and in its middle where a column begins there."""
+    days = axis.columns * axis.column_ms >= _DAY_MS
+    middle = axis.columns // 2
+    told = [(0, "start", moment(axis.begin_ms))]
+    if abs(middle / axis.columns - 0.5) <= _MIDDLE:
+        told.append((middle, "middle", moment(axis.begin_ms + middle * axis.column_ms, day=days)))
+    end_ms = axis.begin_ms + axis.columns * axis.column_ms
+    told.append((axis.columns, "end", f"{moment(end_ms, day=days)} UTC"))
+    before, width = gutter + axis.earlier, gutter + axis.all_columns
+    return "".join(
+        f'<text x="{100 * (before + column) / width:g}%" y="1em" text-anchor="{anchor}">{text(said)}</text>'
+        for column, anchor, said in told
+    )
+
+
+def _swatch(kind: Kind, meaning: str) -> str:
+    return (
+        f'<li><svg class="swatch" width="18" height="{ROW}" aria-hidden="true">'
+        f'<path class="cells of-{_NAMES[kind]}" d="{_rectangle(kind, 0, 1, 16)}"/></svg> {text(meaning)}</li>'
+    )
+
+
+def _remarks(picture: Picture, gutter: float) -> str:
+    axis = picture.axis
+    said = [f"A column is {duration_text(axis.column_ms / 1000)} of the records' own times"]
+    if axis.earlier:
+        said.append("the first holds all that is older than nearly all records")
+    if axis.later:
+        said.append("the last holds all that is newer than nearly all records")
+    if gutter:
+        said.append("a mark before the first column says that something was left out, which has no time")
+    if picture.summed:
+        summed = count_text(picture.summed, "partition")
+        said.append(f"{summed} share rows, by topic, each showing the worst of them")
+    return f'<p class="faint">{text("; ".join(said))}.</p>'
+
+
+def _summary(picture: Picture, meanings: Mapping[Kind, str]) -> str:
+    """Say in words what the picture shows."""
+    worst = [max(row.kinds, default=Kind.NOTHING) for row in picture.rows]
+    said = [
+        f"{count_text(worst.count(kind), 'row')} with {meanings[kind]}"
+        for kind in reversed(Kind)
+        if kind in worst and kind
+    ]
+    return f"Partitions against time: {', '.join(said)}"

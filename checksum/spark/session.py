@@ -1,0 +1,170 @@
+"""Start Spark and stop it again: one session, its Java's words in a file, every failure one sentence.
+
+Started by spark-submit, Java runs already and was given its options there; otherwise it is launched here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import sys
+import threading
+import warnings
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext, __version__
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from checksum.spark.failures import launch_failure
+from checksum.spark.paths import absolute_folders
+from checksum.spark.settings import (
+    connector,
+    executor_options,
+    java_version,
+    pyspark_folder,
+    spark_configuration,
+    told_to_java,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from checksum.spark.settings import SparkSettings
+
+LOG_FILE = "spark.log"
+_SAID_BYTES = 200_000
+_GRACE_S = 20.0
+_WARNS_OF_GROUPS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+
+
+@contextmanager
+def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
+    """Give a session that ends, with the Java behind it, when the block is left.
+
+    What Java says goes to `spark.log` in the settings' folder. Raises UnavailableError where Java is missing
+    or cannot be used, and where the connector cannot be fetched.
+    """
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # a cluster's default may be another Python, or none
+    os.environ.update(absolute_folders(os.environ, here=str(Path.cwd())))
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    packages = None if submitted else connector(_jars(), __version__)
+    configuration = SparkConf(loadDefaults=False).setAll(
+        list(spark_configuration(settings, packages=packages, told=told_to_java(os.environ)).items())
+    )
+    gateway = _launch(configuration, settings.folder / LOG_FILE, packages)
+    session: SparkSession | None = None
+    # Py4J writes tracebacks into the root's log where Java ends first, of which what we ask tells.
+    logging.getLogger().addFilter(_is_not_of_py4j)
+    try:
+        session = _open(gateway, configuration, settings.folder / LOG_FILE, packages)
+        yield session
+    finally:
+        _close(gateway, session)
+        logging.getLogger().removeFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+def _jars() -> list[str]:
+    # Where SPARK_HOME is set, PySpark starts that Spark and not its own.
+    home = Path(os.environ.get("SPARK_HOME") or pyspark_folder())
+    return [path.name for path in (home / "jars").glob("*.jar")]
+
+
+def _java() -> str:
+    """Return where Java is, with its version where its folder tells that."""
+    home = os.environ.get("JAVA_HOME")
+    place = f"{home}/bin/java" if home else shutil.which("java") or "no place"
+    with suppress(OSError, RuntimeError):  # the latter of links that lead round in a ring, on Python 3.11
+        release = (Path(place).resolve().parent.parent / "release").read_text("utf-8", errors="replace")
+        return f"{place}{java_version(release)}"
+    return place
+
+
+def _launch(configuration: SparkConf, log: Path, packages: str | None) -> Any:
+    with log.open("ab") as said:
+        begun_at = said.tell()
+        # Into a file: a terminal gets our words, and a failure is found in Java's. In a folder of ours: Spark
+        # makes a folder `artifacts` where it is started, and fails where it may not (SPARK-52396).
+        process = {"stdout": said, "stderr": said, "cwd": str(log.parent)}
+        try:
+            return launch_gateway(configuration, process)
+        except (PySparkException, OSError) as error:
+            raise launch_failure(_said(log, begun_at), java=_java(), packages=packages) from error
+
+
+def _open(gateway: Any, configuration: SparkConf, log: Path, packages: str | None) -> SparkSession:
+    # Executors are told at their launch; a driver that spark-submit started was not.
+    zone = gateway.jvm.java.util.TimeZone
+    zone.setDefault(zone.getTimeZone("UTC"))
+    try:
+        told = gateway.jvm.SparkConf()  # with what spark-submit was given, and spark-defaults.conf
+        theirs = [told.get(f"spark.executor.{one}JavaOptions", "") for one in ("extra", "default")]
+        configuration.set("spark.executor.extraJavaOptions", executor_options(*theirs))
+        with _own_interrupt():
+            session = SparkSession(SparkContext(conf=configuration, gateway=gateway))
+    except (Py4JError, PySparkException, ValueError) as error:
+        raise launch_failure(f"{_said(log, 0)}\n{error}", java=_java(), packages=packages) from error
+    _quieten(gateway.jvm, session.sparkContext)
+    return session
+
+
+def _quieten(jvm: Any, context: SparkContext) -> None:
+    """Have Spark log what matters to us; behind another logging than its own it may say more."""
+    with suppress(Py4JError):
+        context.setLogLevel("WARN")
+    # With each plan of a reading Spark warns that others may join the group that we name: ours nobody joins.
+    with suppress(Py4JError, TypeError):  # to Py4J a class that is not there is a package
+        log4j = jvm.org.apache.logging.log4j
+        log4j.core.config.Configurator.setLevel(_WARNS_OF_GROUPS, log4j.Level.ERROR)
+    # PySpark's server for counters prints a traceback where Java ends first, of which what we ask tells.
+    server = context._accumulatorServer  # noqa: SLF001 - nothing public quietens it
+    setattr(server, "handle_error", lambda _request, _address: None)  # noqa: B010 - it is a method
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Keep what Ctrl-C does: PySpark's way asks Java from within another question, which fails at times."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+def _said(log: Path, begun_at: int) -> str:
+    with log.open("rb") as file:
+        file.seek(max(begun_at, log.stat().st_size - _SAID_BYTES))
+        return file.read().decode("utf-8", errors="replace")
+
+
+def _close(gateway: Any, session: SparkSession | None) -> None:
+    with suppress(Py4JError, PySparkException, OSError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # Java may be gone, which is what is wanted
+        if session is not None:
+            session.stop()
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    # PySpark keeps what it launched for the next context, which would find it closed.
+    SparkContext._gateway = None  # noqa: SLF001
+    SparkContext._jvm = None  # noqa: SLF001
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()  # at this Java ends
+        try:
+            process.wait(_GRACE_S)
+        except TimeoutExpired:
+            process.kill()
+            process.wait(_GRACE_S)
