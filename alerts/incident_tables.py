@@ -28,7 +28,7 @@ from alerts.incidents.incident import (
 )
 from alerts.incidents.recorder import Span
 from fleet.quantity import Bounds
-from fleet.vocabulary import Cause, Evidence, Verdict
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 from runtime.store_migrations import Migration, create
 from runtime.store_rows import replace_rows
 

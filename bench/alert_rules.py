@@ -32,8 +32,9 @@ from canary.tracker.books import Flag, Outcome
 from deploy.local.monitoring import answer_of
 from deploy.local.ports import free_port
 from deploy.local.process import Process
-from fleet import series, series_lag
-from fleet.vocabulary import CONDITIONS, Cause
+from fleet.series import catalogue as series
+from fleet.series import lag as series_lag
+from fleet.verdicts.vocabulary import CONDITIONS, Cause
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.rendering import files_of
 

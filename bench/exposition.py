@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from fleet.series_lag import GROUP_PARTITION_LAG_RECORDS, REPLICATION_PARTITION_LAG_SECONDS
+from fleet.series.lag import GROUP_PARTITION_LAG_RECORDS, REPLICATION_PARTITION_LAG_SECONDS
 from lagmon.exposition.compression import Deflated
 from lagmon.exposition.families import Exposition
 from lagmon.exposition.family import Family
@@ -20,7 +20,7 @@ from lagmon.exposition.format import Form
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
 
 GROUPS, PARTITIONS, TOPICS = 1_000, 100, 500
 SERIES = GROUPS * PARTITIONS

@@ -18,14 +18,14 @@ from canary.tracker.tracking import TrackerPolicy
 from canary.watch.strangers import Strangers
 from canary.watch.watch import FlowWatch, Instant
 from deploy.local.strangers import strange_records
-from fleet.evidence import CanaryState, ClusterEvidence, Control, FlowEvidence, TopicEvidence
-from fleet.judgement import judge
-from fleet.vocabulary import Verdict
+from fleet.verdicts.evidence import CanaryState, ClusterEvidence, Control, FlowEvidence, TopicEvidence
+from fleet.verdicts.judgement import judge
+from fleet.verdicts.vocabulary import Verdict
 from runtime.kafka.tap import TappedRecord
 
 if TYPE_CHECKING:
     from deploy.local.strangers import StrangeRecord
-    from fleet.judgement_words import Judgement
+    from fleet.verdicts.words import Judgement
 
 MILLION = 1_000_000
 PROBE_EVERY = 100  # strange records to one probe

@@ -23,8 +23,8 @@ from canary.site.probing import report_within_s
 from canary.tracker.events import Event, Impaired, Restored, Slept, SourceUnseen
 from canary.tracker.latency import Histogram
 from canary.watch.suspicion import Ends, StoreDoubt, Suspicion
-from fleet.evidence import Control
 from fleet.quantity import duration_text
+from fleet.verdicts.evidence import Control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

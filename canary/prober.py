@@ -21,7 +21,7 @@ from canary.tracker.events import (
     TopicReplaced,
 )
 from canary.watch.flow_evidence import flow_evidence
-from fleet.evidence import CanaryState
+from fleet.verdicts.evidence import CanaryState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from canary.site.site import Site
     from canary.site.topics import TopicChange
     from canary.watch.unreached import UnreachedBroker
-    from fleet.evidence import Calm, FlowEvidence
+    from fleet.verdicts.evidence import Calm, FlowEvidence
     from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
 

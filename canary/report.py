@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from fleet.series import CANARY_COLLECTORS
+from fleet.series.catalogue import CANARY_COLLECTORS
 
 if TYPE_CHECKING:
     from canary.flows import WatchedFlow

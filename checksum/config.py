@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from fleet.filters import PatternList
+from fleet.mm2.filters import PatternList
 from fleet.quantity import bytes_text
 from runtime.config_values import Count, Duration, Rate, Section, Size
 

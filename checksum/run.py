@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from checksum.inventory.connections import Connects
     from checksum.inventory.inventory import Admin
     from checksum.plan.shape import Plan
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 
 MOST_RECORDS = 250_000  # of a silent stretch of a compacted topic: their keys are held

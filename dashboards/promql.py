@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboards.panel import Variable
-from fleet import series
+from fleet.series import catalogue as series
 
 if TYPE_CHECKING:
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
 
 JOB = 'job=~"$job"'
 FLOW = 'flow=~"$flow"'

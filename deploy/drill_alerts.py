@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from deploy.local.monitoring import DIVISOR, Monitoring
 from deploy.local.waiting import wait_until
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

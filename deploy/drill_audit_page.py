@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deploy.drill_audit import RATE_PER_S
 from deploy.drill_list_audits import AUDITS
 from deploy.local.faults import BY_NAME
-from fleet.vocabulary import BAD
+from fleet.verdicts.vocabulary import BAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deploy.drill import Drill
 from deploy.drill_list_offsets import OFFSET_DRILLS
 from deploy.drill_settings import NEVER, OWN_SETTINGS, PROXIED, TOLD_OTHERWISE
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deploy.drill_audit_traces import GIVEN_UP, MIRROR, PARTITIONS, STAMPED, TARGET, TOPIC_ID
 from deploy.drill_settings import OWN_SETTINGS
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

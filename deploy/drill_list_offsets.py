@@ -9,7 +9,7 @@ from functools import partial
 
 from deploy.drill import Drill
 from deploy.drill_settings import NEVER, OWN_SETTINGS, PROXIED, TOLD_OTHERWISE
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 DEFAULTS = {
     "A.offset.flush.interval.ms": "60000",

@@ -12,7 +12,7 @@ from deploy.local.faults import BY_NAME
 from deploy.local.jars import kafka_version
 from deploy.local.monitoring import DIVISOR
 from fleet.quantity import between_text
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deploy import drill_alerts
 from deploy.drill import ALARMS
 from deploy.drill_truth import Statement, Truth, disagreement
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from deploy.drill import Drill

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deploy.local.service import Service, offsets_at
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

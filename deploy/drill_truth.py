@@ -19,7 +19,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaException,
 
 from deploy.local import topics
 from fleet.quantity import between_text
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

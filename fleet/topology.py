@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.flow import Decision, Flow
 from fleet.topic_name import LONGEST_TOPIC
+from fleet.verdicts.flow import Decision, Flow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from fleet.filters import EVERYTHING, PatternList
+from fleet.mm2.filters import EVERYTHING, PatternList
 from runtime.config import Count, Duration, Flag, Section
 
 

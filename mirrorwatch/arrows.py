@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    from fleet.vocabulary import Verdict
+    from fleet.verdicts.vocabulary import Verdict
 
 Point = tuple[float, float]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
 from fleet.quantity import duration_text
-from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
 from mirrorwatch.config_lag_sources import flows_kept_at
 from runtime.kafka.msk_tokens import principal_of as msk_principal
 
 if TYPE_CHECKING:
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.check_sheet import Sheet
     from mirrorwatch.configuration import Configuration, LagSource
     from runtime.kafka.client_settings import ClientSettings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from canary.config import CanaryMode
 from canary.site.control import TOPIC as CONTROL_TOPIC
 from canary.site.weight import probe_bytes
-from fleet.replication import NEWEST_KNOWN, OLDEST_KNOWN
+from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN
 from mirrorwatch.check_configured import principal_of
 from mirrorwatch.check_cost import control_bytes_per_day, control_kept_bytes
 from mirrorwatch.check_cost_text import canary_costs, missing_topics
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from canary.flows import CanaryFlow
     from canary.site.topic_advice import Advice
-    from fleet.connect_config import Connector
+    from fleet.connect.connectors import Connector
     from fleet.errors import Problem
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.check_clusters import ClusterLook
     from mirrorwatch.check_rights import Right
     from mirrorwatch.configuration import Configuration

@@ -10,8 +10,8 @@ from canary.site.control import TOPIC as CONTROL_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fleet.flow import Decision, Flow
     from fleet.topology import Topology
+    from fleet.verdicts.flow import Decision, Flow
 
 KAFKAS_OWN = frozenset(
     {

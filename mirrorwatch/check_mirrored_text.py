@@ -12,8 +12,8 @@ from mirrorwatch.words import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fleet.flow import Flow
     from fleet.topology import Topology
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.check_clusters import ClusterLook
     from mirrorwatch.check_mirrored import Mirrored
     from mirrorwatch.check_sheet import Sheet

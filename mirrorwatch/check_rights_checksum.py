@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fleet.filters import split_list
+from fleet.mm2.filters import split_list
 from lagmon.syncs.orders import sync_orders
 from mirrorwatch.check_rights import Right, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.configuration import Configuration
 
 EVERY = "*"

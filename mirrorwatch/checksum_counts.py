@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from checksum.counts.counting import BucketCount, CountProgress, PartitionCounts
     from checksum.plan.shape import Plan
     from checksum.run import Silent
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.checksum_desk import Chosen, Desk
     from mirrorwatch.checksum_pace import StageTasks
     from mirrorwatch.checksum_plan import Planned

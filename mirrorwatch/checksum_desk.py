@@ -15,7 +15,7 @@ from checksum.inventory.waiting import Patience
 from checksum.plan.building import TYPED, NamedIn, PlanRules, refuse_beyond
 from checksum.spark.paths import is_absolute
 from fleet.errors import ConfigurationError, Problem
-from fleet.filters import PatternList
+from fleet.mm2.filters import PatternList
 from mirrorwatch.check_sheet import Sheet
 from mirrorwatch.checksum_files import reason_of, replace_file, why_not_writable
 from mirrorwatch.checksum_progress import Lines
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from checksum.digest.paced import Pause
     from checksum.inventory.connections import Connects
     from checksum.plan.shape import Plan
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.checksum_progress import Shows
     from mirrorwatch.checksum_telling import Unheard
     from mirrorwatch.configuration import Configuration

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from checksum.report.result_document import VERSION
 from fleet.errors import ConfigurationError, MirrorwatchError
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from mirrorwatch.checksum_desk import check_writable, lacking, worst
 from mirrorwatch.checksum_late import tell_late, tell_owed
 from mirrorwatch.checksum_outlets import Telling, hand_over

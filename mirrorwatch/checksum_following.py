@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, UnavailableError
-from fleet.rules_checksum import HOLD_FOUND_S
+from fleet.verdicts.checksum import HOLD_FOUND_S
 from mirrorwatch.checksum_series import MOST_SERIES, ChecksumSeries
 from mirrorwatch.checksum_standing import gist_of, standing_of
 from mirrorwatch.checksum_told import read_run
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from canary.report import Reporter
     from checksum.book.book import ChecksumBook, Counted, RunRow
     from checksum.book.entries import PackedRun
-    from fleet.checksum_evidence import ChecksumEvidence
-    from fleet.flow import Flow
+    from fleet.verdicts.checksum_evidence import ChecksumEvidence
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.checksum_series import FlowTopics
     from mirrorwatch.checksum_standing import FlowStanding, RunGist
     from mirrorwatch.checksum_told import ToldRun

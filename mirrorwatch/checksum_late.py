@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from checksum.compare.finding_words import time_text
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from mirrorwatch.check_sheet import FIRST
 from mirrorwatch.checksum_desk import FINDING, FINE, INCOMPLETE
 from mirrorwatch.checksum_outlets import NEVER, Telling
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from checksum.book.book import RunRow
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.checksum_desk import Desk
     from mirrorwatch.checksum_state import State
 

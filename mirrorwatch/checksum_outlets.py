@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MirrorwatchError
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from mirrorwatch.checksum_desk import check_writable, lacking, write_json
 from mirrorwatch.checksum_page import write_page
 from mirrorwatch.checksum_telling import NotTakenError, Unheard, check_telling, tell

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from checksum.plan.building import NamedIn
     from checksum.plan.shape import Plan
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.checksum_desk import Chosen, Desk
     from mirrorwatch.checksum_folder import KeptPlan
     from mirrorwatch.checksum_state import Run

@@ -11,7 +11,7 @@ from checksum.compare.finding_words import finding_text, open_block_text
 from checksum.compare.findings import RecordVerdict, worst_first
 from checksum.plan.document import plan_id
 from checksum.report.result_document import records_by_verdict
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.check_sheet import FIRST, rest
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, FINDING, FINE, INCOMPLETE, UNAVAILABLE
 from mirrorwatch.words import counted, share_text

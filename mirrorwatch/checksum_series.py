@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 from checksum.compare.findings import RecordVerdict
-from fleet import series_checksum as series
+from fleet.series import checksum as series
 from lagmon.exposition.once import written
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.dialect import moment_text
 from fleet.quantity import duration_text
-from fleet.rules_checksum import coverage_text
+from fleet.verdicts.checksum import coverage_text
 from mirrorwatch.view import ChecksumRunView, ChecksumView
 from mirrorwatch.words import counted
 

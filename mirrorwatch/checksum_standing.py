@@ -5,7 +5,7 @@ records are those of the last one that had any to compare. It was last verified 
 of every offset that it was to compare of it, whatever it found.
 
 What a run found is taken back by a later run by the same plan, which compared the same records again, and by
-nothing else (`fleet/rules_checksum.py` says for how long it holds).
+nothing else (`fleet/verdicts/checksum.py` says for how long it holds).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from checksum.compare.findings import RecordVerdict
 from checksum.compare.verdicts import FINDING
-from fleet.checksum_evidence import ChecksumEvidence, ChecksumFound
-from fleet.judgement_words import MAX_ROWS
-from fleet.vocabulary import Cause, Evidence, Verdict
+from fleet.verdicts.checksum_evidence import ChecksumEvidence, ChecksumFound
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
+from fleet.verdicts.words import MAX_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

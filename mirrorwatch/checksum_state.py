@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from checksum.book.book import Counted, OpenRun, RunRow, VerifiedTo
     from checksum.book.entries import Place
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from mirrorwatch.checksum_desk import Desk
 
     T = TypeVar("T")

@@ -14,7 +14,7 @@ from checksum.compare.findings import RecordVerdict
 from checksum.report.result_document import MOST_FINDINGS, MOST_LEFT_OUT, MOST_PARTITIONS, VERSION
 from fleet.dialect import unknown_name
 from fleet.errors import MalformedError
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.told_values import ToldValue
 
 if TYPE_CHECKING:

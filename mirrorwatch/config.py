@@ -13,8 +13,8 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_va
 from alerts.config import LinksConfig, ObjectiveConfig
 from canary.config import CanaryConfig, FlowCanaryConfig
 from checksum.config import ChecksumConfig
-from fleet.filters import split_list
-from fleet.replication import major_version
+from fleet.mm2.filters import split_list
+from fleet.mm2.replication import major_version
 from fleet.topic_name import LONGEST_TOPIC, is_topic_name
 from lagmon.config import LagConfig
 from mirrorwatch.config_connect_url import rest_address

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.connect_config import Said, Worker, read_connectors, version_of_worker
-from fleet.connect_config_json import expanded
+from fleet.connect.connectors import Said, Worker, read_connectors, version_of_worker
+from fleet.connect.json import expanded
 from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedError, UnavailableError
 from mirrorwatch.config_connect_asking import answer_of, no_connect
 from mirrorwatch.config_connect_places import harmless, place_of
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from fleet.connect_config import Connector
-    from fleet.mm2 import ByHand, Mm2
+    from fleet.connect.connectors import Connector
+    from fleet.mm2.properties import ByHand, Mm2
     from mirrorwatch.config import ConnectSection
 
 _BOTH = {"expand": ["info", "status"]}

@@ -6,17 +6,17 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fleet import java_properties
-from fleet.connect_config import Connector, Said, Worker
-from fleet.connect_config_json import written
-from fleet.connect_config_kinds import some_of
-from fleet.connect_config_several import Described, read_described
+from fleet.connect.connectors import Connector, Said, Worker
+from fleet.connect.json import written
+from fleet.connect.kinds import some_of
+from fleet.connect.several import Described, read_described
 from fleet.errors import ConfigurationError, MalformedError, Problem
-from fleet.kubernetes import Resource, resources_in, title_of
-from fleet.mm2 import Mm2
-from fleet.strimzi import KIND
-from fleet.strimzi_connectors import CONNECTOR_KIND
-from fleet.strimzi_files import KINDS, described, idle_workers, placed
+from fleet.java import properties as java_properties
+from fleet.mm2.properties import Mm2
+from fleet.strimzi.connectors import CONNECTOR_KIND
+from fleet.strimzi.files import KINDS, described, idle_workers, placed
+from fleet.strimzi.kubernetes import Resource, resources_in, title_of
+from fleet.strimzi.mirror import KIND
 from mirrorwatch.config_connect_places import harmless, place_of
 from mirrorwatch.config_forms import Form, is_json
 from mirrorwatch.config_problems import secrets_in
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fleet.strimzi_files import Placed
+    from fleet.strimzi.files import Placed
 
 _TOP_KIND = re.compile(r"^[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?([\w.-]+)", re.MULTILINE)
 _BRACE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*\{")

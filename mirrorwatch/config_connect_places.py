@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fleet.connect_config import Connector
+    from fleet.connect.connectors import Connector
 
 _ROLES = ("cluster", "admin", "consumer", "producer")
 _HARMLESS = ("connector.class", "source.cluster.alias", "target.cluster.alias", "enabled")

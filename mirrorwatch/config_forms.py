@@ -14,7 +14,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from fleet.connect_config_kinds import some_of
+from fleet.connect.kinds import some_of
 from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.config_text import reads_like_mirror, yaml_document
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.filters import PatternList
+from fleet.mm2.filters import PatternList
 from mirrorwatch.config import FlowSection
 from mirrorwatch.configuration import LagSource
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fleet.errors import Problem
-    from fleet.flow import Flow
     from fleet.topology import Topology
+    from fleet.verdicts.flow import Flow
 
 _CONNECT = "connect-offsets"
 _SYNCS = "offset-syncs"

@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from fleet import java_properties
-from fleet.config_providers import Lookup
-from fleet.connect_config import Said
+from fleet.connect.connectors import Said
 from fleet.errors import ConfigurationError, Problem
-from fleet.mm2 import ByHand, Mm2, read_mm2
-from fleet.mm2_names import WORKER_NAMES
-from fleet.mm2_resolution import Mm2Properties
+from fleet.java import properties as java_properties
+from fleet.mm2.config_providers import Lookup
+from fleet.mm2.names import WORKER_NAMES
+from fleet.mm2.properties import ByHand, Mm2, read_mm2
+from fleet.mm2.resolution import Mm2Properties
 from mirrorwatch.config_connect_files import ConnectorsFile
 from mirrorwatch.config_forms import Form, form_of_mirror
 from mirrorwatch.config_problems import secrets_in
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fleet.connect_config import Connector
+    from fleet.connect.connectors import Connector
 
 _REST = "dedicated.mode.enable.internal.rest"
 _ROLES = ("", "admin.", "consumer.", "producer.")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from alerts.objectives import FlowFacts, objectives_of, rate_advice
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
-from fleet.filters import TopicFilter
-from fleet.flow import Flow
-from fleet.mm2 import ByHand
-from fleet.replication import PolicyKind, ReplicationPolicy
+from fleet.mm2.filters import TopicFilter
+from fleet.mm2.properties import ByHand
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
+from fleet.verdicts.flow import Flow
 from mirrorwatch.check_cost import costs
 from mirrorwatch.config import FlowSection, RootSection
 from mirrorwatch.config_burrow_names import names_for_burrow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fleet import java_properties
 from fleet.errors import ConfigurationError, Problem
+from fleet.java import properties as java_properties
 from runtime import strict_yaml
 
 if TYPE_CHECKING:

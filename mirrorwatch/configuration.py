@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alerts.objectives import FlowFacts, Objective
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
-    from fleet.connect_config import Connector
+    from fleet.connect.connectors import Connector
     from fleet.topology import Topology
     from mirrorwatch.config import ConnectSection
     from runtime.config import HttpConfig, StoreConfig

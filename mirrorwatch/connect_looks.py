@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.connect_config_kinds import SOURCE, Task
-from fleet.connect_config_states import doubts
+from fleet.connect.config_states import doubts
+from fleet.connect.kinds import SOURCE, Task
 from lagmon.mirrors.tasks.states import TOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fleet.connect_config import Connector
-    from fleet.wire_status import TaskState
+    from fleet.connect.connectors import Connector
+    from fleet.wire.status import TaskState
 
     Begun = Mapping[tuple[str, int | None, str], tuple[int, bool]]  # by connector, task and state
 

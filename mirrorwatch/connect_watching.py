@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.connect_states import told_states
+from fleet.connect.states import told_states
 from fleet.errors import MalformedError, RefusedError, UnavailableError
 from mirrorwatch.config_connect_asking import answer_of, no_connect
 from mirrorwatch.connect_looks import ConnectLook, look_of, sentence_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from canary.report import Reporter
-    from fleet.connect_config import Connector
+    from fleet.connect.connectors import Connector
     from mirrorwatch.config import ConnectSection
     from mirrorwatch.configuration import Configuration
     from runtime.clock import WaitingClock

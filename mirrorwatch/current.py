@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.quantity import between_text, duration_text
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch import words
 
 if TYPE_CHECKING:
     from alerts.incidents import Incident
-    from fleet.vocabulary import Cause, FlowVerdict
+    from fleet.verdicts.vocabulary import Cause, FlowVerdict
 
 _AUDIT = "checksum"
 

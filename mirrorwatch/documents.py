@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.dialect import cause_document, chosen, moment_text, page, records_document
 from fleet.quantity import bounds_kind
-from fleet.vocabulary import CONDITIONS
+from fleet.verdicts.vocabulary import CONDITIONS
 from mirrorwatch.checksum_shown import checksum_document
 from mirrorwatch.linking import runbook_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fleet.vocabulary import Also, Evidence, FlowVerdict
+    from fleet.verdicts.vocabulary import Also, Evidence, FlowVerdict
     from mirrorwatch.linking import PageLinks
     from mirrorwatch.view import (
         ClusterView,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from canary.config import CanaryConfig, CanaryMode
 from canary.flows import CanaryFlow
-from fleet.replication import HEARTBEATS
+from fleet.mm2.replication import HEARTBEATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fleet.errors import Problem
-    from fleet.flow import Decision, Flow
     from fleet.topology import Topology
+    from fleet.verdicts.flow import Decision, Flow
     from mirrorwatch.config import FlowSection
 
 DEFAULT_REFRESH_S = 600.0  # of a mirror whose refreshing is switched off: a restart takes up new topics

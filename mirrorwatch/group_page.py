@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from lagmon.arrays.group_id import group_id
 from lagmon.groups.kinds import counts_sentence
 from mirrorwatch import words

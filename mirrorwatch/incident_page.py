@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from alerts.incidents import GAP_S
 from fleet.quantity import duration_text
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch import words
 from mirrorwatch.group_page import page_of
 from mirrorwatch.linking import runbook_of

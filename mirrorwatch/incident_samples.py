@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from canary.prober import Prober
-    from fleet.vocabulary import FlowVerdict
+    from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.lagging import Lagging
     from runtime.clock import Clock
 

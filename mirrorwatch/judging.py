@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet import rules_checksum, rules_offsets
-from fleet.evidence import CanaryState, ClusterEvidence, Control
-from fleet.judgement import follow, follow_calm
+from fleet.verdicts import checksum as rules_checksum
+from fleet.verdicts import offsets as rules_offsets
+from fleet.verdicts.evidence import CanaryState, ClusterEvidence, Control
+from fleet.verdicts.judgement import follow, follow_calm
 from mirrorwatch.verdict_lines import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from canary.prober import Prober
-    from fleet.checksum_evidence import ChecksumEvidence
-    from fleet.evidence import FlowEvidence, LagEvidence
-    from fleet.vocabulary import FlowVerdict
+    from fleet.verdicts.checksum_evidence import ChecksumEvidence
+    from fleet.verdicts.evidence import FlowEvidence, LagEvidence
+    from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.lag_collected import Unanswered
     from mirrorwatch.verdict_lines import Line
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.evidence import LagEvidence
-from fleet.judgement_words import HOLD_S, holding
 from fleet.quantity import duration_text
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.evidence import LagEvidence
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.verdicts.words import HOLD_S, holding
 from mirrorwatch.lag_evidence import events_in, evidence_of, findings_in, repeated_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fleet.evidence import LagFinding
+    from fleet.verdicts.evidence import LagFinding
     from mirrorwatch.view import EventView
 
     About = tuple[Cause, str, int | None]  # topic and partition

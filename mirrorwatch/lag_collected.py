@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fleet.series import LAG_COLLECTORS
+from fleet.series.catalogue import LAG_COLLECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

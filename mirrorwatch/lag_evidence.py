@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.evidence import LagEvidence, LagFinding
-from fleet.rules_offsets import RETURN_S
-from fleet.vocabulary import Cause, Evidence, Verdict
+from fleet.verdicts.evidence import LagEvidence, LagFinding
+from fleet.verdicts.offsets import RETURN_S
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 from mirrorwatch.view import EventView
 
 if TYPE_CHECKING:

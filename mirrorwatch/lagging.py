@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, UnavailableError
-from fleet.judgement_words import ended
-from fleet.rules_offset_findings import lost_records
-from fleet.rules_offsets import says_something
+from fleet.verdicts.offset_findings import lost_records
+from fleet.verdicts.offsets import says_something
+from fleet.verdicts.words import ended
 from mirrorwatch.event_log import EventLog
 from mirrorwatch.lag_book import LagBook
 from mirrorwatch.lag_collected import CollectedCounts
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from canary.report import Reporter
-    from fleet.evidence import LagEvidence
     from fleet.quantity import Bounds
+    from fleet.verdicts.evidence import LagEvidence
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.connect_looks import ConnectLook
     from mirrorwatch.lag_collected import Standing, Unanswered

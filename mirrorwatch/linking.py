@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from fleet.vocabulary import Cause
+    from fleet.verdicts.vocabulary import Cause
 
 _RUNBOOKS = {
     Verdict.LOSING: "MirrorwatchRecordsLost",

@@ -16,10 +16,10 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from canary.tracker.books import CONCLUDING, Flag, Outcome
-from fleet import series
-from fleet.series_kinds import Kind
-from fleet.series_process import PROCESS_CATALOGUE
-from fleet.vocabulary import CONDITIONS, Cause, Verdict
+from fleet.series import catalogue as series
+from fleet.series.kinds import Kind
+from fleet.series.process import PROCESS_CATALOGUE
+from fleet.verdicts.vocabulary import CONDITIONS, Cause, Verdict
 from lagmon.exposition.format import form_of
 from lagmon.exposition.joining import joined
 from runtime.kafka.round_trip import RoundTripOutcome
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from canary.tracker.latency import Histogram
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
     from mirrorwatch.numbers import BudgetNumbers, FlowNumbers, ServiceNumbers
 
 _PROCESS = ProcessCollector(registry=None)  # reads /proc whenever it is asked, and keeps nothing

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from fleet.quantity import between_text, duration_text
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch import words
 from mirrorwatch.group_page import LOOKS, behind_text, lag_text, page_of
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from canary.flows import WatchedFlow
     from canary.prober import Prober
     from canary.site.site import Site
-    from fleet.vocabulary import FlowVerdict
+    from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.checksum_series import ChecksumSeries
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.lag_collected import Standing, Unanswered

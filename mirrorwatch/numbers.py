@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from canary.tracker.books import Outcome
     from canary.tracker.latency import Histogram
-    from fleet.vocabulary import Cause, Verdict
+    from fleet.verdicts.vocabulary import Cause, Verdict
     from mirrorwatch.checksum_series import ChecksumSeries
     from runtime.kafka.round_trip import RoundTripOutcome
 

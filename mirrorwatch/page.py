@@ -18,8 +18,8 @@ from markupsafe import Markup, escape
 from alerts.reports import POLICY
 from alerts.reports import wording as report_words
 from fleet.quantity import duration_text
-from fleet.series import OUTCOMES
-from fleet.vocabulary import Verdict
+from fleet.series.catalogue import OUTCOMES
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch import current, words
 from mirrorwatch.budget_chart import budget_chart
 from mirrorwatch.charts import latency_chart, newest_measured

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from fleet.errors import UnavailableError
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
 from mirrorwatch.group_page import (
     AT_ONCE,

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from fleet.errors import UnavailableError
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from lagmon.burrow import paths as burrow_paths
 from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
 from mirrorwatch.api.operations import route

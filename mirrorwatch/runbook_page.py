@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

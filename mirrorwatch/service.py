@@ -18,7 +18,7 @@ from canary.prober import Prober
 from canary.watch.watch import Instant
 from checksum.book.book import ChecksumBook
 from checksum.report import page as report_page
-from fleet.series import STORE_OPERATIONS
+from fleet.series.catalogue import STORE_OPERATIONS
 from mirrorwatch.budget_keeping import BudgetKeeping
 from mirrorwatch.checksum_following import ChecksumFollowing
 from mirrorwatch.config_reading import read_configuration

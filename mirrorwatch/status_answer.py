@@ -13,7 +13,7 @@ from typing import Any
 
 from fleet.errors import MalformedError
 from fleet.quantity import Bounds
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.recovery_point import RecoveryPoint
 from mirrorwatch.words import plain, with_blanks
 

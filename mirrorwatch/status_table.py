@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fleet.judgement_words import sentences
+from fleet.verdicts.words import sentences
 from mirrorwatch.group_page import LOOKS, headline, lag_text
 from mirrorwatch.status_answer import Note
 from mirrorwatch.words import NOTHING, age_text, bounds_text, counted, latency_text, moment_text, worth_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.series import SIDES
+from fleet.series.catalogue import SIDES
 from mirrorwatch.view import UnreachedView
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fleet.vocabulary import Also, Cause, FlowVerdict
+    from fleet.verdicts.vocabulary import Also, Cause, FlowVerdict
 
 Level = Literal["info", "warning", "error"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alerts.incidents import Incident
     from alerts.objectives import Objective
     from fleet.quantity import Bounds
-    from fleet.vocabulary import FlowVerdict
+    from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.current import Standing
     from mirrorwatch.group_page import GroupsView
     from mirrorwatch.incident_keeping import FlowBars

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from canary.watch.watch import Instant
-from fleet.evidence import Control
 from fleet.quantity import Bounds
+from fleet.verdicts.evidence import Control
 from mirrorwatch.checksum_shown import checksum_view
 from mirrorwatch.lone_clusters import lone_view
 from mirrorwatch.recovery_point import NO_POINT, older
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from canary.flows import WatchedFlow
     from canary.prober import Prober
     from canary.site.site import Site
-    from fleet.vocabulary import FlowVerdict
+    from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.lag_collected import Standing, Unanswered

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fleet.quantity import between_text, duration_text
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from fleet.quantity import Bounds

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

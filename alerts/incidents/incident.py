@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from fleet.quantity import Bounds
-from fleet.vocabulary import Cause, Evidence, Verdict
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -22,12 +22,12 @@ from alerts.incidents.incident import (
     merged,
 )
 from fleet.quantity import Bounds
-from fleet.vocabulary import BAD, Verdict
+from fleet.verdicts.vocabulary import BAD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.vocabulary import Also, FlowVerdict
+    from fleet.verdicts.vocabulary import Also, FlowVerdict
 
 MOST_STRETCHES, MOST_SPANS = 100, 5000  # that wait for a store which does not answer
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from alerts.objectives.objective import ObjectiveKind
-from fleet import series, series_lag
+from fleet.series import catalogue as series
+from fleet.series import lag as series_lag
 
 COUNTERS = {
     ObjectiveKind.AVAILABILITY: (series.CANARY_DELIVERED_TOTAL, series.CANARY_CONCLUDED_TOTAL),

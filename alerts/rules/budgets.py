@@ -32,7 +32,7 @@ from alerts.rules.rule import (
     quoted,
     selector,
 )
-from fleet import series_checksum
+from fleet.series import checksum as series_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

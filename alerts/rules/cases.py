@@ -13,14 +13,15 @@ from alerts.objectives.objective import ObjectiveKind
 from alerts.rules.rule import CRITICAL, FLOW, INFO, WARNING, quoted
 from alerts.rules.trust import EXPIRY_CRITICAL_S, EXPIRY_WARNING_S
 from alerts.rules.watching import JOB
-from fleet import series, series_lag
-from fleet.series_checksum import CHECKSUM_RECORDS
+from fleet.series import catalogue as series
+from fleet.series import lag as series_lag
+from fleet.series.checksum import CHECKSUM_RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from alerts.objectives.objective import Objective
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
 
 STEP_S = 15  # as often as Prometheus scrapes, by the rendered configuration
 _MINUTE = 60 // STEP_S

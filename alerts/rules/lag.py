@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alerts.rules.rule import CRITICAL, FLOW, WARNING, Alert, Group, Record, number
 from alerts.rules.symptoms import STALL_FOR_S
-from fleet import series_lag
+from fleet.series import lag as series_lag
 
 WAITING = "mirrorwatch:flow_lag:records"
 USED = "mirrorwatch:topic_retention_used:ratio"  # of topics that have used up RACE_WARNING of it

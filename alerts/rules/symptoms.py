@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from alerts.objectives.objective import ObjectiveKind
 from alerts.rules.rule import CRITICAL, FLOW, Alert, Group, either, flow_matcher, number, selector
-from fleet import series, series_checksum
+from fleet.series import catalogue as series
+from fleet.series import checksum as series_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

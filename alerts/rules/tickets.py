@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from alerts.objectives.objective import ObjectiveKind
 from alerts.rules.rule import FLOW, WARNING, Alert, Group, either, number, selector
 from alerts.rules.symptoms import limits
-from fleet import series, series_checksum
-from fleet.vocabulary import Cause
+from fleet.series import catalogue as series
+from fleet.series import checksum as series_checksum
+from fleet.verdicts.vocabulary import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alerts.rules.rule import CRITICAL, FLOW, WARNING, Alert, Group, either, flow_matcher, number, selector
-from fleet import series, series_checksum, series_lag
+from fleet.series import catalogue as series
+from fleet.series import checksum as series_checksum
+from fleet.series import lag as series_lag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from alerts.rules.rule import (
     quoted,
     selector,
 )
-from fleet import series
+from fleet.series import catalogue as series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from canary.tracker.events import Coverage
-    from fleet.evidence import Finding
+    from fleet.verdicts.evidence import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from canary.persistence.tables import MinuteKey
     from canary.tracker.events import Coverage
     from canary.watch.findings import Row
-    from fleet.evidence import Finding
+    from fleet.verdicts.evidence import Finding
 
 
 class TakenOverError(UnavailableError):

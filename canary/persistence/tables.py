@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from canary.tracker.events import Coverage
 from canary.tracker.minutes import COLUMNS
 from canary.watch.findings import LOOPS, number_of
-from fleet.evidence import Finding, FindingKind
 from fleet.probe_history import DAY_MINUTES
+from fleet.verdicts.evidence import Finding, FindingKind
 from runtime.store_days import DayRows, days_table
 from runtime.store_migrations import Migration, create
 from runtime.store_rows import replace_rows

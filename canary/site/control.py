@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from canary.config import CanaryMode
 from canary.tracker.plan import CONTROL_SETTINGS, settings_text
 from fleet.errors import MirrorwatchError, RefusedError, UnavailableError
-from fleet.evidence import ClusterEvidence, Control
 from fleet.quantity import duration_text
+from fleet.verdicts.evidence import ClusterEvidence, Control
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
 from runtime.kafka.round_trip import RoundTrip, RoundTripOutcome, RoundTripResult
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from canary.flows import CanaryFlow
     from canary.report import CollectorCounts, Reporter
-    from fleet.evidence import TaskEvidence
+    from fleet.verdicts.evidence import TaskEvidence
     from runtime.clock import WaitingClock
     from runtime.kafka.admin import TopicDescription
     from runtime.kafka.tail import Tailed

@@ -12,7 +12,7 @@ from canary.site.reader import Reader
 from canary.site.throttling import tell_throttled
 from canary.site.topics import INTERVAL_S, TopicBook, TopicChange
 from fleet.errors import ConfigurationError, MirrorwatchError, RefusedError, UnavailableError
-from fleet.evidence import Control
+from fleet.verdicts.evidence import Control
 from runtime.kafka.admin import ClusterAdmin, ClusterDescription, TopicDescription
 from runtime.kafka.leaders import Leaders
 from runtime.kafka.tail import Tail

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from canary.tracker.ranges import AbsentRanges
 from canary.tracker.sequences import Anchors, Sequences
 from canary.watch.second_writer import Chain
-from fleet.evidence import PartitionEvidence
+from fleet.verdicts.evidence import PartitionEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

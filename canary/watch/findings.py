@@ -14,7 +14,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from fleet.evidence import Finding, FindingKind
+from fleet.verdicts.evidence import Finding, FindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

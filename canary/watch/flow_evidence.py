@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from canary.site import topics
 from canary.site.control import SLOW_S
 from canary.site.topic_care import HASTE_S
-from fleet.evidence import CanaryState, FlowEvidence, TopicEvidence
+from fleet.verdicts.evidence import CanaryState, FlowEvidence, TopicEvidence
 
 if TYPE_CHECKING:
     from canary.flows import WatchedFlow

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from fleet.wire import decode_heartbeat
-from fleet.wire_records import Heartbeat
+from fleet.wire.mirror import decode_heartbeat
+from fleet.wire.records import Heartbeat
 
 KEPT_LOTS = 3  # enough to tell one late lot from heartbeats that go on
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fleet.evidence import TaskEvidence
-from fleet.task_deals import TaskDeals
-from fleet.wire_tasks import CONNECTOR, partitions_in
+from fleet.connect.task_deals import TaskDeals
+from fleet.verdicts.evidence import TaskEvidence
+from fleet.wire.tasks import CONNECTOR, partitions_in
 
 
 class TaskBook:

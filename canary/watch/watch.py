@@ -15,8 +15,8 @@ from canary.tracker.tracker import Tracker
 from canary.watch.calm import extremes, is_calm
 from canary.watch.findings import Findings, Loss
 from canary.watch.glance import Glance, glance_at
-from fleet.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind
-from fleet.judgement_words import HOLD_S, pause_s
+from fleet.verdicts.evidence import Calm, CanaryEvidence, CanaryState, Finding, FindingKind
+from fleet.verdicts.words import HOLD_S, pause_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from checksum.anchors.pairs import Pair
 from fleet.errors import MalformedError, UnavailableError
-from fleet.wire import OffsetSync, decode_offset_sync
+from fleet.wire.mirror import OffsetSync, decode_offset_sync
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from checksum.compare.findings import Proof, RecordVerdict
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 
 if TYPE_CHECKING:
     from checksum.compare.findings import Finding

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from checksum.digest.cell_rows import Side
     from checksum.plan.shape import OffsetRange
-    from fleet.vocabulary import Cause
+    from fleet.verdicts.vocabulary import Cause
 
 
 class RecordVerdict(StrEnum):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from checksum.anchors.reading import Reader
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
 

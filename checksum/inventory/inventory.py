@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from checksum.plan.due import Due
     from checksum.plan.ranges import Candidates
     from checksum.plan.shape import PartitionPlan, Plan
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 __all__ = ["Admin", "Cluster", "Known", "make_plan"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from fleet.errors import UnavailableError
-from fleet.filters import split_list
+from fleet.mm2.filters import split_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from runtime.kafka.admin import TopicDescription
 
 

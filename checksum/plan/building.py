@@ -18,13 +18,13 @@ from checksum.plan.shape import (
     TopicPlan,
 )
 from fleet.errors import ConfigurationError, Problem
-from fleet.filters import PatternList
+from fleet.mm2.filters import PatternList
 from fleet.quantity import bytes_text, count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 _NAMED = 5  # names in a sentence
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from fleet.quantity import duration_text
 
 if TYPE_CHECKING:
-    from fleet.mm2_handling import Handling
+    from fleet.mm2.handling import Handling
 
 
 @dataclass(frozen=True, slots=True)

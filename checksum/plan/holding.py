@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from checksum.book.entries import Place, VerifiedTo
     from checksum.plan.building import PlanRules
     from checksum.plan.shape import Plan
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 
 def outdated(plan: Plan, flow: Flow, rules: PlanRules) -> bool:

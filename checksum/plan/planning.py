@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from checksum.inventory.waiting import Patience
     from checksum.plan.building import NamedIn, PlanRules
     from checksum.plan.shape import Plan
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from runtime.clock import Clock
 
 

@@ -37,7 +37,7 @@ from checksum.plan.due import left_behind, not_replicated
 from checksum.plan.left_out import ahead, begun_late, gone, no_beginning, no_end, nothing_found, overtaken
 from checksum.plan.pieces import runs_of, segments_of
 from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan
-from fleet.flow import EARLIEST
+from fleet.verdicts.flow import EARLIEST
 
 if TYPE_CHECKING:
     from checksum.anchors.search import Anchors

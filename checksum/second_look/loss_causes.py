@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from checksum.compare.findings import RecordVerdict
 from checksum.digest.cell_rows import planned_partitions
 from fleet.quantity import count_text
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from checksum.compare.findings import Finding
     from checksum.plan.shape import PartitionPlan, Plan
-    from fleet.flow import Flow
-    from fleet.mm2_handling import Handling
+    from fleet.mm2.handling import Handling
+    from fleet.verdicts.flow import Flow
 
     Record = tuple[str, int, int]  # topic (the source's name), partition, offset
 

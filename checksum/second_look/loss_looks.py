@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from checksum.inventory.inventory import Admin
     from checksum.plan.shape import Plan
     from checksum.second_look.loss_causes import Record
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 MOST_TOPICS = 100  # whose settings are asked for
 MOST_SIZES = 200  # records that are read for their size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.panel import Board, Form, Panel, Query
 from dashboards.promql import FLOW, flows, of
-from fleet.series_checksum import (
+from fleet.series.checksum import (
     CHECKSUM_COVERAGE_RATIO,
     CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS,
     CHECKSUM_RECORDS,

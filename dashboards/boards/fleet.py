@@ -5,8 +5,8 @@ from __future__ import annotations
 from alerts.rules.budgets import ERROR
 from dashboards.panel import Board, Form, Panel, Query
 from dashboards.promql import FLOW, flows, of
-from fleet import series
-from fleet.vocabulary import CONDITIONS
+from fleet.series import catalogue as series
+from fleet.verdicts.vocabulary import CONDITIONS
 
 _LABELS = "flow, source_cluster, target_cluster"
 _UP = of(series.KAFKA_CLUSTER_UP)

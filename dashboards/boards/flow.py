@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dashboards.panel import Board, Form, Panel, Query
 from dashboards.promql import FLOW, buckets, flows, of, rate
-from fleet import series, series_lag
+from fleet.series import catalogue as series
+from fleet.series import lag as series_lag
 
 _LATENCY = buckets(series.CANARY_LATENCY_SECONDS, FLOW, 'stage="end_to_end"')
 _ARRIVAL = of(series.CANARY_LAST_ARRIVAL_TIMESTAMP_SECONDS, FLOW)

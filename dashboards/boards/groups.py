@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dashboards.panel import Board, Form, Panel, Query, Variable
 from dashboards.promql import CLUSTER, of
-from fleet import series, series_lag
+from fleet.series import catalogue as series
+from fleet.series import lag as series_lag
 
 _NAME = "{{kafka_cluster}} {{group}}"
 _LAG = (

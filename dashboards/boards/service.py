@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dashboards.panel import Board, Form, Panel, Query
 from dashboards.promql import JOB, buckets, of, rate
-from fleet import series, series_lag
+from fleet.series import catalogue as series
+from fleet.series import lag as series_lag
 
 _COLLECTOR = "{{kafka_cluster}} {{collector}}"
 _BY_COLLECTOR = "by (kafka_cluster, collector)"

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
-from fleet.wire_commits import GroupDescribed, GroupGone, MemberAssigned, MemberDescribed, MemberGone
+from fleet.wire.commits import GroupDescribed, GroupGone, MemberAssigned, MemberDescribed, MemberGone
 from lagmon.groups.kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fleet.wire_commits import MemberRecord
+    from fleet.wire.commits import MemberRecord
 
 _KIP_848 = "consumer"  # Kafka's own word for a group of its newer protocol
 

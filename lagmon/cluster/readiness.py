@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from lagmon.groups.rules.sentences import instant_text
 from runtime.supervision import Phase
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from lagmon.groups.carried import Carried
     from lagmon.logs.readable import Stretch
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fleet.series_lag import SERIES_DROPPED_TOTAL
+from fleet.series.lag import SERIES_DROPPED_TOTAL
 from lagmon.exposition.family import CHUNK_BYTES, Family
 
 if TYPE_CHECKING:

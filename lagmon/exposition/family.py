@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
 
     # Of series in their order the numbers of their texts, by table, and their values.
     _Block: TypeAlias = "tuple[list[NDArray[np.int32]], NDArray[Any]]"

@@ -12,10 +12,10 @@ from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from fleet.series_kinds import Kind, Unit
+from fleet.series.kinds import Kind, Unit
 
 if TYPE_CHECKING:
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
 
 LONGEST_LABEL_BYTES = 256
 """The longest value of a label, in bytes of UTF-8 before escaping: Kafka's longest topic (249) fits."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet import series_lag as series
+from fleet.series import lag as series
 from lagmon.exposition.family import Family
 from lagmon.groups.rules.words import How
 from lagmon.ingest.faults import let_through
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
     from lagmon.mirrors.flow import FlowSight, MirrorFlow
     from lagmon.mirrors.verdict import MirrorVerdict
 

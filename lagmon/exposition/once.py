@@ -9,13 +9,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fleet.series_kinds import Unit
+from fleet.series.kinds import Unit
 from lagmon.exposition.format import MOST_SECONDS, header, pair_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fleet.series_kinds import Series
+    from fleet.series.kinds import Series
     from lagmon.exposition.format import Form
 
 _WHOLE = (Unit.RECORDS, Unit.TRUTH)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet import series_lag as series
+from fleet.series import lag as series
 from lagmon.arrays.place_rows import parts
 from lagmon.exposition.family import Family
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet import series_lag as series
+from fleet.series import lag as series
 from lagmon.exposition.families import Exposition
 from lagmon.exposition.family import Family
 from lagmon.exposition.slots import SlotSeries

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.replication import NEWEST_KNOWN, major_version
+from fleet.mm2.replication import NEWEST_KNOWN, major_version
 from lagmon.groups.rules.sentences import carried_text
 from lagmon.groups.rules.words import Reason
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
     from lagmon.cluster.membership import Membership
     from lagmon.cluster.names import Places, Slots
     from lagmon.groups.sweep import Sweep

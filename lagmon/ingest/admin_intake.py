@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.wire_commits import GroupDescribed, GroupGone, Member, encode_commit_key, encode_commit_value
+from fleet.wire.commits import GroupDescribed, GroupGone, Member, encode_commit_key, encode_commit_value
 from lagmon.ingest.admin_plan import NOBODY
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Read offset and time out of many values of `__consumer_offsets` at once.
 
 The fields that are wanted stand at places that follow from a value's version and the length of its
-metadata (fleet.wire_commits reads the same one by one, and more): OffsetCommitValue of versions 0 to 3 has
+metadata (fleet.wire.commits reads the same one by one, and more): OffsetCommitValue of versions 0 to 3 has
 the metadata's length in two bytes, version 4 in an unsigned varint, one more than it is. What does not fit
 is left to the reader of single records.
 """
@@ -35,7 +35,7 @@ class Columns:
 def usual_key(key: bytes) -> tuple[str, str, int] | None:
     """Read the key of a commit, versions 0 and 1; return its group, topic and partition.
 
-    None for any other key, and for one that is not as it should be: `fleet.wire_commits.decode_key` says
+    None for any other key, and for one that is not as it should be: `fleet.wire.commits.decode_key` says
     what that is. This costs a third of it, and a cluster has as many keys as group-partitions.
     """
     size = len(key)

@@ -1,7 +1,7 @@
 """Take records of `__consumer_offsets` in: from raw keys and values to windows, many at once.
 
 A key that was seen before costs one look into an index; only new ones, tombstones and what is no commit
-are read one by one (fleet.wire_commits). The order within a partition of that topic is the order of the
+are read one by one (fleet.wire.commits). The order within a partition of that topic is the order of the
 commits, and all commits of one group stand in one partition. No clock, no I/O.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.errors import MalformedError
-from fleet.wire_commits import (
+from fleet.wire.commits import (
     CommitGone,
     CommitKey,
     Committed,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fleet.filters import EVERYTHING, PatternList
+from fleet.mm2.filters import EVERYTHING, PatternList
 from lagmon.logs.transaction_limit import LONGEST_MS
 from lagmon.mirrors.answers.orders import MirrorOrder, read_mirror, write_mirror
 from lagmon.syncs.orders import SyncOrder, read_sync, write_sync

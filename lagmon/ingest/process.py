@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from lagmon.cluster.state import ClusterLag
 from lagmon.ingest.answers import Answers
 from lagmon.ingest.faults import Faults

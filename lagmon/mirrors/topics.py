@@ -21,7 +21,7 @@ from fleet.quantity import duration_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 MOST_IDS_GONE = 2_000  # of topics that went away
 OLD_LIST_MS = 120_000  # a list that is older was to be read anew, and could not be

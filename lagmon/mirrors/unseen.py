@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from lagmon.groups.rules.words import Status
 from lagmon.logs.heads import Heads
 from lagmon.mirrors.flow import FlowSight

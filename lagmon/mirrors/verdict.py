@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet.quantity import between_text, count_text
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.cluster.readiness import away_sentence
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.groups.rules.words import RANK, Reason, Status

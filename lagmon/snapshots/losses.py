@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet.errors import MalformedError
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.ends import Held
 from lagmon.mirrors.recreated.beginnings import Remade

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import MalformedError
 from fleet.topic_name import is_topic_name
-from fleet.wire import decode_offset_sync
-from fleet.wire_records import Tombstone
+from fleet.wire.mirror import decode_offset_sync
+from fleet.wire.records import Tombstone
 from lagmon.logs.writer_clocks import WriterClocks
 from lagmon.syncs.queue import WaitingSync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from fleet.wire_records import OffsetSync, OffsetSyncKey
+    from fleet.wire.records import OffsetSync, OffsetSyncKey
     from lagmon.syncs.queue import SyncQueue
 
     _Record = tuple[bytes | None, bytes | None, int, int]  # key, value, offset and time

@@ -10,7 +10,7 @@ from lagmon.mirrors.answers.orders import CONNECT_OFFSETS, OFFSET_SYNCS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 
 @dataclass(frozen=True, slots=True)

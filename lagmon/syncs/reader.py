@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.errors import MirrorwatchError, RefusedError
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from lagmon.mirrors.answers.orders import OFFSET_SYNCS
 from lagmon.syncs.intake import SyncIntake
 from lagmon.syncs.looks import looked, newest_look_ms

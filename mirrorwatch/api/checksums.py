@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checksum.compare.findings import RecordVerdict
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import (

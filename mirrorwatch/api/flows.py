@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alerts.objectives import ObjectiveKind
 from canary.tracker.books import Books
-from fleet.vocabulary import CONDITIONS, Cause, Verdict
+from fleet.verdicts.vocabulary import CONDITIONS, Cause, Verdict
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, listed, mapped, moment, nullable, one_of, page, ref, text, whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.api.flows import RECORD_KINDS
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, listed, moment, nullable, one_of, page, ref, seconds, text, whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from lagmon.groups.documents import HEADROOM
 from lagmon.groups.rules.words import Reason, Status
 from mirrorwatch.api import shapes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alerts.incidents import Counts, Sample
 from fleet.quantity import Bounds
-from fleet.vocabulary import Cause, Evidence, FlowVerdict, Verdict
+from fleet.verdicts.vocabulary import Cause, Evidence, FlowVerdict, Verdict
 
 FLOW = ("A->B", "A", "B")
 START = 1_700_000_040.0  # on the minute

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from alerts.page import page
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from tests.alerts.test_rules import MIXED, alerts_of
 
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ from alerts.reports.replay import (
 )
 from alerts.rules import budget_groups
 from alerts.rules.document import Links, rules_document
-from fleet import series
 from fleet.probe_history import ProbeMinute, ValueRun
+from fleet.series import catalogue as series
 from tests.alerts.test_rules import promtool
 
 START = 20_000 * 1440

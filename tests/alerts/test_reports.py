@@ -25,7 +25,7 @@ from alerts.reports import (
 )
 from alerts.reports.wording import share_text
 from fleet.probe_history import DAY_MINUTES, ProbeDay, ProbeMinute, ValueRun
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 DAY = 20_000
 START = DAY * DAY_MINUTES

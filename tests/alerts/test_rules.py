@@ -16,8 +16,9 @@ from alerts.rules import Alert, all_groups
 from alerts.rules.cases import Case, Story, cases_document, cases_of
 from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import CRITICAL, WARNING, flow_matcher, promql_duration, quoted
-from fleet import series, series_checksum
-from fleet.series import CATALOGUE
+from fleet.series import catalogue as series
+from fleet.series import checksum as series_checksum
+from fleet.series.catalogue import CATALOGUE
 
 LINKS = Links(service="https://mw.example.org")
 FLOWS = (("A->B", "A", "B"), ("A->C", "A", "C"))

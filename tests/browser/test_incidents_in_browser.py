@@ -10,7 +10,7 @@ from aiohttp import web
 from playwright.async_api import expect
 
 from alerts.objectives import defaults_of
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.linking import PageLinks
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes

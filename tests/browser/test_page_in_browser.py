@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from playwright.async_api import expect
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.routes import routes
 from tests.mirrorwatch import views
 

@@ -9,7 +9,7 @@ import pytest
 from canary.doubt import Doubts
 from canary.site.control import ControlState
 from canary.tracker.events import Impaired, Restored, Slept, SourceUnseen
-from fleet.evidence import Control
+from fleet.verdicts.evidence import Control
 from tests.runtime.fake_clock import FakeClock
 
 TICK_S = 0.1

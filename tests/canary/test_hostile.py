@@ -3,7 +3,7 @@
 import pytest
 
 from bench.hostile import flood
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 
 COUNT = 20_000
 

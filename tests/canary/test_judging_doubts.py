@@ -13,9 +13,9 @@ from canary.tracker.events import Acked, Scheduled, SeenAtTarget, Sent, TargetRe
 from canary.tracker.stamp import Corrupted, Identity, Intact
 from canary.watch.flow_evidence import flow_evidence
 from canary.watch.watch import FlowWatch, Instant
-from fleet.evidence import CanaryState, Control
-from fleet.judgement import follow, judge
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.evidence import CanaryState, Control
+from fleet.verdicts.judgement import follow, judge
+from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.viewing import cluster_state
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.client_settings import ClientSettings

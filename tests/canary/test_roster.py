@@ -13,7 +13,7 @@ from canary.persistence.latches import Latch
 from canary.site.topic_care import HASTE_S
 from canary.tracker.events import Coverage, TargetRead
 from canary.tracker.stamp import Stamp, encode
-from fleet.evidence import CanaryState, Finding, FindingKind
+from fleet.verdicts.evidence import CanaryState, Finding, FindingKind
 from runtime.kafka.admin import ClusterDescription, TopicDescription
 from runtime.kafka.round_trip import RoundTripOutcome
 from runtime.kafka.sender import Delivered

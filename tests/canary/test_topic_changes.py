@@ -14,9 +14,9 @@ from canary.site import probing, reader
 from canary.site.sending import Sending
 from canary.tracker.stamp import Stamp, encode
 from fleet.errors import ConfigurationError, Problem, RefusedError, UnavailableError
-from fleet.evidence import CanaryState, Control
-from fleet.judgement import judge
-from fleet.vocabulary import Verdict
+from fleet.verdicts.evidence import CanaryState, Control
+from fleet.verdicts.judgement import judge
+from fleet.verdicts.vocabulary import Verdict
 from runtime.kafka.admin import ClusterDescription, TopicDescription
 from runtime.kafka.sender import Delivered
 from runtime.kafka.tap import TapFault, TappedRecord

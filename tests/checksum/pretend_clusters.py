@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from checksum.inventory.inventory import Cluster, Known, make_plan
 from checksum.plan.building import PlanRules
-from fleet.flow import Flow
+from fleet.verdicts.flow import Flow
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.picking import Picked, PickedRecord
 from tests.checksum.pretend_mirror import MARKER

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from confluent_kafka import Producer
 
-from fleet.wire import OffsetSync, encode_offset_sync
-from fleet.wire_records import OffsetSyncKey
+from fleet.wire.mirror import OffsetSync, encode_offset_sync
+from fleet.wire.records import OffsetSyncKey
 from tests.checksum_spark.logs import read_logs
 
 if TYPE_CHECKING:

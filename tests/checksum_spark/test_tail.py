@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Producer
 
 from deploy.local import topics
-from fleet.wire import OffsetSync, encode_offset_sync
-from fleet.wire_records import OffsetSyncKey
+from fleet.wire.mirror import OffsetSync, encode_offset_sync
+from fleet.wire.records import OffsetSyncKey
 from tests.checksum_spark.faulty import World, audit, mirror_file
 from tests.checksum_spark.small_mirror import originals, write, write_syncs
 

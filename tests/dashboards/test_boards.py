@@ -13,8 +13,8 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from dashboards import BOARDS, dashboard
 from dashboards.builder import SOURCE, STATE_COLOURS
-from fleet.series import CATALOGUE
-from fleet.vocabulary import CONDITIONS, Verdict
+from fleet.series.catalogue import CATALOGUE
+from fleet.verdicts.vocabulary import CONDITIONS, Verdict
 
 SERVICE = "https://mw.example.org"
 DOCUMENTS = [dashboard(board, job="mirrorwatch", service=SERVICE) for board in BOARDS]

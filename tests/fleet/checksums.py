@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fleet.checksum_evidence import ChecksumEvidence, ChecksumFound
-from fleet.vocabulary import Cause, Evidence, Verdict
-from tests.fleet.test_judgement import NOW
+from fleet.verdicts.checksum_evidence import ChecksumEvidence, ChecksumFound
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
+from tests.fleet.verdicts.test_judgement import NOW
 
 LOST_SAID = "orders [0]: the record at offset 41 on A, of 2026-05-28T03:00:00.000Z, is not on B"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fleet.evidence import CanaryState, LagEvidence, LagFinding
-from fleet.vocabulary import Cause, Evidence, Verdict
-from tests.fleet.test_judgement import NOW, flow
+from fleet.verdicts.evidence import CanaryState, LagEvidence, LagFinding
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
+from tests.fleet.verdicts.test_judgement import NOW, flow
 
 CANARY = "mirrorwatch-canary"
 SAYS = {

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fleet.evidence import CanaryState, FindingKind
-from fleet.judgement import follow
-from fleet.vocabulary import Cause, Verdict
-from tests.fleet.test_judgement import NOW, finding, flow, standing
+from fleet.verdicts.evidence import CanaryState, FindingKind
+from fleet.verdicts.judgement import follow
+from fleet.verdicts.vocabulary import Cause, Verdict
+from tests.fleet.verdicts.test_judgement import NOW, finding, flow, standing
 
 SAYS = "Nothing is sent to mirrorwatch-canary on A since then: probe 3 came back"
 

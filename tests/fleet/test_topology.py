@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.filters import TopicFilter
-from fleet.replication import PolicyKind, ReplicationPolicy
+from fleet.mm2.filters import TopicFilter
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Flow, Topology, lay_over
 
 IDENTITY = ReplicationPolicy(PolicyKind.IDENTITY)

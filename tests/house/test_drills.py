@@ -8,7 +8,7 @@ from deploy.drill_page import page
 from deploy.drill_result import Result, as_line, from_line
 from deploy.drills import groups
 from deploy.local.faults import BY_NAME, FAULTS
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 
 NOT_DRILLED = {
     "retime-some": "neither a canary nor offsets compare timestamps",

@@ -13,10 +13,10 @@ from canary.report import CollectorCounts
 from canary.tracker.books import Flag, Outcome
 from canary.tracker.events import Stage
 from canary.tracker.latency import Histogram
-from fleet import series
-from fleet.series import CATALOGUE, Kind
-from fleet.series_lag import LAG_CATALOGUE
-from fleet.vocabulary import CONDITIONS, Cause, Verdict
+from fleet.series import catalogue as series
+from fleet.series.catalogue import CATALOGUE, Kind
+from fleet.series.lag import LAG_CATALOGUE
+from fleet.verdicts.vocabulary import CONDITIONS, Cause, Verdict
 from mirrorwatch.checksum_series import ChecksumSeries
 from mirrorwatch.checksum_standing import TopicStanding
 from mirrorwatch.lag_collected import CollectedCounts

@@ -145,7 +145,7 @@ def test_each_import_rule_bites(path, source, sentence):
         ("runtime/kafka/admin.py", "import confluent_kafka"),
         (
             "canary/tracker/tracker.py",
-            "from canary.tracker.books import Flag\nfrom canary import ranges\nimport fleet.series",
+            "from canary.tracker.books import Flag\nfrom canary import ranges\nimport fleet.series.catalogue",
         ),
         ("canary/tap.py", "import time\nfrom runtime.kafka import taps\nimport canary.tracker.tracker"),
         ("canary/config.py", "from pydantic import BaseModel"),

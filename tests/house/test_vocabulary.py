@@ -11,16 +11,17 @@ from canary.report import CollectorCounts
 from canary.tracker.books import Flag, Outcome
 from canary.tracker.events import Stage
 from checksum.compare.findings import RecordVerdict
-from fleet import series, series_checksum
-from fleet.series import CATALOGUE
-from fleet.series_process import PROCESS_CATALOGUE
-from fleet.vocabulary import Cause, Verdict
+from fleet.series import catalogue as series
+from fleet.series import checksum as series_checksum
+from fleet.series.catalogue import CATALOGUE
+from fleet.series.process import PROCESS_CATALOGUE
+from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.lag_collected import CollectedCounts
 from runtime.kafka.round_trip import RoundTripOutcome
 from tests.house.import_rules import LAYERS
 from tests.house.product_files import ROOT, product_files, relative
 
-CATALOGUE_FILES = {"fleet/series.py", "fleet/series_checksum.py", "fleet/series_lag.py"}
+CATALOGUE_FILES = {"fleet/series/catalogue.py", "fleet/series/checksum.py", "fleet/series/lag.py"}
 NAMES = {name for one in CATALOGUE for name in (one.name, one.full_name)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet.flow import Flow
+from fleet.verdicts.flow import Flow
 from lagmon.cluster.state import ClusterLag
 from lagmon.logs.readable_gaps import Seen
 from lagmon.mirrors.answers.orders import order_of

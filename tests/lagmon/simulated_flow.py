@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from tests.lagmon.mirrors import NOW, Mirrored, S
 
 LOOK_S, LIST_S = 10, 60

@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rules.words import Status
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from fleet.errors import UnavailableError
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.answers import GroupAnswers
 from lagmon.ingest.commits import Progress

@@ -9,10 +9,10 @@ import pytest
 from canary.config import CanaryConfig
 from canary.watch.unreached import Side, UnreachedBroker
 from fleet.errors import Problem
-from fleet.flow import Flow
-from fleet.replication import PolicyKind, ReplicationPolicy
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Topology
-from fleet.vocabulary import Verdict
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.config import FlowSection
 from mirrorwatch.documents import flow_document
 from mirrorwatch.flow_canaries import canary_flows

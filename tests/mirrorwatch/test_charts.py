@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.charts import HEIGHT, WIDTH, latency_chart, newest_measured
 from mirrorwatch.picture import picture_of
 from mirrorwatch.view import LatencySlice

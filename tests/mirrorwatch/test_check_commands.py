@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from fleet.flow import Flow
+from fleet.verdicts.flow import Flow
 from mirrorwatch.check_rights_checksum import names_of
 from tests.mirrorwatch.test_check import MM2, YAML, commands_of, same_as
 

@@ -10,9 +10,9 @@ import pytest
 from checksum.book.book import ChecksumBook, Counted
 from checksum.book.documents import packed_run
 from fleet.errors import UnavailableError
-from fleet.flow import Flow
-from fleet.rules_checksum import HOLD_FOUND_S, is_quiet
-from fleet.vocabulary import Verdict
+from fleet.verdicts.checksum import HOLD_FOUND_S, is_quiet
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch import checksum_following
 from mirrorwatch.checksum_following import (
     KEPT_RUNS,

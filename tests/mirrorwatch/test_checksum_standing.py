@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from checksum.book.entries import RunRow
 from checksum.compare.findings import RecordVerdict
 from checksum.report.result_document import MOST_LEFT_OUT
-from fleet.judgement_words import MAX_ROWS
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.verdicts.words import MAX_ROWS
 from mirrorwatch.checksum_standing import gist_of, newest_finding, standing_of
 from mirrorwatch.checksum_told import read_run
 from tests.mirrorwatch.told_runs import ENDED_AT, block, finding, left, partition, run

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checksum.compare.findings import RecordVerdict
 from checksum.report.result_document import MOST_FINDINGS
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from mirrorwatch import checksum_told
 from mirrorwatch.checksum_told import MOST_PROBLEMS, NoRunError, ToldRun, read_run, read_told
 from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, left, partition, run

@@ -12,9 +12,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from fleet.connect_config_kinds import Connector, Task
-from fleet.connect_states import MOST_TASKS
-from fleet.wire_status import MAX_TRACE_CHARS, TaskState
+from fleet.connect.kinds import Connector, Task
+from fleet.connect.states import MOST_TASKS
+from fleet.wire.status import MAX_TRACE_CHARS, TaskState
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_looks import NEXT_MS, look_of
 from mirrorwatch.connect_watching import LOOK_S, REFUSED_S, STALE_S, WHERE, ConnectWatch

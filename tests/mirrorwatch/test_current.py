@@ -8,7 +8,7 @@ import pytest
 
 from alerts.incidents import Counts
 from fleet.quantity import Bounds
-from fleet.vocabulary import Cause, Evidence, Verdict
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
 from mirrorwatch import current
 from mirrorwatch.linking import PageLinks, runbook_of
 from mirrorwatch.runbook_page import Mitigations, runbook_names

@@ -4,7 +4,7 @@ import json
 import math
 from dataclasses import replace
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.documents import flow_document, flows_document
 from mirrorwatch.linking import WITHIN, PageLinks
 from mirrorwatch.recovery_point import older

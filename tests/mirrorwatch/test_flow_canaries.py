@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from canary.config import CanaryConfig
 from fleet.errors import Problem
-from fleet.replication import PolicyKind, ReplicationPolicy
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
 from fleet.topology import Cluster, Flow, Topology
 from mirrorwatch.flow_canaries import canary_flows
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
-from fleet.flow import Flow
-from fleet.vocabulary import Verdict
-from fleet.wire_commits import GroupDescribed, Member
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Verdict
+from fleet.wire.commits import GroupDescribed, Member
 from lagmon.arrays.group_id import group_id
 from lagmon.groups.rules.words import WORSE, Status
 from lagmon.ingest.commits import Progress

@@ -9,7 +9,7 @@ import pytest
 
 from alerts import incident_tables
 from alerts.incidents import GAP_S, Counts
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.incident_keeping import WHERE, IncidentKeeping
 from runtime.store import Store
 from tests.alerts.incidents import FLOW, START, sample

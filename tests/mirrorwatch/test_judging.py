@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.errors import UnavailableError
-from fleet.evidence import Calm, CanaryState, Control
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.evidence import Calm, CanaryState, Control
+from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch import lagging
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.judging import Judging
@@ -20,7 +20,7 @@ from mirrorwatch.recovery_point import NO_POINT, RecoveryPoint, older
 from runtime.supervision import Phase, State
 from tests.fleet.checksums import audited, found
 from tests.fleet.offsets import SAYS, deleted, lag
-from tests.fleet.test_judgement import ALL_STAND, NOW, cluster, flow
+from tests.fleet.verdicts.test_judgement import ALL_STAND, NOW, cluster, flow
 from tests.mirrorwatch.answered import CANARY, Answered
 from tests.mirrorwatch.test_changes import configuration
 from tests.runtime.fake_clock import FakeClock

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from fleet.judgement import beside, judge
-from fleet.judgement_words import HOLD_S
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.judgement import beside, judge
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.verdicts.words import HOLD_S
 from lagmon.mirrors.answers import rows as mirror_rows
 from lagmon.mirrors.tasks.states import Start, Trouble
 from mirrorwatch.lag_book import COUNTED_S, STALE_S, LagBook

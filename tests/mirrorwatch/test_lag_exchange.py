@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from fleet.errors import MalformedError, UnavailableError
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from lagmon.snapshots import store as snapshot_store
 from mirrorwatch import lagging
 from mirrorwatch.config_reading import read_configuration

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fleet.quantity import Bounds
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch import words
 from mirrorwatch.page import Page, anchor, books_of
 from mirrorwatch.recovery_point import RecoveryPoint

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.documents import flow_document, flows_document
 from mirrorwatch.linking import WITHIN
 from mirrorwatch.page import Page

@@ -20,7 +20,7 @@ from checksum.book.book import ChecksumBook
 from checksum.book.documents import unpacked
 from checksum.report.page import render
 from fleet.errors import MalformedError, UnavailableError
-from fleet.flow import Flow
+from fleet.verdicts.flow import Flow
 from mirrorwatch import routes_checksums
 from mirrorwatch.checksum_following import ChecksumFollowing
 from mirrorwatch.checksum_told import MOST_RUNS

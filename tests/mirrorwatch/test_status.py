@@ -17,7 +17,7 @@ from rich.console import Console
 
 from fleet.errors import MalformedError
 from fleet.quantity import Bounds
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.documents import flows_document
 from mirrorwatch.recovery_point import RecoveryPoint
 from mirrorwatch.routes import routes

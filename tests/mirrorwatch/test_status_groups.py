@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from fleet.flow import Flow
+from fleet.verdicts.flow import Flow
 from lagmon.ingest.commits import Progress
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_lag import lag_routes

@@ -18,7 +18,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from rich.console import Console
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.routes import routes
 from mirrorwatch.status import Question
 from mirrorwatch.status_watch import HOME, TO_SCREEN_END, watch

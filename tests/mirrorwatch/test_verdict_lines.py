@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleet.vocabulary import Also, Cause, FlowVerdict, Verdict
+from fleet.verdicts.vocabulary import Also, Cause, FlowVerdict, Verdict
 from mirrorwatch.verdict_lines import Line, lines_of
 
 V = Verdict

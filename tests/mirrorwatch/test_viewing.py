@@ -11,8 +11,8 @@ from canary.report import CollectorCounts
 from canary.site.control import ControlState
 from canary.watch.findings import Loss
 from canary.watch.watch import FlowWatch
-from fleet.evidence import CanaryState, Control
-from fleet.vocabulary import FlowVerdict, Verdict
+from fleet.verdicts.evidence import CanaryState, Control
+from fleet.verdicts.vocabulary import FlowVerdict, Verdict
 from mirrorwatch.checksum_standing import gist_of, standing_of
 from mirrorwatch.checksum_told import read_run
 from mirrorwatch.lag_collected import Unanswered

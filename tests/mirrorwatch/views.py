@@ -10,7 +10,7 @@ from alerts.incidents import Counts, Incident, Note, Span, Symptom
 from alerts.incidents.incident import incident_id
 from alerts.objectives import defaults_of
 from fleet.quantity import Bounds
-from fleet.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
+from fleet.verdicts.vocabulary import Also, Cause, Evidence, FlowVerdict, Verdict
 from mirrorwatch.incident_keeping import FlowBars, bars_of
 from mirrorwatch.recovery_point import older
 from mirrorwatch.view import (

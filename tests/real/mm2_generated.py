@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from fleet.mm2_names import WORKER_NAMES, WORKER_PREFIXES, client_names, connector_names
+from fleet.mm2.names import WORKER_NAMES, WORKER_PREFIXES, client_names, connector_names
 
 _P = "org.apache.kafka.connect.mirror."
 _PROVIDER = "org.apache.kafka.common.config.provider."

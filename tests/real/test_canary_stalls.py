@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fleet.series import COLLECTORS
+from fleet.series.catalogue import COLLECTORS
 from tests.eventually import eventually
 from tests.real.census import census
 from tests.real.service_process import ServiceProcess

@@ -14,7 +14,7 @@ from checksum.plan.building import PlanRules, isolations
 from checksum.plan.ranges import Verified
 from checksum.plan.shape import READ_COMMITTED, Anchored, OffsetRange
 from deploy.local import topics
-from fleet.flow import Flow
+from fleet.verdicts.flow import Flow
 from runtime.clock import SystemClock
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.client_settings import ClientSettings

@@ -18,9 +18,9 @@ from checksum.plan.building import PlanRules
 from checksum.plan.planning import plan_flow
 from checksum.run import conclude
 from deploy.local import topics
-from fleet.flow import Flow
-from fleet.mm2_handling import Handling
-from fleet.vocabulary import Cause
+from fleet.mm2.handling import Handling
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Cause
 from runtime.clock import SystemClock
 from runtime.kafka.client_settings import ClientSettings
 from tests.checksum.pretend_logs import Held, row

@@ -18,19 +18,28 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deploy.local.jars import jars
-from fleet.config_providers import Lookup
 from fleet.errors import ConfigurationError
-from fleet.java_properties import as_mapping, parse
-from fleet.mm2 import read_mm2
-from fleet.mm2_resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
-from tests.fleet.test_mm2 import ENVIRON, GOLDEN, INPUTS, NAMES, OVERRIDDEN, PLAIN, VERSIONS, read_input
+from fleet.java.properties import as_mapping, parse
+from fleet.mm2.config_providers import Lookup
+from fleet.mm2.properties import read_mm2
+from fleet.mm2.resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
+from tests.fleet.mm2.test_properties import (
+    ENVIRON,
+    GOLDEN,
+    INPUTS,
+    NAMES,
+    OVERRIDDEN,
+    PLAIN,
+    VERSIONS,
+    read_input,
+)
 from tests.real.mm2_generated import generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from fleet.flow import Flow
+    from fleet.verdicts.flow import Flow
 
 SAMPLE, TRIALS = 150, 2000
 SEED = 29

@@ -11,7 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from deploy.local.jars import kafka_version
 from deploy.local.topics import admin_client, create_topic
-from fleet.mm2 import read_mm2
+from fleet.mm2.properties import read_mm2
 from tests.eventually import eventually
 
 # No two may differ in '.' and '_' alone, nor may their remote names: Kafka takes such for a collision.

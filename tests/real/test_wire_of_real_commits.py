@@ -8,7 +8,7 @@ from confluent_kafka import TopicPartition
 
 from deploy.local import topics
 from deploy.local.jars import kafka_version
-from fleet.wire_commits import Committed, decode_commit_record
+from fleet.wire.commits import Committed, decode_commit_record
 from tests.eventually import eventually
 from tests.fleet.golden.commits_told import Told
 from tests.fleet.golden.record_commits import (

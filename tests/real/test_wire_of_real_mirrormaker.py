@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from deploy.local import topics
-from fleet import wire
+from fleet.wire import mirror as wire
 from tests.eventually import eventually
 
 RECORDS = 250  # more than offset.lag.max, so that offsets are synchronised more than once on the way

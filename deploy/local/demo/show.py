@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deploy.local.faults import BY_NAME
 from deploy.local.process import python_process
-from fleet.vocabulary import BAD, Verdict
+from fleet.verdicts.vocabulary import BAD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

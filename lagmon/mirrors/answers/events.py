@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fleet.quantity import between_text, count_text
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.rewinds.repeats import QUIET_MS, SETTLED_MS

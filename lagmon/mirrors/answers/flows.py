@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fleet.dialect import unknown_name
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from lagmon.exposition.mirrors import MirrorTelling
 from lagmon.groups.answers import form_of, refusal
 from lagmon.groups.documents import offsets_document

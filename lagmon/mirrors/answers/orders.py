@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fleet.filters import GroupFilter, PatternList, TopicFilter
-from fleet.flow import Flow
-from fleet.mm2_handling import Handling
-from fleet.replication import PolicyKind, ReplicationPolicy
+from fleet.mm2.filters import GroupFilter, PatternList, TopicFilter
+from fleet.mm2.handling import Handling
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.verdicts.flow import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.quantity import count_text
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding
 from lagmon.mirrors.lost_ends.target import CopyEnd, end_lost
 

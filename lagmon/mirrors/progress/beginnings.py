@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.flow import EARLIEST
+from fleet.verdicts.flow import EARLIEST
 
 if TYPE_CHECKING:
     from lagmon.mirrors.flow import MirrorFlow

@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from fleet.errors import UnavailableError
-from fleet.judgement_words import ended
+from fleet.verdicts.words import ended
 from lagmon.cluster.handed_over import HandedOver
 from lagmon.ingest.thread_reading import read_on_thread
 from lagmon.ingest.topic_identity import TopicIdentity

@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from fleet.filters import split_list
+from fleet.mm2.filters import split_list
 from lagmon.mirrors.words import names, short
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.errors import MalformedError
-from fleet.wire_connect import decode_source_offset
-from fleet.wire_records import NotMirrored, SourceOffset, Tombstone
+from fleet.wire.connect import decode_source_offset
+from fleet.wire.records import NotMirrored, SourceOffset, Tombstone
 from lagmon.ingest.malformed import MalformedNotice, sample_of
 from lagmon.logs.writer_clocks import WriterClocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fleet.wire_records import SourceOffsetKey
+    from fleet.wire.records import SourceOffsetKey
     from lagmon.mirrors.answers.orders import MirrorOrder
     from lagmon.mirrors.window import MirrorWindows
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.orders import CONNECT_OFFSETS
 from lagmon.mirrors.standstill import standing

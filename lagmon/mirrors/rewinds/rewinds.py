@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors import growth as mirror_growth
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.task_deals import TaskDeals
-from fleet.wire_tasks import partitions_in
+from fleet.connect.task_deals import TaskDeals
+from fleet.wire.tasks import partitions_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

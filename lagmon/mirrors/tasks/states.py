@@ -21,7 +21,7 @@ from lagmon.groups.rules.sentences import instant_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fleet.wire_status import TaskState
+    from fleet.wire.status import TaskState
 
 BELIEVED = FAILED, UNASSIGNED = "FAILED", "UNASSIGNED"
 HALTED = PAUSED, STOPPED = "PAUSED", "STOPPED"  # by somebody, until it is resumed

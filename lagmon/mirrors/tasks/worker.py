@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.errors import MalformedError
-from fleet.wire_status import decode_status
+from fleet.wire.status import decode_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ import pytest
 from canary.persistence import bookkeeper, tables
 from canary.persistence.latches import MIGRATIONS, Latch
 from fleet.errors import UnavailableError
-from fleet.evidence import Finding, FindingKind
+from fleet.verdicts.evidence import Finding, FindingKind
 from mirrorwatch.latching import WHERE, Latching
 from runtime.store import Store
 from tests.databases import DATABASES, address_of

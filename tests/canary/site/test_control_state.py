@@ -13,7 +13,7 @@ from canary.site import control
 from canary.site.control import TOPIC, ControlProbes, ControlState
 from canary.tracker.plan import CONTROL_SETTINGS, settings_text
 from fleet.errors import RefusedError, UnavailableError
-from fleet.evidence import Control
+from fleet.verdicts.evidence import Control
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.round_trip import RoundTripOutcome, RoundTripResult, ahead_s
 from tests.runtime.fake_clock import FakeClock

@@ -12,9 +12,9 @@ from canary.flows import CanaryFlow
 from canary.report import CollectorCounts
 from canary.site.own_topics import INTERVAL_S, SILENT_S, TASKS_SILENT_S, OwnTopics
 from fleet.errors import RefusedError, UnavailableError
-from fleet.evidence import TaskEvidence
-from fleet.wire import encode_heartbeat
-from fleet.wire_records import Heartbeat, HeartbeatKey, Tombstone
+from fleet.verdicts.evidence import TaskEvidence
+from fleet.wire.mirror import encode_heartbeat
+from fleet.wire.records import Heartbeat, HeartbeatKey, Tombstone
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.tail import FROM_NEWEST, FROM_START, TailEnd, TailFault, TailRecord
 from tests.runtime.fake_clock import FakeClock

@@ -11,7 +11,7 @@ from canary.config import CanaryMode
 from canary.site import reader as reader_module
 from canary.site.site import Site
 from fleet.errors import RefusedError, UnavailableError
-from fleet.evidence import Control
+from fleet.verdicts.evidence import Control
 from runtime.kafka.admin import TopicDescription
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.tap import TappedEnd, TappedRecord

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from canary.tracker.events import Acked, Adopted, Impaired, Restored, Scheduled, SeenAtTarget, Sent
 from canary.tracker.stamp import Corrupted, Identity, Intact
 from canary.watch.watch import FlowWatch, Instant
-from fleet.evidence import CanaryState, ClusterEvidence, Control, FlowEvidence, TopicEvidence
-from fleet.judgement import follow, follow_calm
-from fleet.judgement_words import HOLD_S
-from fleet.vocabulary import Verdict
+from fleet.verdicts.evidence import CanaryState, ClusterEvidence, Control, FlowEvidence, TopicEvidence
+from fleet.verdicts.judgement import follow, follow_calm
+from fleet.verdicts.vocabulary import Verdict
+from fleet.verdicts.words import HOLD_S
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, policy, stamp
 
 BEGAN_AT = 1_790_000_000.0

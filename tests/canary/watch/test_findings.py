@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from canary.persistence.saving import Waiting
 from canary.watch.findings import MAX_FINDINGS, MERGED_S, Findings, row_of
-from fleet.evidence import Finding, FindingKind
+from fleet.verdicts.evidence import Finding, FindingKind
 
 PAUSE_S = 5.0
 ALTERED = FindingKind.ALTERED

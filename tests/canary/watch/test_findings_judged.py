@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canary.watch.findings import Findings
-from fleet.evidence import Finding, FindingKind
-from fleet.judgement import judge
-from fleet.judgement_words import HOLD_S, pause_s
-from fleet.vocabulary import Verdict
-from tests.fleet.test_judgement import NOW, finding, flow, nameless
+from fleet.verdicts.evidence import Finding, FindingKind
+from fleet.verdicts.judgement import judge
+from fleet.verdicts.vocabulary import Verdict
+from fleet.verdicts.words import HOLD_S, pause_s
+from tests.fleet.verdicts.test_judgement import NOW, finding, flow, nameless
 
 PAUSE_S = pause_s(1.0, 60.0)
 

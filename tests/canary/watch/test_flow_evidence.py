@@ -13,7 +13,7 @@ from canary.site.topic_care import Refusal
 from canary.site.topics import TopicBook
 from canary.watch.flow_evidence import flow_evidence, settings_within_s
 from canary.watch.watch import Instant
-from fleet.evidence import CanaryState
+from fleet.verdicts.evidence import CanaryState
 from tests.canary.desk import Desk, S
 from tests.canary.test_topic_refusals import PLACE, Scene
 from tests.runtime.fake_clock import FakeClock

@@ -15,7 +15,7 @@ from canary.tracker.events import (
 from canary.tracker.stamp import Corrupted, Identity, Intact
 from canary.watch.findings import MAX_FINDINGS, MAX_LOSSES
 from canary.watch.watch import FlowWatch, Instant
-from fleet.evidence import CanaryState, FindingKind
+from fleet.verdicts.evidence import CanaryState, FindingKind
 from tests.canary.pretend_link import INCARNATION, INSTALLATION, TOPIC, TOPIC_ID, S, policy, stamp
 
 BEGAN_AT = 1_790_000_000.0

@@ -2,7 +2,7 @@
 
 from canary.tracker.stamp import Corrupted
 from canary.watch.watch import Instant
-from fleet.evidence import FindingKind
+from fleet.verdicts.evidence import FindingKind
 from tests.canary.pretend_link import S
 from tests.canary.watch.test_watch import Watched, changed
 

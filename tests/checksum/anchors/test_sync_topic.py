@@ -10,7 +10,7 @@ from checksum.anchors import sync_topic
 from checksum.anchors.pairs import Pair
 from checksum.anchors.sync_topic import MOST, SPACING, SyncPairs, read_sync_topic
 from fleet.errors import RefusedError, UnavailableError
-from fleet.wire import OffsetSync, OffsetSyncKey, Tombstone, encode_offset_sync
+from fleet.wire.mirror import OffsetSync, OffsetSyncKey, Tombstone, encode_offset_sync
 from runtime.kafka.bulk import Batch
 from runtime.kafka.client_settings import ClientSettings
 

@@ -7,7 +7,7 @@ import pytest
 from checksum.compare.finding_words import finding_text, open_block_text, time_text
 from checksum.compare.findings import Finding, Proof, ReadAgain, RecordVerdict
 from checksum.plan.shape import OffsetRange
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from tests.checksum.pretend_logs import Partition, plan_of
 
 PLAN = plan_of({"t": [Partition()]})

@@ -18,7 +18,7 @@ from checksum.digest.record_hash import Content
 from checksum.plan.shape import LeftOut, OffsetRange
 from checksum.second_look import look_ups
 from checksum.second_look.second_look import Readers, looked_twice
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from tests.checksum.auditing import audited
 from tests.checksum.compare.test_naming import content, partition
 from tests.checksum.pretend_clusters import PretendReader

@@ -19,8 +19,8 @@ from checksum.plan.building import (
 from checksum.plan.shape import Anchored, LeftOut, OffsetRange, PartitionPlan, Run
 from checksum.plan.words import plan_lines
 from fleet.errors import ConfigurationError
-from fleet.filters import TopicFilter
-from fleet.flow import Flow
+from fleet.mm2.filters import TopicFilter
+from fleet.verdicts.flow import Flow
 
 FLOW = Flow("A", "B", mirror_version="4.3", topic_filter=TopicFilter(include="orders.*, bills"))
 NAMES = ["orders", "orders-eu", "bills", "secret", "B.back", "__consumer_offsets", "mm2-configs.A.internal"]

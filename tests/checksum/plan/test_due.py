@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checksum.plan.due import Due, left_behind, may_leave_out, not_replicated
-from fleet.mm2_handling import Handling
+from fleet.mm2.handling import Handling
 
 
 def due(*, passed=False, others=False):

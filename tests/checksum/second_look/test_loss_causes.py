@@ -12,9 +12,9 @@ from checksum.second_look import loss_looks
 from checksum.second_look.loss_causes import SENT_BYTES, limits_of, with_causes
 from checksum.second_look.loss_looks import explained, sizes_of
 from fleet.errors import RefusedError, UnavailableError
-from fleet.flow import Flow
-from fleet.mm2_handling import Handling
-from fleet.vocabulary import Cause
+from fleet.mm2.handling import Handling
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Cause
 from tests.checksum.pretend_clusters import PretendAdmin, PretendReader
 from tests.checksum.pretend_logs import Partition, plan_of
 from tests.checksum.pretend_mirror import Log, Record

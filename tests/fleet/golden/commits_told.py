@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.wire_commits import (
+from fleet.wire.commits import (
     CommitGone,
     Committed,
     GroupDescribed,

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from fleet.wire_commits import (
+from fleet.wire.commits import (
     About,
     GroupDescribed,
     Member,

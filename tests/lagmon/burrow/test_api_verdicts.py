@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from fleet.wire_commits import (
+from fleet.wire.commits import (
     MemberAssigned,
     MemberDescribed,
     encode_commit_key,

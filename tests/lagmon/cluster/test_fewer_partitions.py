@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from tests.lagmon.mirrors import told
 from tests.lagmon.mirrors.test_topics import Watched, lost
 

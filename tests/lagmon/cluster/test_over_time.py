@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rows import partition_rows
 from lagmon.groups.rules.words import Reason

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.wire_commits import MemberAssigned, MemberDescribed, encode_commit_key, encode_commit_value
+from fleet.wire.commits import MemberAssigned, MemberDescribed, encode_commit_key, encode_commit_value
 from lagmon.arrays.packed import Packed
 from lagmon.cluster.positions import leave_former_logs
 from lagmon.cluster.sight import SlotVerdicts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.marks import NEVER, TopicMarks
 from lagmon.cluster.names import Places
 from lagmon.cluster.state import ClusterLag

@@ -7,8 +7,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from fleet import series_lag
-from fleet.series_lag import (
+from fleet.series import lag as series_lag
+from fleet.series.lag import (
     GROUP_LAG_SECONDS,
     GROUP_PARTITION_LAG_RECORDS,
     GROUP_STATUS,

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from fleet.series import CANARY_LATENCY_SECONDS
-from fleet.series_kinds import Group, Kind, Series, Unit
-from fleet.series_lag import (
+from fleet.series.catalogue import CANARY_LATENCY_SECONDS
+from fleet.series.kinds import Group, Kind, Series, Unit
+from fleet.series.lag import (
     COMMITS_CONSUMED_TOTAL,
     GROUP_PARTITION_LAG_RECORDS,
     GROUP_TOPIC_LAG_RECORDS,

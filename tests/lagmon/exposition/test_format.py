@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fleet.series import CANARY_LATENCY_SECONDS, COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS
-from fleet.series_kinds import Group, Kind, Series, Unit
-from fleet.series_lag import GROUP_LAG_SECONDS, GROUP_STATUS, OVERTAKEN_RECORDS_TOTAL
+from fleet.series.catalogue import CANARY_LATENCY_SECONDS, COLLECTOR_LAST_SUCCESS_TIMESTAMP_SECONDS
+from fleet.series.kinds import Group, Kind, Series, Unit
+from fleet.series.lag import GROUP_LAG_SECONDS, GROUP_STATUS, OVERTAKEN_RECORDS_TOTAL
 from lagmon.exposition.format import (
     LONGEST_LABEL_BYTES,
     LONGEST_VALUE_BYTES,

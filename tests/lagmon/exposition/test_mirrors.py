@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from fleet import series_lag
+from fleet.series import lag as series_lag
 from lagmon.exposition.families import Exposition
 from lagmon.exposition.format import Form
 from lagmon.exposition.mirrors import MirrorTelling

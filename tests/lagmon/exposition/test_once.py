@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.series_checksum import (
+from fleet.series.checksum import (
     CHECKSUM_CATALOGUE,
     CHECKSUM_COVERAGE_RATIO,
     CHECKSUM_LAST_SUCCESS_TIMESTAMP_SECONDS,
     CHECKSUM_RECORDS,
 )
-from fleet.series_kinds import Group, Kind, Series, Unit
+from fleet.series.kinds import Group, Kind, Series, Unit
 from lagmon.exposition.family import Family
 from lagmon.exposition.format import MOST_SECONDS, Form, header
 from lagmon.exposition.once import written

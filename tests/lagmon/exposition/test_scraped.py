@@ -16,7 +16,7 @@ from prometheus_client.exposition import choose_encoder
 
 from deploy.local.ports import free_port
 from deploy.local.process import Process
-from fleet.series_lag import GROUP_LAG_SECONDS, GROUP_PARTITION_LAG_RECORDS, OVERTAKEN_RECORDS_TOTAL
+from fleet.series.lag import GROUP_LAG_SECONDS, GROUP_PARTITION_LAG_RECORDS, OVERTAKEN_RECORDS_TOTAL
 from lagmon.exposition.compression import Deflated
 from lagmon.exposition.families import Exposition
 from lagmon.exposition.family import Family

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.exposition.format import Form
 from lagmon.exposition.telling import Telling

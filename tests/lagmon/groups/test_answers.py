@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fleet.wire_commits import GroupDescribed, Member, encode_commit_key
+from fleet.wire.commits import GroupDescribed, Member, encode_commit_key
 from lagmon.arrays.group_id import group_id
 from lagmon.cluster.readiness import not_ready, unread
 from lagmon.groups.listing import group_line, matching

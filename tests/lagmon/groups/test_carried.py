@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from fleet.filters import GroupFilter, TopicFilter
-from fleet.flow import Flow
-from fleet.replication import PolicyKind, ReplicationPolicy
-from fleet.wire_commits import (
+from fleet.mm2.filters import GroupFilter, TopicFilter
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.verdicts.flow import Flow
+from fleet.wire.commits import (
     GroupDescribed,
     GroupGone,
     Member,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.arrays.java_hash import partition_of
 from lagmon.groups.growth import AWAY_MS, BLOCK_MS, Falling, GroupGrowth, Look
 from lagmon.groups.rules.words import Status

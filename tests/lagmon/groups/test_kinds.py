@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.wire_commits import (
+from fleet.wire.commits import (
     GroupDescribed,
     GroupGone,
     Member,
@@ -20,7 +20,7 @@ from lagmon.groups.kinds import count_kinds, counts_sentence, kind_of, one_sente
 from lagmon.ingest.admin_intake import AdminIntake
 from lagmon.ingest.admin_rounds import AdminRounds
 from lagmon.ingest.watching import ClusterWatch
-from tests.fleet.test_wire_commits_recorded import NAMES, recorded
+from tests.fleet.wire.test_commits_recorded import NAMES, recorded
 
 NOW = 1_790_000_000_000
 SHARE, SHARE_MEMBER, CONSUMER, STREAMS = 11, 10, 3, 17

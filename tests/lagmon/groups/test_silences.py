@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fleet.filters import GroupFilter
-from fleet.flow import Flow
-from fleet.wire_commits import (
+from fleet.mm2.filters import GroupFilter
+from fleet.verdicts.flow import Flow
+from fleet.wire.commits import (
     GroupDescribed,
     GroupGone,
     Member,

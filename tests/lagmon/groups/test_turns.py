@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.wire_commits import MemberAssigned, MemberDescribed, encode_commit_key, encode_commit_value
+from fleet.wire.commits import MemberAssigned, MemberDescribed, encode_commit_key, encode_commit_value
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.listing import group_line
 from lagmon.groups.rows import partition_rows

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fleet.flow import Flow
-from fleet.wire_commits import (
+from fleet.verdicts.flow import Flow
+from fleet.wire.commits import (
     GroupDescribed,
     Member,
     encode_commit_key,

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.readiness import not_ready
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rules.words import Reason

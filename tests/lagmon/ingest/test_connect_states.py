@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fleet.wire_status import TaskState
+from fleet.wire.status import TaskState
 from lagmon.ingest.connect_states import take_states
 from lagmon.mirrors.tasks.states import FAILED, PAUSED, STOPPED, UNASSIGNED, MirrorStates, Start, Trouble
 

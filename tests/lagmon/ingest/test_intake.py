@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleet.errors import MalformedError
-from fleet.wire_commits import (
+from fleet.wire.commits import (
     CommitKey,
     decode_key,
     encode_commit_key,

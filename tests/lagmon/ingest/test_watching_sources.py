@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.errors import RefusedError, UnavailableError
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.state import Away, ClusterLag
 from lagmon.groups.rules.words import Reason
 from lagmon.ingest import watching

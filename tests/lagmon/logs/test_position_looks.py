@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from fleet.wire_commits import MemberAssigned, MemberDescribed
+from fleet.wire.commits import MemberAssigned, MemberDescribed
 from lagmon.cluster.given_names import ASKED_AT_ONCE
 from lagmon.cluster.late_ids import in_time
 from lagmon.cluster.state import ClusterLag

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.quantity import duration_text
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.flow import LIST_AGAIN_MS
 from tests.lagmon.mirrors import NOW, Mirrored, S, told
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fleet.flow import Flow
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Reason
 from lagmon.mirrors.answers.orders import order_of, read_mirror, write_mirror
 from tests.lagmon.mirrors import Mirrored, S

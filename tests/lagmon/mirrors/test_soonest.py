@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from tests.lagmon.mirrors import Mirrored, S, busy, busy_for_a_minute
 
 HOUR = 3600 * S

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.ingest import worker_topic
 from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.progress.intake import OffsetsIntake

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fleet.mm2_handling import Handling
-from fleet.vocabulary import Cause, Verdict
-from fleet.wire_status import TaskState
+from fleet.mm2.handling import Handling
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.wire.status import TaskState
 from lagmon.logs.readable import MOST_OFFSETS
 from lagmon.logs.readable_gaps import Seen
 from lagmon.mirrors.tasks.states import FAILED

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.mm2_handling import Handling
-from fleet.replication import PolicyKind, ReplicationPolicy
-from fleet.vocabulary import Cause, Verdict
+from fleet.mm2.handling import Handling
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.exposition.mirrors import MirrorTelling
 from lagmon.mirrors.answers.findings import HELD_MS, MirrorFinding, listed
 from lagmon.mirrors.ends import TargetEnds

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.rewinds.steps import Rewound, Step
 from lagmon.mirrors.verdict import judge_flow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.filters import TopicFilter
-from fleet.vocabulary import Cause, Verdict
+from fleet.mm2.filters import TopicFilter
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Status
 from lagmon.mirrors.cadence import observed_cadence_ms
 from lagmon.mirrors.sight import LEAST_MS

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from lagmon.cluster.state import ClusterLag
 from lagmon.exposition.mirrors import MirrorTelling
 from lagmon.mirrors.answers.flows import MirrorAnswers

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet.errors import MalformedError
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.cluster.marks import NEVER
 from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rules.words import RANK, STATUS_OF, Reason, Status

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet.errors import MalformedError
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import MirrorFinding
 from lagmon.mirrors.ends import Held
 from lagmon.mirrors.flow import MirrorFlow

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fleet.errors import MalformedError
-from fleet.replication import PolicyKind, ReplicationPolicy
-from fleet.vocabulary import Cause, Verdict
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.mirrors.flow import MirrorFlow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet.errors import MalformedError
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from lagmon.mirrors.recreated.passage import Base
 from lagmon.snapshots.flow import read_flow
 from lagmon.snapshots.frames import seal

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fleet.flow import Flow
+from fleet.verdicts.flow import Flow
 from lagmon.cluster.state import ClusterLag
 from lagmon.mirrors.answers.flows import MirrorAnswers
 from lagmon.mirrors.answers.orders import order_of

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.wire import encode_offset_sync
-from fleet.wire_records import OffsetSync, OffsetSyncKey, Tombstone
+from fleet.wire.mirror import encode_offset_sync
+from fleet.wire.records import OffsetSync, OffsetSyncKey, Tombstone
 from lagmon.syncs import intake as sync_intake
 from lagmon.syncs.intake import SyncIntake
 from lagmon.syncs.queue import MOST_HANDED, SyncQueue, WaitingSync

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from fleet.errors import RefusedError, UnavailableError
-from fleet.flow import Flow
-from fleet.wire import encode_offset_sync
-from fleet.wire_records import OffsetSync, OffsetSyncKey
+from fleet.verdicts.flow import Flow
+from fleet.wire.mirror import encode_offset_sync
+from fleet.wire.records import OffsetSync, OffsetSyncKey
 from lagmon.cluster.state import ClusterLag
 from lagmon.ingest.orders import read_orders, write_orders
 from lagmon.mirrors.answers.orders import order_of

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fleet import series_lag as series
-from fleet.flow import Flow
+from fleet.series import lag as series
+from fleet.verdicts.flow import Flow
 from lagmon.exposition import mirrors as mirror_telling
 from lagmon.ingest.faults import Faults
 from lagmon.mirrors.answers import flows as mirror_answers

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from fleet.flow import Flow
-from fleet.mm2_handling import Handling
-from fleet.vocabulary import Cause, Verdict
-from fleet.wire_status import TaskState
+from fleet.mm2.handling import Handling
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.wire.status import TaskState
 from lagmon.mirrors.answers.orders import order_of, read_mirror, write_mirror
 from lagmon.mirrors.tasks.states import FAILED, PAUSED, UNASSIGNED, Start, Trouble
 from tests.lagmon.mirrors import Mirrored, S, told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.hanging import ENDED_WITHIN_MS
 from lagmon.logs.transaction_limit import LONGEST_MS
 from lagmon.mirrors.progress.movement import movement_document

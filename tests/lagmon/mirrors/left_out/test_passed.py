@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.record_questions import MOST_ASKED, RecordQuestions
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.left_out.passed import AGAIN_MS, ANSWERED_MS, MOST_OF_TOPIC

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors import id_rounds as mirror_id_rounds
 from lagmon.mirrors.id_rounds import IDS_WITHIN_MS, ids_every_s
 from lagmon.mirrors.left_out.unlisted import LISTED_WITHIN_MS

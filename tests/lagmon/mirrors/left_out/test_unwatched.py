@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fleet.filters import TopicFilter
-from fleet.vocabulary import Verdict
+from fleet.mm2.filters import TopicFilter
+from fleet.verdicts.vocabulary import Verdict
 from tests.lagmon.mirrors import Mirrored, told
 
 TOLD = "The mirror also copies 1 topic of A that its configuration leaves out as it was read here"

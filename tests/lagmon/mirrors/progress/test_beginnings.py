@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from tests.lagmon.mirrors import Mirrored, told
 
 

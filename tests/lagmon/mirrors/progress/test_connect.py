@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fleet.errors import UnavailableError
-from fleet.vocabulary import Verdict
+from fleet.verdicts.vocabulary import Verdict
 from lagmon.ingest import worker_topic
 from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.progress import connect as mirror_offsets

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.replication import PolicyKind, ReplicationPolicy
-from fleet.vocabulary import Cause, Verdict
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.groups.rules.words import Reason, Status
 from lagmon.mirrors.progress.equal import EqualProgress
 from lagmon.mirrors.window import MirrorWindows

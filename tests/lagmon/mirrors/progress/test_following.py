@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.errors import UnavailableError
-from fleet.filters import TopicFilter
-from fleet.flow import Flow
+from fleet.mm2.filters import TopicFilter
+from fleet.verdicts.flow import Flow
 from lagmon.cluster.state import ClusterLag
 from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.answers.orders import KINDS, order_of, read_mirror, write_mirror

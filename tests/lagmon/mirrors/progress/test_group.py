@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.filters import PatternList
-from fleet.flow import Flow
-from fleet.vocabulary import Cause, Verdict
-from fleet.wire_commit_records import GroupDescribed, Member
-from fleet.wire_commits import encode_commit_key, encode_commit_value
+from fleet.mm2.filters import PatternList
+from fleet.verdicts.flow import Flow
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.wire.commit_records import GroupDescribed, Member
+from fleet.wire.commits import encode_commit_key, encode_commit_value
 from lagmon.burrow.documents import listed_groups, status_document
 from lagmon.cluster.state import ClusterLag
 from lagmon.exposition.format import Form

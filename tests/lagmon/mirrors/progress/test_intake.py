@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from fleet.filters import TopicFilter
-from fleet.flow import Flow
-from fleet.replication import PolicyKind, ReplicationPolicy
+from fleet.mm2.filters import TopicFilter
+from fleet.mm2.replication import PolicyKind, ReplicationPolicy
+from fleet.verdicts.flow import Flow
 from lagmon.mirrors.answers.orders import MirrorOrder, order_of, read_mirror, write_mirror
 from lagmon.mirrors.progress.intake import OffsetsIntake
 from lagmon.mirrors.window import NEAR_MS, MirrorWindows

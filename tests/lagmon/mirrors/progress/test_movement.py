@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.progress.movement import movement_document
 from tests.lagmon.mirrors import Mirrored
 from tests.lagmon.mirrors import told as judged

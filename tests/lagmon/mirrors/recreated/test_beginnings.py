@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.logs.heads import Heads
 from lagmon.mirrors.left_out.behind import LeftBehind
 from lagmon.mirrors.left_out.passed import LeftOut

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from tests.lagmon.mirrors import Mirrored, S, told
 
 TOPIC, COPY = ("orders", 0), ("A.orders", 0)

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from tests.lagmon.mirrors import Mirrored, S
 from tests.lagmon.simulated_flow import slow
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.retention.overtaken import SETTLES_MS, Overtaken, Passing
 from tests.lagmon.mirrors import Mirrored, S, told

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.vocabulary import Cause
+from fleet.verdicts.vocabulary import Cause
 from tests.lagmon.mirrors import Mirrored, S
 
 SYNC_EVERY = 100  # MirrorMaker's offset.lag.max

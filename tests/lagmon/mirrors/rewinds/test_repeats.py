@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.events import LISTED, WORST, events_of
 from lagmon.mirrors.answers.rows import flow_document
 from lagmon.mirrors.rewinds.repeats import KEPT_MS, QUIET_MS, Repeat

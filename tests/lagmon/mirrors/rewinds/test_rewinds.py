@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
+from fleet.verdicts.vocabulary import Cause, Verdict
 from lagmon.mirrors.answers.findings import HELD_MS
 from lagmon.mirrors.rewinds.rewinds import is_same_topic
 from lagmon.mirrors.rewinds.steps import Rewound

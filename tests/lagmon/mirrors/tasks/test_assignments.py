@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.errors import MalformedError
-from fleet.mm2_handling import Handling
-from fleet.vocabulary import Cause, Verdict
-from fleet.wire_status import TaskState
+from fleet.mm2.handling import Handling
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.wire.status import TaskState
 from lagmon.groups.rules.sentences import instant_text
 from lagmon.mirrors.tasks import assignments as mirror_assignments
 from lagmon.mirrors.tasks import carriers as mirror_carriers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fleet.vocabulary import Cause, Verdict
-from fleet.wire_status import TaskState
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.wire.status import TaskState
 from lagmon.mirrors.tasks.states import FAILED, UNASSIGNED, MirrorStates
 from tests.lagmon.mirrors import busy, busy_for_a_minute, told
 

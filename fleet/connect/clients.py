@@ -1,0 +1,120 @@
+"""Clusters from connectors: the client properties that a mirror's connectors are given for each alias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.connect.flows import has_variable
+from fleet.connect.kinds import hosts_in
+from fleet.errors import Problem
+from fleet.mm2.names import client_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.connect.kinds import Connector, Worker, Written
+
+_ROLES = ("cluster", "admin", "consumer", "producer")
+_BOOTSTRAP = "bootstrap.servers"
+# Who writes one of these has another listener or another user, and what the mirror needs for its own is moot.
+_ANOTHER_WAY = "security.protocol"
+_LOGIN = ("sasl.jaas.config", "sasl.password")
+_TRUST = (
+    "ssl.truststore.location", "ssl.truststore.certificates", "ssl.ca.location", "ssl.ca.pem",
+)  # fmt: skip
+_OWN_KEY = (
+    "ssl.keystore.location", "ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.key.location",
+    "ssl.key.pem", "ssl.certificate.location", "ssl.certificate.pem",
+)  # fmt: skip
+_STANDS_IN = (_LOGIN, _TRUST, _OWN_KEY)
+
+
+def clients_of(
+    connectors: Sequence[Connector],
+    worker: Worker,
+    *,
+    file: str,
+    ours: Mapping[str, Mapping[str, str]],
+    where: str,
+) -> tuple[dict[str, dict[str, str]], list[Problem], list[Problem]]:
+    """Return the client properties of each cluster by its alias, what is wrong with them, and warnings.
+
+    The first connector that names a cluster says how it is reached. `ours` are properties of Mirrorwatch's
+    own configuration; they replace what is missing, or is kept where only the worker can look it up. `where`
+    says in words where that configuration is written.
+    """
+    found: dict[str, dict[str, str]] = {}
+    keys: dict[str, dict[str, str]] = {}
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    for connector in connectors:
+        for side, alias in (("source", connector.source), ("target", connector.target)):
+            client, written = _client(connector, side)
+            if alias not in found:
+                found[alias], keys[alias] = client, written
+            elif _BOOTSTRAP not in ours.get(alias, {}) and _hosts(client) - _hosts(found[alias]):
+                sentence = (
+                    f"is not what {keys[alias][_BOOTSTRAP]} says of {alias}; "
+                    f"write its address as clusters.{alias}.{_BOOTSTRAP} {where}."
+                )
+                problems.append(Problem(file, written[_BOOTSTRAP], sentence))
+    for alias, client in found.items():
+        own = ours.get(alias, {})
+        missed = _kept_elsewhere(alias, client, keys[alias], own, where)
+        secrets = [each for each in worker.secrets.get(alias, ()) if not _covered(own, each.any_of)]
+        missed += [(each.key, _missing(alias, each, where)) for each in secrets if not each.instead]
+        warnings += [
+            Problem(file, each.key, _missing(alias, each, where)) for each in secrets if each.instead
+        ]
+        if not client.get(_BOOTSTRAP, "").strip() and not own.get(_BOOTSTRAP) and not missed:
+            sentence = f"is missing; write clusters.{alias}.{_BOOTSTRAP} {where}."
+            missed.append((keys[alias][_BOOTSTRAP], sentence))
+        if "sasl.jaas.config" in own:  # it names the user as well
+            client.pop("sasl.username", None)
+        problems += [Problem(file, key, sentence) for key, sentence in missed]
+    return found, list(dict.fromkeys(problems)), warnings
+
+
+def _client(connector: Connector, side: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the client properties of the connector's source or target, and their keys as written."""
+    client: dict[str, str] = {}
+    written: dict[str, str] = {_BOOTSTRAP: connector.key(f"{side}.cluster.{_BOOTSTRAP}")}
+    for name in sorted({*client_names(None), "sasl.username"}):
+        keys = (f"{side}.{role}.{name}" for role in _ROLES)
+        key = next((each for each in keys if each in connector.config), None)
+        if key is not None:
+            client[name] = connector.config[key]
+            written[name] = connector.key(key)
+    return client, written
+
+
+def _kept_elsewhere(
+    alias: str, client: dict[str, str], written: Mapping[str, str], own: Mapping[str, str], where: str
+) -> list[tuple[str, str]]:
+    """Take what only the worker can look up out of the client; return key and sentence where it is missed."""
+    found = []
+    for name in [name for name, value in client.items() if has_variable(value)]:
+        del client[name]
+        names = next((each for each in _STANDS_IN if name in each), (name,))
+        if name in own or _covered(own, names):
+            continue
+        sentence = (
+            "holds a variable that only the Connect worker can look up; write "
+            f"clusters.{alias}.{name} {where}."
+        )
+        found.append((written[name], sentence))
+    return found
+
+
+def _covered(own: Mapping[str, str], names: tuple[str, ...]) -> bool:
+    return _ANOTHER_WAY in own or any(name in own for name in names)
+
+
+def _missing(alias: str, secret: Written, where: str) -> str:
+    names = " or ".join(f"clusters.{alias}.{name}" for name in secret.any_of[:2])
+    until_then = f" ({secret.instead})" if secret.instead else ""
+    return f"{secret.sentence}; write {names} {where}{until_then}."
+
+
+def _hosts(client: Mapping[str, str]) -> frozenset[str]:
+    return hosts_in(client.get(_BOOTSTRAP, ""))

@@ -1,0 +1,96 @@
+"""Connectors in JSON: the list that a worker's REST address gives, and the files that it is given.
+
+Known forms: `{name, config}` (also with more that REST tells of one), a bare configuration, a list of either,
+and what GET /connectors?expand=info&expand=status answers. Recorded from Kafka 4.3.0 in
+tests/mirrorwatch/golden_connect.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fleet.connect.kinds import Connector, Task
+from fleet.errors import MalformedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LONGEST_NAME = 500
+
+
+def expanded(document: Any) -> tuple[Connector, ...]:
+    """Return the connectors of an answer with info and status, by name; MalformedError where it is none."""
+    if not isinstance(document, dict):
+        raise MalformedError("it is no list of connectors")
+    return tuple(sorted((_told(name, each) for name, each in document.items()), key=lambda one: one.name))
+
+
+def written(document: Any) -> tuple[Connector, ...]:
+    """Return the connectors of a file; MalformedError with half a sentence where it holds none."""
+    if _is_expanded(document):
+        return expanded(document)
+    listed = document if isinstance(document, list) else [document]
+    if not listed:
+        raise MalformedError("is an empty list; write a connector's name and config")
+    found = [_written(each, number if len(listed) > 1 else None) for number, each in enumerate(listed)]
+    names = [each.name for each in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise MalformedError(f"has two connectors called {twice[0]}; give each its own name")
+    return tuple(found)
+
+
+def _is_expanded(document: Any) -> bool:
+    return (
+        isinstance(document, dict)
+        and bool(document)
+        and all(isinstance(each, dict) and "info" in each for each in document.values())
+    )
+
+
+def _written(each: Any, number: int | None) -> Connector:
+    which = "is" if number is None else f"has an entry (number {number + 1}) that is"
+    if not isinstance(each, dict):
+        raise MalformedError(f"{which} no connector; write its name and config")
+    config = each.get("config", each)
+    if not isinstance(config, dict) or "connector.class" not in config:
+        raise MalformedError(f"{which} no connector: there is no connector.class in it")
+    name = each.get("name") or config.get("name")
+    if isinstance(name, str) and name:
+        return Connector(name[:_LONGEST_NAME], dict(_properties(config)))
+    # As PUT /connectors/{name}/config takes it: the name is in the address.
+    name = str(config["connector.class"]).rsplit(".", 1)[-1]
+    return Connector(name[:_LONGEST_NAME], dict(_properties(config)), named=False)
+
+
+def _told(name: str, each: Any) -> Connector:
+    info = each.get("info") if isinstance(each, dict) else None
+    config = info.get("config") if isinstance(info, dict) else None
+    if not isinstance(config, dict):
+        raise MalformedError("it is no list of connectors with their configuration")
+    status = each.get("status")
+    status = status if isinstance(status, dict) else {}
+    connector = status.get("connector")
+    state = connector.get("state") if isinstance(connector, dict) else None
+    return Connector(
+        name[:_LONGEST_NAME],
+        dict(_properties(config)),
+        state=state if isinstance(state, str) else "",
+        tasks=tuple(_tasks(status.get("tasks"))),
+    )
+
+
+def _tasks(listed: Any) -> Iterator[Task]:
+    for each in listed if isinstance(listed, list) else ():
+        number, state = (each.get("id"), each.get("state")) if isinstance(each, dict) else (None, None)
+        if isinstance(number, int) and isinstance(state, str):
+            yield Task(number, state)
+
+
+def _properties(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every property as the text that Connect makes of it; one that is null is not there."""
+    for key, value in config.items():
+        if isinstance(value, str):
+            yield key, value
+        elif value is not None:
+            yield key, json.dumps(value)

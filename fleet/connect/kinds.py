@@ -1,0 +1,132 @@
+"""One connector and its worker, as plain properties with the places where they are written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet.mm2.resolution import CHECKPOINT, HEARTBEAT, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = [
+    "CHECKPOINT", "HEARTBEAT", "SOURCE", "Connector", "Task", "Worker", "Written", "hosts_in",
+    "some_of", "version_of_worker",
+]  # fmt: skip
+
+_PACKAGE = "org.apache.kafka.connect.mirror."
+_KINDS = (SOURCE, CHECKPOINT, HEARTBEAT)
+# Connect takes a class by its full name, its simple one, or that without the word behind it.
+_CLASSES = {
+    name: kind for kind in _KINDS for name in (f"{_PACKAGE}{kind}", kind, kind.removesuffix("Connector"))
+}
+_VERSION = re.compile(r"[234](\.\d{1,5}){1,3}")
+DEFAULT_TARGET = "target"  # MirrorConnectorConfig: the alias of a source has no default, that of a target has
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task and the state that its worker last told of it, in Connect's words."""
+
+    number: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A connector by its name: its properties, and the key under which each is written in its file.
+
+    A property that is not in `written` stands under `<name>.<property>`. `state` and `tasks` are empty where
+    nothing told them. The properties may hold secrets, so they do not appear when it is printed. One that is
+    not `named` is called by its class, in sentences alone: nothing tells the name that it has on its worker.
+    """
+
+    name: str
+    config: Mapping[str, str] = field(repr=False, hash=False)
+    written: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    state: str = ""
+    tasks: tuple[Task, ...] = ()
+    named: bool = True
+
+    @property
+    def kind(self) -> str | None:
+        """Return the class, without its package, of a connector of MirrorMaker; None for any other."""
+        return _CLASSES.get(self.config.get("connector.class", "").strip())
+
+    @property
+    def source(self) -> str:
+        """Return the alias of the source, empty where there is none."""
+        return self.config.get("source.cluster.alias", "").strip()
+
+    @property
+    def target(self) -> str:
+        """Return the alias of the target."""
+        return self.config.get("target.cluster.alias", DEFAULT_TARGET).strip()
+
+    @property
+    def flow(self) -> str:
+        """Return the name of the flow that it serves."""
+        return f"{self.source}->{self.target}"
+
+    @property
+    def enabled(self) -> bool:
+        """Tell whether it does anything: on Connect it does unless it is told otherwise."""
+        return self.config.get("enabled", "true").strip().lower() != "false"
+
+    def address(self, side: str) -> str:
+        """Return the bootstrap.servers of its source or target cluster, empty where it names none."""
+        return self.config.get(f"{side}.cluster.bootstrap.servers", "").strip()
+
+    def key(self, name: str) -> str:
+        """Return the key of one of its properties as it is written."""
+        return self.written.get(name, f"{self.name}.{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A client property that a cluster needs and that is kept elsewhere: a secret.
+
+    `key` is as it is written, and `sentence` says in half a sentence where the value is kept. One of the
+    client properties `any_of`, written under clusters, replaces it. `instead` says what is used without
+    one; where it is empty, the cluster cannot be reached without one.
+    """
+
+    key: str
+    sentence: str
+    any_of: tuple[str, ...]
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The Connect worker of the connectors, as far as it is known; the REST address shows only its version.
+
+    `cluster` is the alias of the cluster on which it keeps its own topics, empty where that is the target of
+    each flow. `secrets` are what its clusters need beside what is written, by alias.
+    """
+
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    version: str | None = None
+    cluster: str = ""
+    secrets: Mapping[str, tuple[Written, ...]] = field(default_factory=dict)
+
+
+def hosts_in(text: str) -> frozenset[str]:
+    """Return the addresses in the text of a bootstrap.servers."""
+    return frozenset(each.strip() for each in text.split(",") if each.strip())
+
+
+def version_of_worker(text: str) -> str | None:
+    """Return the version of MirrorMaker that a worker of this version brings; None where it is not Kafka's.
+
+    Distributions number their workers otherwise, and say so behind a hyphen.
+    """
+    return text if _VERSION.fullmatch(text) else None
+
+
+def some_of(names: Sequence[str], most: int = 10) -> str:
+    """Return the first names and how many more there are, as in `a, b and 3 more`."""
+    listed = ", ".join(name[:200] for name in names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"

@@ -1,0 +1,173 @@
+"""One flow from what MirrorMaker gives its connectors and its worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from fleet.mm2.filters import GroupFilter, TopicFilter
+from fleet.mm2.handling import handling_of
+from fleet.mm2.names import WORKER_NAMES, client_names, connector_names
+from fleet.mm2.replication import OLDEST_KNOWN, POLICY_CLASSES, PolicyKind, ReplicationPolicy
+from fleet.mm2.resolution import CHECKPOINT, HEARTBEAT, SOURCE, Mm2Properties
+from fleet.mm2.values import Values
+from fleet.verdicts.flow import EARLIEST, Flow
+
+if TYPE_CHECKING:
+    from fleet.errors import Problem
+
+_PACKAGE = "org.apache.kafka.connect.mirror."
+_BY_HAND = "name the flow's topics and policy by hand under flows: in Mirrorwatch's own configuration"
+_F = TypeVar("_F", TopicFilter, GroupFilter)
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """What the operator says of a flow in our own configuration, in place of what the mirror's file says."""
+
+    topics: str | None = None
+    policy: ReplicationPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReader:
+    """Reads flows out of one file; problems go into the list."""
+
+    file: str
+    mm2: Mm2Properties
+    mirror_version: str | None
+    problems: list[Problem]
+
+    def is_enabled(self, source: str, target: str) -> bool:
+        """Tell whether MirrorMaker copies records from source to target."""
+        if (source, target) not in self.mm2.pairs:
+            return False
+        return self._connector(source, target, SOURCE).boolean("enabled", default=False)
+
+    def check_worker(self, source: str, target: str) -> None:
+        """Note what keeps the worker of a herder, and with it the whole MirrorMaker, from starting."""
+        names = WORKER_NAMES | client_names(self.mm2.major)
+        self._worker(source, target).check(names, self.mirror_version)
+
+    def flow(self, source: str, target: str, by_hand: ByHand) -> Flow:
+        """Return the flow; what is wrong is noted, and its default stands in for it."""
+        values = self._connector(source, target, SOURCE)
+        checkpoint = self._connector(source, target, CHECKPOINT)
+        heartbeat = self._connector(source, target, HEARTBEAT)
+        worker = self._worker(source, target)
+        flow = Flow(
+            source,
+            target,
+            source_alias=values.optional("source.cluster.alias"),
+            target_alias=values.optional("target.cluster.alias"),
+            policy=by_hand.policy or self._policy(values),
+            topic_filter=self._topic_filter(values, by_hand),
+            group_filter=self._filter(checkpoint, GroupFilter, "Group"),
+            mirror_version=self.mirror_version,
+            heartbeats_enabled=heartbeat.boolean("emit.heartbeats.enabled", default=True),
+            heartbeats_interval_s=heartbeat.interval_s("emit.heartbeats", 1),
+            heartbeats_replicated=self.mm2.major == OLDEST_KNOWN  # which does not know the key
+            or values.boolean("heartbeats.replication.enabled", default=True),
+            tasks_max=values.number("tasks.max", 1),
+            refresh_topics_interval_s=values.interval_s("refresh.topics", 600),
+            offset_lag_max=max(0, values.number("offset.lag.max", 100)),
+            offset_syncs_location=values.choice("offset-syncs.topic.location", "source"),
+            offset_flush_interval_s=max(0, worker.number("offset.flush.interval.ms", 60_000)) / 1000,
+            emit_offset_syncs=values.boolean("emit.offset-syncs.enabled", default=True),
+            emit_checkpoints_interval_s=checkpoint.interval_s("emit.checkpoints", 60),
+            sync_group_offsets=checkpoint.boolean("sync.group.offsets.enabled", default=False),
+            exactly_once=worker.text("exactly.once.source.support", "disabled").lower() == "enabled",
+            isolation_level=self._of_consumer(values, "isolation.level", "read_uncommitted"),
+            offset_reset=self._of_consumer(values, "auto.offset.reset", EARLIEST).lower(),
+            handling=handling_of(values, worker, worker_known=self._worker_known),
+            offset_storage_topic=worker.text("offset.storage.topic", ""),
+            config_storage_topic=worker.text("config.storage.topic", ""),
+            status_storage_topic=worker.text("status.storage.topic", ""),
+        )
+        values.check(connector_names(self.mm2.major), self.mirror_version)
+        return flow
+
+    def _policy(self, values: Values) -> ReplicationPolicy:
+        key = "replication.policy.class"
+        name = values.text(key, f"{_PACKAGE}DefaultReplicationPolicy")
+        kind = POLICY_CLASSES.get(name)
+        if kind is None:
+            known = ", ".join(POLICY_CLASSES)
+            values.problem(key, f"names a class whose rules are not known here (known: {known}); {_BY_HAND}")
+            kind = PolicyKind.DEFAULT
+        # The policy is given the values untrimmed, and looks at the switch only beside a separator.
+        separator = values.given("replication.policy.separator")
+        switch = values.given("replication.policy.internal.topic.separator.enabled") or "true"
+        return ReplicationPolicy(
+            kind,
+            "." if separator is None else separator,
+            separator is None or switch.lower() == "true",
+        )
+
+    def _topic_filter(self, values: Values, by_hand: ByHand) -> TopicFilter:
+        if by_hand.topics is None:
+            return self._filter(values, TopicFilter, "Topic")
+        try:
+            return TopicFilter(by_hand.topics)
+        except ValueError:  # whoever read our own configuration has said so
+            return TopicFilter()
+
+    def _filter(self, values: Values, kind: type[_F], name: str) -> _F:
+        """Return the filter of topics or of groups, with a problem for each list that cannot be used."""
+        key = f"{name.lower()}.filter.class"
+        default = f"{_PACKAGE}Default{name}Filter"
+        if values.text(key, default) != default:
+            values.problem(
+                key, f"names a class whose rules are not known here (known: {default}); {_BY_HAND}"
+            )
+        found: dict[str, str] = {}
+        for part, property_key in _filter_keys(kind.kind, self.mm2.major):
+            text = values.given(property_key)
+            if text is None:
+                continue
+            try:
+                kind(include=text)
+            except ValueError as error:
+                values.problem(property_key, f"{error}; mend it, or {_BY_HAND}")
+                continue
+            found[part] = text
+        return kind(**found)
+
+    def _of_consumer(self, values: Values, name: str, default: str) -> str:
+        """Return a setting of the mirror's source consumer, from wherever it may be given one."""
+        found = default
+        for prefix in ("source.cluster.", "consumer.", "source.consumer."):
+            if prefix == "source.cluster." and name not in client_names(self.mm2.major):
+                continue  # only the keys that every client has reach the consumer from there
+            found = values.text(f"{prefix}{name}", found)
+        return found
+
+    @property
+    def _worker_known(self) -> bool:
+        """Tell whether the worker's own configuration is there to be read."""
+        return True
+
+    def _connector(self, source: str, target: str, connector: str) -> Values:
+        properties = self.mm2.connector_config(source, target, connector)
+        written = {key: self._written(key, f"{source}->{target}.") for key in properties}
+        resolved = {key: self.mm2.read(value) for key, value in properties.items()}
+        # Without providers a `${` is text, and a warning says so.
+        troubles = {
+            key: each.troubles for key, each in resolved.items() if each.troubles and self.mm2.providers
+        }
+        found = {key: each.value for key, each in resolved.items()}
+        return Values(self.file, found, self.problems, written, troubles)
+
+    def _worker(self, source: str, target: str) -> Values:
+        config = self.mm2.worker_config(source, target)
+        properties = {key: self.mm2.read(value).value for key, value in config.items()}
+        written = {key: self._written(key, f"{target}.") for key in properties}
+        return Values(self.file, properties, self.problems, written)
+
+    def _written(self, key: str, prefix: str) -> str:
+        return prefix + key if prefix + key in self.mm2.raw else key
+
+
+def _filter_keys(kind: str, major: int | None) -> tuple[tuple[str, str], ...]:
+    keys = (("include", kind), ("exclude", f"{kind}.exclude"))
+    return keys if major == 4 else (*keys, ("blacklist", f"{kind}.blacklist"))

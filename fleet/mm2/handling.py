@@ -1,0 +1,68 @@
+"""What a mirror does to records on their way, and at failures, as far as its configuration tells.
+
+Nothing depends on it but what a lost record's cause is said to be, so a value that cannot be used is no
+problem here: then it is not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.mm2.filters import split_list
+
+if TYPE_CHECKING:
+    from fleet.mm2.values import Values
+
+_KAFKA_S_OWN = "org.apache.kafka.connect.transforms."
+_FILTER = f"{_KAFKA_S_OWN}Filter"  # the only one of these that leaves records out
+_MAX_REQUEST_SIZE = 1 << 20  # the producer's default
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """The defaults are what is known of a mirror whose configuration was not read.
+
+    `drops` are its transforms that may leave a record out, by the names it gives them. `skips_failed` tells
+    whether it passes over a record that fails (errors.tolerance=all), None where that is not known. Of its
+    producer: how much it sends in one request, counted before it compresses, and whether it does that.
+    """
+
+    drops: tuple[str, ...] = ()
+    skips_failed: bool | None = None
+    max_request_bytes: int | None = None
+    compresses: bool | None = None
+
+
+def handling_of(connector: Values, worker: Values, *, worker_known: bool) -> Handling:
+    """Return what the configuration of a connector and its worker tells."""
+    names = split_list(_told(connector, "transforms", "") or "")
+    tolerance = _told(connector, "errors.tolerance", "none")
+    size = _of_producer(connector, worker, "max.request.size", str(_MAX_REQUEST_SIZE), known=worker_known)
+    compression = _of_producer(connector, worker, "compression.type", "none", known=worker_known)
+    return Handling(
+        tuple(name for name in names if _may_drop(_told(connector, f"transforms.{name}.type", ""))),
+        None if tolerance is None else tolerance.lower() == "all",
+        int(size) if size is not None and size.isdecimal() else None,
+        None if compression is None else compression.lower() != "none",
+    )
+
+
+def _may_drop(kind: str | None) -> bool:
+    return not kind or kind == _FILTER or not kind.startswith(_KAFKA_S_OWN)
+
+
+def _of_producer(connector: Values, worker: Values, name: str, default: str, *, known: bool) -> str | None:
+    """Return a setting of the mirror's producer: a connector may override its worker's."""
+    override = f"producer.override.{name}"
+    if override in connector.properties:
+        return _told(connector, override, default)
+    return _told(worker, f"producer.{name}", default) if known else None
+
+
+def _told(values: Values, key: str, default: str) -> str | None:
+    """Return a value; None where it stands there and is not known here."""
+    text = values.properties.get(key)
+    if text is None:
+        return default
+    return None if key in values.troubles or "${" in text else text.strip()

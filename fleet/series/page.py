@@ -1,0 +1,68 @@
+"""Write the reference of all series as Markdown: `python -m fleet.series.page > docs/metrics.md`."""
+
+from __future__ import annotations
+
+import sys
+
+from fleet.series.catalogue import CATALOGUE
+from fleet.series.kinds import PREFIX, Group, Label, Series
+
+_HEAD = f"""# Series
+
+Every series that `/metrics` exposes. This page is generated from the catalogue in `fleet/series/catalogue.py` by
+`python -m fleet.series.page > docs/metrics.md`: change the catalogue, not the page.
+
+All names begin with `{PREFIX}`, except `process_*`: these have the names that every Prometheus client
+gives them, and are of the service's own process, without the process of the lag monitor. Time is in
+seconds. Counters exist at 0 from the start, one for each value of a closed label (those of a topic, once
+it is known). A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`. What is marked *opt-in* is
+exposed only where the configuration asks for it. While the process of
+the lag monitor begins or does not answer, a scrape lacks the series of *Consumer groups* and of *Replication,
+from offsets*: `last_over_time(...[2m])` bridges a reload.
+"""
+
+
+def metrics_page() -> str:
+    """Return the whole page, ending in a newline."""
+    return "\n".join([_HEAD, *(_section(group) for group in Group), _labels_section()])
+
+
+def _section(group: Group) -> str:
+    rows = [_row(series) for series in CATALOGUE if series.group is group]
+    return "\n".join(
+        [
+            f"## {group.value}",
+            "",
+            "| series | kind | unit | labels | what it tells |",
+            "|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _row(series: Series) -> str:
+    labels = ", ".join(f"`{name}`" for name in series.label_names) or "none"
+    told = series.help + (" *Opt-in.*" if series.opt_in else "")
+    return f"| `{series.full_name}` | {series.kind.value} | {series.unit.value} | {labels} | {_cell(told)} |"
+
+
+def _labels_section() -> str:
+    lines = ["## Labels", "", "| label | of | what it says | values |", "|---|---|---|---|"]
+    users: dict[Label, list[str]] = {}
+    for series in CATALOGUE:
+        for label in series.labels:
+            users.setdefault(label, []).append(f"`{series.name}`")
+    for label, names in users.items():
+        values = ", ".join(f"`{value}`" for value in label.values) if label.values is not None else "open"
+        of = "every series of a flow" if label.name in {"flow", "source_cluster", "target_cluster"} else ""
+        lines.append(f"| `{label.name}` | {of or ', '.join(names)} | {_cell(label.help)} | {values} |")
+    return "\n".join([*lines, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(metrics_page())

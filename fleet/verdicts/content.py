@@ -1,0 +1,221 @@
+"""The rules about what came and what did not: losing, altered, repeating."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.quantity import duration_text
+from fleet.verdicts.evidence import CanaryState, FindingKind
+from fleet.verdicts.nameless import not_altered, truly_altered
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.verdicts.words import (
+    Judgement,
+    clause,
+    ended,
+    findings_of,
+    is_over,
+    last_found,
+    partitions_text,
+    pause_s,
+    probes_text,
+    rows_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.verdicts.evidence import CanaryEvidence, Finding, FlowEvidence, TopicEvidence
+
+NOTICE_S = 10.0  # a re-created topic is noticed within this time after it was made
+REFUSED_S = 60.0  # what the target has refused is known to be lost within this time
+MANY_BURSTS = 10  # duplicates that come back this often within their horizons are no mere restarts
+
+
+def losing(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while probes are lost for good, or stand where they do not belong."""
+    misrouted = findings_of(flow, now_at, FindingKind.MISROUTED)
+    lost = not_altered(flow, now_at)
+    if misrouted:
+        return _misrouted(flow, misrouted, lost, now_at)
+    if not lost:
+        return None
+    count = sum(finding.count for finding in lost)
+    partitions = {finding.partition for finding in lost}
+    cause, why = _loss_cause(flow, lost[-1], now_at, one=count == 1, partitions=len(partitions))
+    are = "is" if count == 1 else "are"
+    return Judgement(
+        Verdict.LOSING,
+        cause,
+        f"{probes_text(count)} of {partitions_text(partitions)} {are} on {flow.source.alias} and will not"
+        f" come to {flow.target.alias}: {why}.{last_found(flow, lost[-1], now_at)}",
+        rows_of(lost),
+        ended=is_over(flow, lost[-1], now_at),
+    )
+
+
+def _misrouted(
+    flow: FlowEvidence, misrouted: Sequence[Finding], lost: Sequence[Finding], now_at: float
+) -> Judgement:
+    count = sum(finding.count for finding in misrouted)
+    where = partitions_text({finding.partition for finding in misrouted})
+    stand = "stands where it does not belong" if count == 1 else "stand where they do not belong"
+    newest = misrouted[-1]
+    routes = "routed" if is_over(flow, newest, now_at) else "routes"
+    return Judgement(
+        Verdict.LOSING,
+        Cause.MISROUTED,
+        f"{probes_text(count)} of {flow.flow} {stand}, in {where} of {flow.topic.target_topic} on"
+        f" {flow.target.alias}: something on the way {routes} records elsewhere."
+        f"{last_found(flow, newest, now_at)}",
+        rows_of([*misrouted, *lost]),
+        ended=is_over(flow, newest, now_at),
+    )
+
+
+def _loss_cause(
+    flow: FlowEvidence, newest: Finding, now_at: float, *, one: bool, partitions: int
+) -> tuple[Cause, str]:
+    """Return why probes are lost, by the newest of them: what went on an hour ago may be over."""
+    if newest.overtaken:
+        them, they = ("it", "it was") if one else ("them", "they were")
+        start = f"the log on {flow.source.alias} starts after {them}"
+        return Cause.OVERTAKEN, f"{start}, so {they} deleted before the mirror read {them}"
+    for alias, at in (
+        (flow.source.alias, flow.topic.source_recreated_at),
+        (flow.target.alias, flow.topic.target_recreated_at),
+    ):
+        if at is not None and newest.at >= at - NOTICE_S:
+            return Cause.TOPIC_RECREATED, f"the topic was re-created on {alias}"
+    if _refused_then(flow.topic, newest.at):
+        why = f"{flow.topic.target_topic} on {flow.target.alias} refused such records until a moment ago"
+        return Cause.RECORD_REJECTED, clause(flow.topic.target_refuses) or why
+    where = "partition" if partitions == 1 else "partitions"
+    drops = "dropped" if is_over(flow, newest, now_at) else "drops"
+    return (
+        Cause.FILTERED,
+        f"newer records of the same {where} came through, so something on the way {drops} records",
+    )
+
+
+def _refused_then(topic: TopicEvidence, lost_at: float) -> bool:
+    """Tell whether the target's topic refused records when a loss was proved, or until shortly before.
+
+    That it began to is seen up to `settings_within_s` late; it is seen again for as long as it goes on.
+    """
+    since_at, at = topic.target_refused_since, topic.target_refused_at
+    if at is None or lost_at - at > REFUSED_S:
+        return False
+    return since_at is None or since_at - topic.settings_within_s <= lost_at
+
+
+def altered(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while copies differ from what was sent."""
+    altered = truly_altered(flow, now_at)
+    if not altered:
+        return None
+    count = sum(finding.count for finding in altered)
+    where = "In it" if count == 1 else "In the newest"
+    return Judgement(
+        Verdict.ALTERED,
+        Cause.TRANSFORMED,
+        f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} changed. {where},"
+        f" {ended(altered[-1].sentence)} Look for a transform, or for a converter other than"
+        f" ByteArrayConverter.{last_found(flow, altered[-1], now_at)}",
+        rows_of(altered),
+        ended=is_over(flow, altered[-1], now_at),
+    )
+
+
+def repeating(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold while copies come back to the source, or keep coming more than once."""
+    looped = findings_of(flow, now_at, FindingKind.LOOPED)
+    if flow.canary.state is CanaryState.LATCHED:
+        sentence = flow.canary.sentence or f"A probe of {flow.flow} came back to {flow.source.alias}"
+        return Judgement(Verdict.REPEATING, Cause.LOOPING, ended(sentence), rows_of(looped))
+    if looped:
+        return Judgement(
+            Verdict.REPEATING,
+            Cause.LOOPING,
+            f"Records of {flow.flow} come back to {flow.source.alias}, where they began: the mirrors go in a"
+            " circle and keep the names of topics. Exclude the topics from one of these mirrors, or give all"
+            f" of them the DefaultReplicationPolicy.{last_found(flow, looped[-1], now_at)}",
+            rows_of(looped),
+            ended=is_over(flow, looped[-1], now_at),
+        )
+    doubled = findings_of(flow, now_at, FindingKind.SECOND_WRITER)
+    if doubled:
+        return _two_writers(flow, doubled, now_at)
+    repeated = findings_of(flow, now_at, FindingKind.DUPLICATED)
+    why = _no_restart(flow, repeated)
+    if why is None:
+        return None
+    count = sum(finding.count for finding in repeated)
+    return Judgement(
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        f"{probes_text(count)} of {flow.flow} came to {flow.target.alias} more than once, {why}. Look for a"
+        f" second mirror on this flow.{last_found(flow, repeated[-1], now_at)}",
+        rows_of(repeated),
+        ended=is_over(flow, repeated[-1], now_at),
+    )
+
+
+def _two_writers(flow: FlowEvidence, doubled: Sequence[Finding], now_at: float) -> Judgement:
+    count = sum(finding.count for finding in doubled)
+    where = partitions_text({finding.partition for finding in doubled})
+    over = is_over(flow, doubled[-1], now_at)
+    return Judgement(
+        Verdict.REPEATING,
+        Cause.DUPLICATING,
+        f"Two writers {'copied' if over else 'copy'} {flow.flow} at once: {probes_text(count)} of {where}"
+        f" came to {flow.target.alias} twice, each sent after the second copy of the one before was read."
+        f" Look for a second mirror on this flow.{last_found(flow, doubled[-1], now_at)}",
+        rows_of(doubled),
+        ended=over,
+    )
+
+
+def _no_restart(flow: FlowEvidence, repeated: Sequence[Finding]) -> str | None:
+    """Return half a sentence where duplicates are more than a restart leaves, None where they are not.
+
+    A restart repeats what was not yet committed, in one burst. What goes on for longer than a horizon is no
+    restart, nor are bursts that keep coming; a few nodes restarted one after the other give a few bursts.
+    """
+    if not repeated:
+        return None
+    if flow.exactly_once:
+        return "although the mirror is set to deliver exactly once"
+    for first_at, last_at, bursts in _spans(repeated, flow.canary):
+        lasted_s = last_at - first_at
+        if lasted_s > flow.canary.horizon_s:
+            if bursts >= MANY_BURSTS:
+                return f"again and again for {duration_text(lasted_s)}"
+            return f"for {duration_text(lasted_s)} without a pause, which is no mere restart"
+    return None
+
+
+def _spans(findings: Sequence[Finding], canary: CanaryEvidence) -> list[tuple[float, float, int]]:
+    """Return first and last instant and number of bursts of all that hangs together.
+
+    A burst ends where nothing came for three intervals. Bursts within a horizon of each other hang together
+    where there are many; otherwise each stands alone.
+    """
+    stretches = sorted((finding.began_at, finding.at) for finding in findings)
+    bursts = _joined(stretches, pause_s(canary.interval_s, canary.horizon_s))
+    alone = [(first, last, 1) for first, last in bursts]
+    together = [
+        (first, last, sum(first <= one[0] <= last for one in bursts))
+        for first, last in _joined(bursts, canary.horizon_s)
+    ]
+    return alone + [one for one in together if one[2] >= MANY_BURSTS]
+
+
+def _joined(stretches: Sequence[tuple[float, float]], gap_s: float) -> list[tuple[float, float]]:
+    """Join stretches of time, given in order, that are at most gap_s apart."""
+    joined: list[tuple[float, float]] = []
+    for first, last in stretches:
+        if joined and first - joined[-1][1] <= gap_s:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined

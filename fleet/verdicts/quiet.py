@@ -1,0 +1,137 @@
+"""The rules where nothing is wrong, or nothing is known: unknown and healthy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.quantity import duration_text
+from fleet.verdicts.evidence import CanaryState, Control
+from fleet.verdicts.vocabulary import Cause, Verdict
+from fleet.verdicts.words import Judgement, ended, latency_text, partitions_text
+
+if TYPE_CHECKING:
+    from fleet.verdicts.evidence import FlowEvidence, PartitionEvidence
+
+NO_REASON = "the canary is about to begin"
+
+
+def unknown(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold where there is nothing to judge by."""
+    canary = flow.canary
+    why = ended(canary.sentence or NO_REASON)  # between two topics there is none for a moment
+    if canary.state is CanaryState.OFF:
+        return Judgement(Verdict.UNKNOWN, None, f"{flow.flow} has no canary: {why}")
+    if canary.state is CanaryState.WAITING:
+        sentence = f"No probes of {flow.flow} are sent: {why}"
+        return Judgement(Verdict.UNKNOWN, _down_cause(flow), sentence)
+    if canary.impaired is not None:
+        return Judgement(
+            Verdict.UNKNOWN,
+            Cause.PROBER,
+            f"Mirrorwatch cannot see {flow.flow} properly at present: {ended(canary.impaired)}",
+        )
+    return _not_enough(flow, now_at) or _partly_blind(flow)
+
+
+def _not_enough(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Return a judgement where what arrived is nothing, or too old to say anything."""
+    canary = flow.canary
+    if not canary.partitions:
+        return Judgement(Verdict.UNKNOWN, None, f"No probe of {flow.flow} has been sent yet.")
+    ages = [one.arrival_age_s for one in canary.partitions if one.arrival_age_s is not None]
+    if not ages:
+        return _nothing_yet(flow, now_at)
+    if min(ages) <= _patience_s(flow):
+        return None
+    return Judgement(
+        Verdict.UNKNOWN,
+        _down_cause(flow),
+        f"No probe of {flow.flow} has arrived for {duration_text(min(ages))}, and none is known to wait, so"
+        f" there is nothing to judge by.{_down_sentence(flow)}",
+    )
+
+
+def _nothing_yet(flow: FlowEvidence, now_at: float) -> Judgement:
+    down, told = _down_cause(flow), _down_sentence(flow)
+    if any(one.carried for one in flow.canary.partitions):
+        sentence = f"No probe of {flow.flow} has arrived since Mirrorwatch started.{told}"
+        return Judgement(Verdict.UNKNOWN, down, sentence)
+    for alias, at in (
+        (flow.source.alias, flow.topic.source_recreated_at),
+        (flow.target.alias, flow.topic.target_recreated_at),
+    ):
+        if at is not None:
+            ago = duration_text(max(0.0, now_at - at))
+            sentence = (
+                f"The topic of the canary was re-created on {alias} {ago} ago, and nothing of the new one has"
+                f" arrived yet.{told}"
+            )
+            return Judgement(Verdict.UNKNOWN, down or Cause.TOPIC_RECREATED, sentence)
+    return Judgement(
+        Verdict.UNKNOWN,
+        down,
+        f"Nothing of {flow.flow} has arrived yet.{told} A mirror takes up a new topic when it next refreshes"
+        " its list of topics; until then nothing is held against it.",
+    )
+
+
+def _partly_blind(flow: FlowEvidence) -> Judgement | None:
+    """Return a judgement where no probe reaches some of the source's partitions while the others go on."""
+    blind = [
+        one
+        for one in flow.canary.partitions
+        if (one.unacked_age_s or 0.0) > flow.canary.threshold_s or _went_silent(flow, one)
+    ]
+    if not blind:
+        return None
+    where = partitions_text({one.partition for one in blind})
+    there = "it" if len(blind) == 1 else "them"
+    others = "; the others arrive" if len(blind) < len(flow.canary.partitions) else ""
+    return Judgement(
+        Verdict.UNKNOWN,
+        None,
+        f"No probe gets into {where} of {flow.topic.source_topic} on {flow.source.alias} at present, so"
+        f" nothing is known of {there}{others}.",
+    )
+
+
+def _went_silent(flow: FlowEvidence, one: PartitionEvidence) -> bool:
+    """Tell whether a partition used to deliver, and now neither delivers nor has anything to deliver."""
+    return one.pending_age_s is None and (one.arrival_age_s or 0.0) > _patience_s(flow)
+
+
+def _patience_s(flow: FlowEvidence) -> float:
+    return 2 * flow.canary.interval_s + flow.canary.threshold_s
+
+
+def _down_cause(flow: FlowEvidence) -> Cause | None:
+    if flow.source.control is Control.FAILING:
+        return Cause.SOURCE_DOWN
+    return Cause.TARGET_DOWN if flow.target.control is Control.FAILING else None
+
+
+def _down_sentence(flow: FlowEvidence) -> str:
+    down = [one.alias for one in (flow.source, flow.target) if one.control is Control.FAILING]
+    match down:
+        case []:
+            return ""
+        case [alias]:
+            return f" {alias} does not take our own records."
+        case _:
+            return f" Neither {down[0]} nor {down[1]} takes our own records."
+
+
+def healthy(flow: FlowEvidence, now_at: float) -> Judgement | None:
+    """Hold always: it is the last rule."""
+    del now_at
+    latest = [one.latency_s for one in flow.canary.partitions if one.latency_s is not None]
+    fresh = {one.partition for one in flow.canary.partitions if one.arrival_age_s is None}
+    waits = f" Of {partitions_text(fresh)} nothing has come yet." if fresh else ""
+    sentence = arriving(flow.flow, flow.canary.threshold_s, max(latest, default=None))
+    return Judgement(Verdict.HEALTHY, None, sentence + waits)
+
+
+def arriving(flow: str, threshold_s: float, latency_s: float | None) -> str:
+    """Say that probes arrive in time, and how long the newest took at most, as far as that is known."""
+    took = "" if latency_s is None else f"; the newest took {latency_text(latency_s)}"
+    return f"Probes of {flow} arrive within {duration_text(threshold_s)}{took}."

@@ -1,0 +1,242 @@
+"""Why a flow stands: the first of these that the evidence shows, from the clusters inwards to the mirror.
+
+1. A cluster whose own control probes fail is down; one that failed while the probe waited and is back only
+   now is still the cause, until the mirror has had time to come back.
+2. What the topics show: gone, never there, re-created since, set to take no such records, or with fewer
+   partitions on the target.
+3. Newer probes that came through other partitions: a task of the mirror stands, or is held back.
+4. Both clusters answered after the probe should have been through, and no partition moves: the mirror stands.
+   Unless heartbeats of its own went on to come through this flow after that: then it runs, without us
+   (rules_heartbeats); or it wrote offsets of other topics after that: then those of its tasks run, and the
+   others stand once they have had the time to follow.
+
+What is not shown yet is `unexplained`, with what is missing: a wrong cause is worse than a late one.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from fleet.quantity import duration_text
+from fleet.verdicts.evidence import Control
+from fleet.verdicts.heartbeats import why_running
+from fleet.verdicts.offsets import RETURN_S, moved_elsewhere_s
+from fleet.verdicts.vocabulary import Cause
+from fleet.verdicts.words import clause, partitions_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.verdicts.evidence import ClusterEvidence, FlowEvidence, PartitionEvidence
+    from fleet.verdicts.heartbeats import Why
+
+SHOWN_TASKS = 3
+_OR_HELD_BACK = "or {} held back as by a quota"  # which no probe can tell from standing while it lasts
+_LEAST_GRACE_S = 1.0
+
+
+def why_standing(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
+    """Return the cause and half a sentence that explains it, for partitions that stand (at least one)."""
+    return (
+        _cluster_down(flow, standing)
+        or _cluster_back(flow, standing, now_at)
+        or _topics(flow, standing, now_at)
+        or _mirror(flow, standing, now_at)
+    )
+
+
+def _mirror(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why:
+    moving = _moving(flow, standing)
+    if moving:
+        what = f"newer probes came through other partitions, so {_stuck_tasks(flow, standing, moving)}"
+        return Cause.TASK_STUCK, what
+    why = _undecided(flow, standing, now_at)
+    if why is not None:
+        return why
+    if not any(one.carried for one in flow.canary.partitions):
+        what = f"both clusters answer, but nothing of it has ever come to {flow.target.alias}"
+        return Cause.NOT_MIRRORED, f"{what}, so the mirror does not run or does not carry this topic"
+    oldest_s, grace_s = _oldest_s(standing), max(_grace_s(flow, one) for one in standing)
+    running = why_running(flow, waits_s=oldest_s, grace_s=grace_s)
+    if running is not None:
+        return running
+    elsewhere_s = moved_elsewhere_s(flow, now_at, waits_s=oldest_s)
+    if elsewhere_s is not None:
+        return _goes_on_elsewhere(flow, standing, elsewhere_s)
+    what = "both clusters answer, so the mirror stands still"
+    if any(one.late_age_s is not None and one.late_age_s <= flow.canary.horizon_s for one in standing):
+        what += f", {_OR_HELD_BACK.format('is')}"  # it has let some through late, and stands again
+    return Cause.MIRROR_DOWN, what
+
+
+def _goes_on_elsewhere(flow: FlowEvidence, standing: Sequence[PartitionEvidence], elsewhere_s: float) -> Why:
+    """Name the tasks that stand once all have had their time: a mirror that is back begins task by task."""
+    if elsewhere_s < RETURN_S:
+        ago = duration_text(max(0.0, elsewhere_s))
+        what = f"by its offsets the mirror went on with other topics {ago} ago"
+        return Cause.UNEXPLAINED, f"{what}, and whether the rest of it follows will show"
+    what = f"by its offsets the mirror goes on with other topics, so {_stuck_tasks(flow, standing, [])}"
+    return Cause.TASK_STUCK, what
+
+
+def _undecided(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    """Return what is still missing before the mirror can be called the cause."""
+    for cluster in (flow.source, flow.target):
+        if cluster.control is Control.UNKNOWN:
+            what = (
+                f"{cluster.alias} has no control probe that could tell whether it or the mirror is at fault"
+            )
+            return Cause.UNEXPLAINED, what
+    for cluster in (flow.target, flow.source):
+        if not _has_answered_since(cluster, flow, standing, now_at):
+            what = f"whether {cluster.alias} or the mirror is at fault will show with the next control probe"
+            return Cause.UNEXPLAINED, what
+    if not _others_silent(flow, standing):
+        return Cause.UNEXPLAINED, "whether other partitions stand as well will show with their next probes"
+    return None
+
+
+def _cluster_down(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> Why | None:
+    source, target = flow.source, flow.target
+    down = [one for one in (source, target) if one.control is Control.FAILING]
+    if not down:
+        return None
+    first = min(down, key=lambda one: one.since_at)  # the other may only have become slow
+    cause = Cause.SOURCE_DOWN if first is source else Cause.TARGET_DOWN
+    alias = first.alias
+    if len(down) > 1:
+        return cause, f"neither {source.alias} nor {target.alias} takes our own records"
+    moving = _moving(flow, standing)
+    if moving:  # the control topic has one partition, so it speaks of one broker
+        through = partitions_text({one.partition for one in moving})
+        what = f"newer probes came through {through}, so a broker of {alias} is down and not all of it"
+        return cause, f"{alias} does not take control probes either, but {what}"
+    return cause, f"{alias} does not take our own records either"
+
+
+def _cluster_back(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    """Name a cluster that failed while the oldest probe waited, and came back a moment ago."""
+    due_at = now_at - _oldest_s(standing)
+    back = [
+        (one.last_failed_at, cause, one.alias)
+        for cause, one in ((Cause.SOURCE_DOWN, flow.source), (Cause.TARGET_DOWN, flow.target))
+        if one.last_failed_at is not None
+        and due_at <= one.last_failed_at
+        and now_at - one.last_failed_at <= RETURN_S
+    ]
+    if not back:
+        return None
+    failed_at, cause, alias = max(back, key=itemgetter(0))  # of two, the one that was back last
+    ago = duration_text(max(0.0, now_at - failed_at))
+    return cause, f"{alias} did not answer until {ago} ago, and the mirror has not come back yet"
+
+
+def _topics(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    topic, source, target = flow.topic, flow.source.alias, flow.target.alias
+    if topic.target_exists is False:
+        if any(one.carried for one in flow.canary.partitions):
+            return Cause.TOPIC_MISSING, f"the topic {topic.target_topic} is gone from {target}"
+        return Cause.NOT_MIRRORED, f"the topic {topic.target_topic} does not exist on {target}"
+    arrived_s = min((one.arrival_age_s for one in standing if one.arrival_age_s is not None), default=None)
+    for alias, at in ((source, topic.source_recreated_at), (target, topic.target_recreated_at)):
+        if at is not None and (arrived_s is None or now_at - arrived_s <= at):
+            ago = duration_text(max(0.0, now_at - at))
+            return (
+                Cause.TOPIC_RECREATED,
+                f"the topic was re-created on {alias} {ago} ago, and none came since",
+            )
+    return _refused(flow, standing, now_at) or _lacking(flow)
+
+
+def _refused(flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float) -> Why | None:
+    """Name settings of the target's topic that refuse copies, or did while those that wait have waited."""
+    topic = flow.topic
+    if topic.target_refuses:
+        return Cause.RECORD_REJECTED, clause(topic.target_refuses)
+    refused_at = topic.target_refused_at
+    if refused_at is None or refused_at < now_at - _oldest_s(standing):
+        return None
+    ago = duration_text(max(0.0, now_at - refused_at))
+    what = f"{topic.target_topic} on {flow.target.alias} refused such records until {ago} ago"
+    return Cause.RECORD_REJECTED, f"{what}, and the mirror has not come back yet"
+
+
+def _lacking(flow: FlowEvidence) -> Why | None:
+    """Name the partitions that the target's topic has not got."""
+    topic, source, target = flow.topic, flow.source.alias, flow.target.alias
+    there, here = topic.source_partitions, topic.target_partitions
+    if there is not None and here is not None and here < there:
+        has = "1 partition" if here == 1 else f"{here} partitions"
+        counts = f"{topic.target_topic} has {has} on {target} where {source} has {there}"
+        lacking = partitions_text(range(here, there))
+        what = f"{counts}, and a task of the mirror that meets {lacking} stands with all that it carries"
+        return Cause.PARTITION_MISSING, what
+    return None
+
+
+def _oldest_s(standing: Sequence[PartitionEvidence]) -> float:
+    return max(max(one.pending_age_s or 0.0, one.unacked_age_s or 0.0) for one in standing)
+
+
+def _grace_s(flow: FlowEvidence, one: PartitionEvidence) -> float:
+    """Return within what time a probe of this partition should have come: twice what the newest took."""
+    return min(max(2 * (one.latency_s or 0.0), _LEAST_GRACE_S), flow.canary.threshold_s)
+
+
+def _stuck_tasks(
+    flow: FlowEvidence, standing: Sequence[PartitionEvidence], moving: Sequence[PartitionEvidence]
+) -> str:
+    """Name the tasks that stand, where the mirror's own record of them tells; one that moves is not named."""
+    waiting, goes_on = ({one.partition for one in some} for some in (standing, moving))
+    stuck = [task for task in flow.tasks if waiting & {*task.partitions} and not goes_on & {*task.partitions}]
+    if not stuck:
+        return f"one of the mirror's tasks stands, {_OR_HELD_BACK.format('is')}"
+    names = [f"{task.name} ({partitions_text(task.partitions)})" for task in stuck[:SHOWN_TASKS]]
+    if len(stuck) > SHOWN_TASKS:
+        names.append(f"{len(stuck) - SHOWN_TASKS} more")
+    if len(names) == 1:
+        return f"task {names[0]} stands, {_OR_HELD_BACK.format('is')}"
+    return f"tasks {', '.join(names[:-1])} and {names[-1]} stand, {_OR_HELD_BACK.format('are')}"
+
+
+def _moving(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[PartitionEvidence]:
+    """Return the partitions that go on: a probe that was due after one that waits has come through them.
+
+    A partition whose backlog came a moment ago has only just begun to move again, as the others may.
+    """
+    waits_s = (one.pending_age_s if one.pending_age_s is not None else one.unacked_age_s for one in standing)
+    youngest_s = min(age_s or 0.0 for age_s in waits_s)
+    return [
+        one
+        for one in _others(flow, standing)
+        if one.present_age_s is not None
+        and one.present_age_s < youngest_s
+        and (one.pending_age_s or 0.0) <= _grace_s(flow, one)
+        and (one.late_age_s is None or one.late_age_s > flow.canary.threshold_s)
+    ]
+
+
+def _others_silent(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> bool:
+    """Tell whether every other partition that is carried has a probe that should have come by now."""
+    return all(
+        not one.carried or (one.pending_age_s or 0.0) > _grace_s(flow, one) for one in _others(flow, standing)
+    )
+
+
+def _others(flow: FlowEvidence, standing: Sequence[PartitionEvidence]) -> list[PartitionEvidence]:
+    waiting = {one.partition for one in standing}
+    return [one for one in flow.canary.partitions if one.partition not in waiting]
+
+
+def _has_answered_since(
+    cluster: ClusterEvidence, flow: FlowEvidence, standing: Sequence[PartitionEvidence], now_at: float
+) -> bool:
+    """Tell whether a control probe came back after the oldest waiting probe should have been through.
+
+    Before that instant an answer proves nothing: the cluster may have fallen together with the flow.
+    """
+    if cluster.last_ok_at is None:
+        return True
+    grace_s = max(_grace_s(flow, one) for one in standing)
+    return cluster.last_ok_at >= now_at - _oldest_s(standing) + grace_s

@@ -1,0 +1,139 @@
+"""A judgement, and the words and rows of evidence that every rule writes it with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from fleet.quantity import duration_text
+from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from fleet.verdicts.evidence import Finding, FindingKind, FlowEvidence, LagFinding
+
+    Dated = TypeVar("Dated", Finding, LagFinding)
+
+HOLD_S = 900.0  # how long loss, change and repetition hold after their last evidence
+MAX_ROWS = 10  # rows of evidence for one verdict; the books have the count
+_SHOWN_PARTITIONS = 6
+_BETWEEN = re.compile(r"(?<=[.!?])\s+")  # two sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict at one instant; `cause` is None for healthy, and where data is only missing.
+
+    `ended` tells that it holds on findings that leave alone how the flow is right now: the newest was a pause
+    ago or longer, or it is one of offsets.
+    """
+
+    verdict: Verdict
+    cause: Cause | None
+    sentence: str
+    evidence: tuple[Evidence, ...] = ()
+    ended: bool = False
+
+
+def is_over(flow: FlowEvidence, newest: Finding, now_at: float) -> bool:
+    """Tell whether what was found goes on no more, as far as a pause tells."""
+    return now_at - newest.at > pause_s(flow.canary.interval_s, flow.canary.horizon_s)
+
+
+def last_found(flow: FlowEvidence, newest: Finding, now_at: float) -> str:
+    """Return a sentence on when the newest was found, with a blank before it; none while it goes on."""
+    if not is_over(flow, newest, now_at):
+        return ""
+    return f" The last was found {duration_text(now_at - newest.at)} ago."
+
+
+def findings_of(flow: FlowEvidence, now_at: float, kind: FindingKind) -> list[Finding]:
+    """Return the findings of this kind that still hold, oldest first."""
+    return holding(findings_kept(flow, kind), now_at)
+
+
+def findings_kept(flow: FlowEvidence, kind: FindingKind) -> list[Finding]:
+    """Return all findings of this kind, oldest first, also those that do not hold any more."""
+    return sorted((one for one in flow.canary.findings if one.kind is kind), key=lambda finding: finding.at)
+
+
+def holding(findings: Iterable[Dated], now_at: float) -> list[Dated]:
+    """Return those of the findings that still hold."""
+    return [one for one in findings if now_at - one.at <= HOLD_S]
+
+
+def pause_s(interval_s: float, horizon_s: float) -> float:
+    """Return for how long (s) nothing comes where a burst of findings has ended: three intervals."""
+    return min(max(3 * interval_s, 5.0), horizon_s)
+
+
+def joined(canary: Judgement, offsets: Judgement, *, cause: Cause | None = None) -> Judgement:
+    """Return one judgement of two that agree: the canary's first, with its cause unless one is given.
+
+    The rows of evidence begin with those of whose cause it is.
+    """
+    others_cause = cause is not None and cause is not canary.cause
+    first, then = (offsets, canary) if others_cause else (canary, offsets)
+    return Judgement(
+        canary.verdict,
+        cause or canary.cause,
+        f"{canary.sentence} {offsets.sentence}",
+        first.evidence + then.evidence,
+        ended=canary.ended,
+    )
+
+
+def rows_of(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
+    """Return a row of evidence for each of the newest findings, newest first."""
+    newest = sorted(findings, key=lambda finding: finding.at, reverse=True)[:MAX_ROWS]
+    return tuple(
+        Evidence(
+            part="canary",
+            sentence=finding.sentence,
+            at=finding.at,
+            topic=finding.topic,
+            partition=finding.partition,
+            source_offset=finding.source_offset,
+            target_offset=finding.target_offset,
+        )
+        for finding in newest
+    )
+
+
+def probes_text(count: int) -> str:
+    """Write a number of probes."""
+    return "1 probe" if count == 1 else f"{count:,} probes"
+
+
+def partitions_text(partitions: Collection[int]) -> str:
+    """Write which partitions, the first six by number: `partition 3`, `partitions 0, 1 and 2`."""
+    numbers = [str(number) for number in sorted(set(partitions))]
+    if len(numbers) == 1:
+        return f"partition {numbers[0]}"
+    shown, more = numbers[:_SHOWN_PARTITIONS], len(numbers) - _SHOWN_PARTITIONS
+    if more > 0:
+        return f"partitions {', '.join(shown)} and {more} more"
+    return f"partitions {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def latency_text(seconds: float) -> str:
+    """Write what latencies stay within, where that may be too short to be told in hundredths of a second."""
+    return f"at most {duration_text(seconds)}" if seconds >= 0.01 else "less than 0.01 s"
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, in their order."""
+    return [one for one in _BETWEEN.split(text.strip()) if one]
+
+
+def clause(sentence: str) -> str:
+    """Return a sentence of another part so that it can stand behind a colon, without its full stop."""
+    return sentence.strip().rstrip(".").replace(": ", "; ")
+
+
+def ended(sentence: str) -> str:
+    """Return a sentence of another part with a full stop at its end."""
+    text = sentence.strip()
+    return text if text.endswith((".", "!", "?", ".)", "!)", "?)")) or not text else f"{text}."

@@ -1,0 +1,128 @@
+"""Filters and the regular expressions in them, against the answers of the real classes and of Java."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fleet.java.regex import compile_java
+from fleet.mm2.filters import GroupFilter, TopicFilter, split_list
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+VERSIONS = {"3.9.2": 3, "4.3.0": 4}
+ANSWERS = {version: json.loads((GOLDEN / f"kafka-{version}.json").read_text()) for version in VERSIONS}
+NAMES = (GOLDEN / "inputs" / "names.txt").read_text().splitlines()
+SAMPLES = (GOLDEN / "inputs" / "regex-samples.txt").read_text(encoding="utf-8").split("\n")[:-1]
+REGEXES = ANSWERS["4.3.0"]["regexes"]
+
+# What Java accepts and we refuse with a sentence, so that nobody is told something false.
+NOT_CARRIED_OVER = {
+    r"(a)\2", r"\1(a)", r"(a)(?i)\1", r"(a)\11",
+    "^*", "$+", r"\b*", "a{2}{3}", "{2}",
+    r".*(?<=a*)",
+    "(?x)a b", "(?u)a", r"(?U)\w", "(?d).",
+    "[&&a]", "[a&&]", "[a-c&&]", "[a&&&b]", r"[\Q^-]\E]", r"[\w-z]",
+    r"\R", r"\X", r"\G", r"\Ga", r"\N{LATIN SMALL LETTER A}", r"\b{g}a",
+    r"\p{L}", r"\p{Lu}", r"\pL", r"\p{IsAlphabetic}", r"\p{javaLowerCase}",
+}  # fmt: skip
+
+
+def test_the_tables_are_as_large_as_they_should_be():
+    assert len(NAMES) >= 60
+    assert len(REGEXES) >= 200
+    assert {regex for regex in NOT_CARRIED_OVER if REGEXES[regex] != "refused"} == NOT_CARRIED_OVER
+
+
+@pytest.mark.parametrize("regex", sorted(REGEXES))
+def test_a_regex_matches_what_java_matches(regex):
+    if REGEXES[regex] == "refused" or regex in NOT_CARRIED_OVER:
+        with pytest.raises(ValueError, match=r"(cannot be (used|carried over)|was never opened)"):
+            compile_java(regex)
+    else:
+        pattern = compile_java(regex)
+        assert [sample for sample in SAMPLES if pattern.fullmatch(sample)] == REGEXES[regex]
+
+
+@pytest.mark.parametrize("version", sorted(VERSIONS))
+@pytest.mark.parametrize("kind", [TopicFilter, GroupFilter])
+@pytest.mark.parametrize("number", range(len(ANSWERS["4.3.0"]["filters"])))
+def test_a_filter_lets_through_what_the_real_one_does(version, kind, number):
+    answer = ANSWERS[version]["filters"][number]
+    word = kind.kind
+    given = answer[f"{word}.given"]
+    made = {
+        "include": given.get(word, ".*"),
+        "exclude": given.get(f"{word}.exclude"),
+        "blacklist": given.get(f"{word}.blacklist"),
+    }
+    if "PatternSyntaxException" in answer[word]:
+        with pytest.raises(ValueError, match="cannot be used as a Java regular expression"):
+            kind(**made)
+        return
+    if (
+        answer[word] == "refused: ConfigException"
+    ):  # 4.x refuses empty entries; mm2 says so before a filter is made
+        assert any(not entry for text in given.values() for entry in split_list(text))
+        return
+    major = VERSIONS[version]
+    made_filter = kind(**made)
+    assert [name for name in NAMES if made_filter.matches(name, major=major)] == answer[word]
+    for name in NAMES:
+        assert (f"{word} has" in made_filter.why(name, major=major)) == (name in answer[word])
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "sentence"),
+    [
+        (TopicFilter(), "orders", "topics has '.*'"),
+        (TopicFilter(), "__x", "topics.exclude has '__.*'"),
+        (TopicFilter("a, b.*"), "bx", "topics has 'b.*'"),
+        (TopicFilter("a, b.*"), "c", "no entry of topics ('a, b.*') matches it"),
+        (TopicFilter("(a, b)"), "b", "topics has '(a, b)'"),
+        (GroupFilter(), "console-consumer-1", "groups.exclude has 'console-consumer-.*'"),
+    ],
+)
+def test_a_filter_says_which_entry_decided(made, name, sentence):
+    assert made.why(name) == sentence
+
+
+def test_the_default_of_exclude_depends_on_the_version():
+    assert TopicFilter().matches("orders.internal", major=4)
+    assert not TopicFilter().matches("orders.internal", major=3)
+    assert not TopicFilter(blacklist="orders").matches("orders", major=3)
+    assert TopicFilter(blacklist="orders").matches("orders", major=4)
+
+
+@pytest.mark.parametrize(
+    ("regex", "sentence"),
+    [
+        ("a{2|3}", "'{' begins no count (a comma in it ends the expression in a list), at character 2"),
+        (r"\p{L}+", r"\p{L} cannot be carried over (known: ASCII, Alnum, Alpha,"),
+        ("(?x)a", "the flag 'x' cannot be carried over"),
+        ("(a", "a group is not closed (a comma in it ends the expression in a list), at character 1"),
+        ("[a", "a class is not closed"),
+        ("(" * 60 + "a" + ")" * 60, "groups are nested more than 50 deep"),
+        ("[" * 60 + "a" + "]" * 60, "classes are nested more than 50 deep"),
+        ("a" * 20_001, "longer than 20000 characters"),
+        ("*a", "nothing stands before '*', at character 1"),
+    ],
+)
+def test_a_refusal_says_what_and_where(regex, sentence):
+    with pytest.raises(ValueError, match=r".") as refusal:
+        compile_java(regex)
+    assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("", ()),
+        ("  ", ()),
+        ("a", ("a",)),
+        (" a , b\t,\nc ", ("a", "b", "c")),
+        ("a,", ("a", "")),
+        (",", ("", "")),
+    ],
+)
+def test_split_list(text, entries):
+    assert split_list(text) == entries
