@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from alerts.objectives.burn import longest_window_s
 from alerts.objectives.objective import DEFAULT_PERIOD_S, ObjectiveKind
 from fleet.quantity import duration_text
-from runtime.config_values import Duration, Number, Section
+from runtime.config.values import Duration, Number, Section
 
 Percent = Annotated[Number, Field(ge=0, lt=100)]
 """A share in percent; 100 would leave no error budget."""

@@ -29,8 +29,8 @@ from alerts.incidents.incident import (
 from alerts.incidents.recorder import Span
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Cause, Evidence, Verdict
-from runtime.store_migrations import Migration, create
-from runtime.store_rows import replace_rows
+from runtime.store.migrations import Migration, create
+from runtime.store.rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

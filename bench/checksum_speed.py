@@ -19,7 +19,7 @@ from checksum.digest.side import SideDigest
 from checksum.plan.document import plan_id
 from checksum.plan.pacing import Stretch
 from checksum.plan.places import places_of
-from runtime.clock import SystemClock
+from runtime.process.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

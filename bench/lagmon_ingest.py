@@ -14,9 +14,9 @@ from bench.processes import cpu_s, pss_mb, tree
 from deploy.local.process import ROOT
 from fleet.errors import UnavailableError
 from lagmon.ingest.orders import write_orders
-from runtime import channel
 from runtime.kafka.translation import translate
-from runtime.worker import SPARING
+from runtime.process import channel
+from runtime.process.worker import SPARING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.service import Service
-from runtime import logs
-from runtime.shutdown import Shutdown
+from runtime.process import logs
+from runtime.process.shutdown import Shutdown
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence

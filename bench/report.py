@@ -24,7 +24,7 @@ from canary.persistence import history
 from canary.tracker.minutes import COLUMNS
 from fleet.probe_history import DAY_MINUTES
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
+from runtime.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

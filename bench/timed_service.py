@@ -21,7 +21,7 @@ from bench.recording import serve, write_arrays
 from canary.tracker.events import Stage, Timed
 from canary.watch.watch import FlowWatch
 from mirrorwatch.service import Service
-from runtime.store import Store
+from runtime.store.store import Store
 
 if TYPE_CHECKING:
     from canary.tracker.events import TrackerOutput

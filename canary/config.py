@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from runtime.config import Count, Duration, Flag, Section
+from runtime.config.sections import Count, Duration, Flag, Section
 
 
 class CanaryMode(StrEnum):

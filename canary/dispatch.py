@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from canary.flows import WatchedFlow
     from canary.report import Reporter
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 
 class Dispatch:

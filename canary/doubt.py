@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from canary.flows import CanaryFlow, WatchedFlow
     from canary.report import Reporter
     from canary.site.site import Site
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 TICK_S = 0.1
 LOOP_LATE_S = 1.0  # the loop standing still for longer than this spoils what was in flight

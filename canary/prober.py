@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from canary.site.topics import TopicChange
     from canary.watch.unreached import UnreachedBroker
     from fleet.verdicts.evidence import Calm, FlowEvidence
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 AT_ONCE = 250  # items taken in before the event loop may do something else
 PUMP_S = 0.025  # how often what was seen is taken in; its instants were stamped before

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from canary.tracker.events import Flagged
     from canary.watch.findings import Findings
     from canary.watch.watch import Instant
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 
 class Roster:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from fleet.mm2.filters import PatternList
 from fleet.quantity import bytes_text
-from runtime.config_values import Count, Duration, Rate, Section, Size
+from runtime.config.values import Count, Duration, Rate, Section, Size
 
 _LEAST_BYTES_S = 1000
 

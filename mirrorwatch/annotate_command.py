@@ -68,7 +68,7 @@ async def _written(config: Configuration, incident: str, author: str, text: str,
     from alerts.incident_tables import add_note  # noqa: PLC0415 - see the module's docstring
     from alerts.incidents import Note  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.store_parts import MIGRATIONS  # noqa: PLC0415 - see the module's docstring
-    from runtime.store import Store  # noqa: PLC0415 - see the module's docstring
+    from runtime.store.store import Store  # noqa: PLC0415 - see the module's docstring
 
     store = Store(config.store.database_url(config.directory), migrations=MIGRATIONS)
     if not await store.open_if_made():

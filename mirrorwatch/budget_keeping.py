@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from alerts.reports import Tally
     from canary.report import Reporter
     from mirrorwatch.view import FlowView
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
 WHERE = "error budgets"
 ROUND_S = 60.0

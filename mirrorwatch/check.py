@@ -24,7 +24,7 @@ from mirrorwatch.check_sheet import FIRST, Sheet, rest
 from mirrorwatch.check_topics import advice, unchecked
 from mirrorwatch.words import counted
 from runtime.kafka.admin import ClusterAdmin
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from runtime.logs import Redactor
+    from runtime.process.logs import Redactor
 
 LEAST_COLUMNS = 40
 MOST_COLUMNS = 100  # longer lines are hard to read, whatever room there is

@@ -20,7 +20,7 @@ from mirrorwatch.checksum_late import tell_again
 from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import NOT_TAKEN_BACK, print_rest
 from mirrorwatch.words import counted
-from runtime.loop import run_to_end
+from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,8 +19,8 @@ from fleet.mm2.filters import PatternList
 from mirrorwatch.check_sheet import Sheet
 from mirrorwatch.checksum_files import reason_of, replace_file, why_not_writable
 from mirrorwatch.checksum_progress import Lines
-from runtime.clock import SystemClock
-from runtime.logs import Redactor
+from runtime.process.clock import SystemClock
+from runtime.process.logs import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mirrorwatch.checksum_progress import Shows
     from mirrorwatch.checksum_telling import Unheard
     from mirrorwatch.configuration import Configuration
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
     Outlet = Callable[["Desk", dict[str, Any]], int]
     Service = Callable[[Mapping[str, Any]], Unheard | None]

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from runtime.whole_files import stays, written_whole
+from runtime.files.whole_files import stays, written_whole
 
 _SHOWN = 100
 

@@ -19,7 +19,7 @@ from mirrorwatch.checksum_late import tell_late, tell_owed
 from mirrorwatch.checksum_outlets import Telling, hand_over
 from mirrorwatch.checksum_plan import Planned, plans_of, tell_failure
 from mirrorwatch.checksum_state import state_for
-from runtime.loop import run_to_end
+from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -22,7 +22,7 @@ from checksum.plan.document import plan_id
 from checksum.plan.file import read_plan, write_plan
 from fleet.errors import ConfigurationError, UnavailableError
 from mirrorwatch.checksum_files import reason_of
-from runtime.whole_files import written_whole
+from runtime.files.whole_files import written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mirrorwatch.checksum_series import FlowTopics
     from mirrorwatch.checksum_standing import FlowStanding, RunGist
     from mirrorwatch.checksum_told import ToldRun
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 LOOK_S = 30.0
 FORGET_S = 3600.0

@@ -21,7 +21,7 @@ from checksum.run import changed_topic
 from fleet.errors import ConfigurationError, MirrorwatchError
 from mirrorwatch.checksum_desk import BAD_CONFIGURATION, UNAVAILABLE, check_writable, worst, write_json, wrong
 from mirrorwatch.checksum_state import state_for
-from runtime.loop import run_to_end
+from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

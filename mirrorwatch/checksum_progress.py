@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from checksum.run import Progressed
     from mirrorwatch.check_sheet import Sheet
     from mirrorwatch.checksum_pace import StageTasks
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
     Stages = Callable[[], Sequence[StageTasks]]
 

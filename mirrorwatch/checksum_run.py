@@ -25,7 +25,7 @@ from mirrorwatch.checksum_flows import every_flow
 from mirrorwatch.checksum_late import tell_again
 from mirrorwatch.checksum_plan import print_plan, tell_failure
 from mirrorwatch.checksum_result import conclude_all, print_result
-from runtime.loop import run_to_end
+from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ from mirrorwatch.checksum_plan import print_plan
 from mirrorwatch.checksum_result import conclude_all, print_result
 from mirrorwatch.checksum_run import read_side
 from mirrorwatch.checksum_state import who
-from runtime.loop import run_to_end
+from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

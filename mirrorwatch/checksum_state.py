@@ -26,7 +26,7 @@ from mirrorwatch.checksum_standing import newest_finding
 from mirrorwatch.checksum_syncs import StoredSyncs
 from mirrorwatch.checksum_threads import AskingThread, Heart
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
+from runtime.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping

@@ -18,12 +18,12 @@ from urllib.parse import urlsplit, urlunsplit
 from fleet.errors import ConfigurationError, MalformedError, MirrorwatchError, Problem, UnavailableError
 from mirrorwatch.checksum_told import MOST_BYTES
 from mirrorwatch.words import plain
-from runtime.http_client import post
+from runtime.http.client import post
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from runtime.http_client import Answer
+    from runtime.http.client import Answer
 
 TOKEN = "MIRRORWATCH_TOKEN"  # noqa: S105 - the name of a variable
 PATH = "/api/v1/checksums"

@@ -190,7 +190,7 @@ def run(context: click.Context, /, config: Path, **_log: str) -> int:
     import asyncio  # noqa: PLC0415 - see the module's docstring
 
     from mirrorwatch.service import Service  # noqa: PLC0415 - see the module's docstring
-    from runtime.shutdown import Shutdown  # noqa: PLC0415 - see the module's docstring
+    from runtime.process.shutdown import Shutdown  # noqa: PLC0415 - see the module's docstring
 
     redactor = configure_logs(context)
 
@@ -276,7 +276,7 @@ def status(
 
     async def watch() -> int:
         from mirrorwatch.status_watch import watch as show_again  # noqa: PLC0415 - see the module's docstring
-        from runtime.clock import SystemClock  # noqa: PLC0415 - see the module's docstring
+        from runtime.process.clock import SystemClock  # noqa: PLC0415 - see the module's docstring
 
         return await show_again(
             question,

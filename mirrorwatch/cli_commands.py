@@ -15,7 +15,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.logs import Redactor
+    from runtime.process.logs import Redactor
 
 BAD_CONFIGURATION = 2
 UNAVAILABLE = 4
@@ -91,7 +91,7 @@ def conclude_refusals_with(ctx: click.Context, words: str) -> None:
 
 def configure_logs(ctx: click.Context) -> Redactor:
     """Log as the command's options say; return what keeps secrets out, to be told of more of them."""
-    from runtime import logs  # noqa: PLC0415 - help needs nothing of this
+    from runtime.process import logs  # noqa: PLC0415 - help needs nothing of this
 
     form = cast("Literal['text', 'json']", ctx.params.get("log_format", "text"))
     level = ctx.params.get("log_level", "error")
@@ -103,7 +103,7 @@ def configure_logs(ctx: click.Context) -> Redactor:
 def _told(error: Exception, ctx: click.Context) -> int:
     from fleet.errors import ConfigurationError  # noqa: PLC0415 - help needs nothing of this
     from mirrorwatch.words import plain  # noqa: PLC0415 - help needs nothing of this
-    from runtime.logs import Redactor  # noqa: PLC0415 - help needs nothing of this
+    from runtime.process.logs import Redactor  # noqa: PLC0415 - help needs nothing of this
 
     redactor = Redactor(ctx.meta.get(_SECRETS, ()))
     if not isinstance(error, ConfigurationError):
@@ -120,7 +120,7 @@ def _told(error: Exception, ctx: click.Context) -> int:
 
 def _fault(error: BaseException, leaf: BaseException, ctx: click.Context) -> int:
     """Log that we are at fault; the traceback only where it was asked for, or where a machine reads it."""
-    from runtime import logs  # noqa: PLC0415 - help needs nothing of this
+    from runtime.process import logs  # noqa: PLC0415 - help needs nothing of this
 
     configure_logs(ctx)
     detailed = ctx.params.get("log_format") == "json" or ctx.params.get("log_level") == "debug"

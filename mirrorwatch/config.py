@@ -18,7 +18,7 @@ from fleet.mm2.replication import major_version
 from fleet.topic_name import LONGEST_TOPIC, is_topic_name
 from lagmon.config import LagConfig
 from mirrorwatch.config_connect_url import rest_address
-from runtime.config import HttpConfig, Section, SiblingError, StoreConfig
+from runtime.config.sections import HttpConfig, Section, SiblingError, StoreConfig
 
 BURROW_NAME = "burrow_name"
 """The one key of a cluster that is ours, among those of its Kafka client."""

@@ -10,7 +10,7 @@ from fleet.errors import ConfigurationError, MalformedError, Problem, RefusedErr
 from mirrorwatch.config_connect_asking import answer_of, no_connect
 from mirrorwatch.config_connect_places import harmless, place_of
 from mirrorwatch.config_problems import secrets_in
-from runtime.loop import run_to_end
+from runtime.process.loop import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fleet.errors import MalformedError, RefusedError, UnavailableError
-from runtime.http_client import Answer, User, get
+from runtime.http.client import Answer, User, get
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

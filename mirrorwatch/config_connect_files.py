@@ -21,7 +21,7 @@ from mirrorwatch.config_connect_places import harmless, place_of
 from mirrorwatch.config_forms import Form, is_json
 from mirrorwatch.config_problems import secrets_in
 from mirrorwatch.config_text import MAX_FOREIGN_BYTES
-from runtime import strict_yaml
+from runtime.config import strict_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

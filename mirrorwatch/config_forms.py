@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from runtime.strict_yaml import Document
+    from runtime.config.strict_yaml import Document
 
 ACCEPTED = (
     "Mirrorwatch's own YAML (keys such as mm2, connect, clusters, flows), MirrorMaker's mm2.properties, "

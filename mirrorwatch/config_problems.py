@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import Problem
 from runtime.kafka.redaction import is_secret
-from runtime.logs import as_value
+from runtime.process.logs import as_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

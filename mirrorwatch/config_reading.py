@@ -24,10 +24,10 @@ from mirrorwatch.config_sections import PLACEHOLDER, sections_of
 from mirrorwatch.config_text import read_bytes
 from mirrorwatch.configuration import Configuration
 from mirrorwatch.flow_canaries import canary_flows
-from runtime.config_web import WebConfig, load_web_config
-from runtime.interpolation import interpolate
+from runtime.config.interpolation import interpolate
+from runtime.config.web import WebConfig, load_web_config
 from runtime.kafka.translation import translate
-from runtime.store_address import secrets_of
+from runtime.store.address import secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.flows import CanaryFlow
     from mirrorwatch.configuration import LagSource
+    from runtime.config.strict_yaml import Document
     from runtime.kafka.client_settings import ClientSettings
-    from runtime.strict_yaml import Document
 
 
 def read_configuration(

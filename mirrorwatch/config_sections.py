@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from fleet.errors import Problem
 from mirrorwatch.config import RootSection, spelled
-from runtime.config import problems_of
+from runtime.config.sections import problems_of
 
 if TYPE_CHECKING:
-    from runtime.strict_yaml import Document
+    from runtime.config.strict_yaml import Document
 
 MOST_ROUNDS = 20
 # Stands in for a cluster that was refused, so that nothing more is said of it.

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError, Problem
 from fleet.java import properties as java_properties
-from runtime import strict_yaml
+from runtime.config import strict_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.strict_yaml import Document
+    from runtime.config.strict_yaml import Document
 
 MAX_BYTES = 1_000_000
 MAX_FOREIGN_BYTES = strict_yaml.MAX_RESOURCES_BYTES

@@ -9,7 +9,7 @@ from alerts.config import LinksConfig
 from checksum.config import ChecksumConfig
 from fleet.errors import ConfigurationError, Problem
 from lagmon.config import LagConfig
-from runtime.config_web import WebConfig
+from runtime.config.web import WebConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.connect.connectors import Connector
     from fleet.topology import Topology
     from mirrorwatch.config import ConnectSection
-    from runtime.config import HttpConfig, StoreConfig
+    from runtime.config.sections import HttpConfig, StoreConfig
     from runtime.kafka.client_settings import ClientSettings
 
 

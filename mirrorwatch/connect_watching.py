@@ -15,7 +15,7 @@ from fleet.connect.states import told_states
 from fleet.errors import MalformedError, RefusedError, UnavailableError
 from mirrorwatch.config_connect_asking import answer_of, no_connect
 from mirrorwatch.connect_looks import ConnectLook, look_of, sentence_of
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fleet.connect.connectors import Connector
     from mirrorwatch.config import ConnectSection
     from mirrorwatch.configuration import Configuration
-    from runtime.clock import WaitingClock
-    from runtime.supervision import Jitter
+    from runtime.process.clock import WaitingClock
+    from runtime.process.supervision import Jitter
 
 LOOK_S = 30.0  # between two looks, a fifth more or less
 REFUSED_S = 120.0  # where it lets nobody in: a person has to act, and every try fills its log

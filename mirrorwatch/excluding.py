@@ -14,7 +14,7 @@ from fleet.errors import ConfigurationError, Problem
 from fleet.probe_history import MINUTE_S
 from mirrorwatch.store_parts import opened
 from mirrorwatch.words import plain
-from runtime.store import Store
+from runtime.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

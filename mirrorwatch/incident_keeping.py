@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from alerts.incidents import Bar, Batch, Incident, Sample, Span
     from canary.report import Reporter
     from mirrorwatch.view import FlowView
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
 SAMPLE_S = 1.0
 WRITE_S = 5.0  # and at once where an incident begins, changes or is over

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from canary.prober import Prober
     from fleet.verdicts.vocabulary import FlowVerdict
     from mirrorwatch.lagging import Lagging
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 
 def samples_of(

@@ -6,12 +6,12 @@ import asyncio
 import random
 from typing import TYPE_CHECKING
 
-from runtime.supervision import Phase, State, supervise
+from runtime.process.supervision import Phase, State, supervise
 
 if TYPE_CHECKING:
     from canary.report import Reporter
     from canary.site.site import Site, SiteListener
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 CLOSE_S = 20.0
 

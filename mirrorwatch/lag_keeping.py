@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from canary.report import Reporter
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
     Ask = Callable[..., Awaitable[tuple[dict[str, Any], bytes]]]
 

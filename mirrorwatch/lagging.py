@@ -24,8 +24,8 @@ from mirrorwatch.lag_collected import CollectedCounts
 from mirrorwatch.lag_keeping import WHERE as KEEPING
 from mirrorwatch.lag_orders import lag_orders
 from mirrorwatch.recovery_point import RecoveryPoint
-from runtime.supervision import BackOff, Phase, State, supervise
-from runtime.worker import Worker
+from runtime.process.supervision import BackOff, Phase, State, supervise
+from runtime.process.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mirrorwatch.lag_keeping import LagKeeping
     from mirrorwatch.lag_orders import LagOrders
     from mirrorwatch.view import EventView
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 WHAT = "the lag monitor"
 OFF = f"{WHAT} is off: lag.commits in the configuration says so"

@@ -12,8 +12,8 @@ from fleet.errors import UnavailableError
 if TYPE_CHECKING:
     from canary.prober import Prober
     from canary.report import Reporter
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
 LOOK_S = 5.0  # between two looks at what other processes have latched and lifted
 WHERE = "store: latches"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from fleet.probe_history import ValueRun
     from mirrorwatch.checksum_standing import FlowStanding
     from mirrorwatch.recovery_point import RecoveryPoint
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
 WHERE = "minutes of reports"
 TIDY_S = 3600.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.process_identity import pid_here
+from runtime.process.identity import pid_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

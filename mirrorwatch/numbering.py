@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mirrorwatch.numbers import BudgetNumbers
     from mirrorwatch.recovery_point import RecoveryPoint
     from mirrorwatch.reloading import LastReload
-    from runtime.clock import Clock
-    from runtime.supervision import State
+    from runtime.process.clock import Clock
+    from runtime.process.supervision import State
 
     Collected = Mapping[str, Mapping[str, float]]
 

@@ -8,8 +8,8 @@ from alerts.objectives.openslo import can_be_written, document_of, entry_of
 from alerts.reports.wording import objective_text
 from fleet.errors import ConfigurationError, Problem
 from mirrorwatch.config_text import read_bytes
-from runtime import strict_yaml
-from runtime.yaml_output import yaml_text
+from runtime.config import strict_yaml
+from runtime.config.yaml_output import yaml_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from alerts.reports.reconciling import difference_text, queries_of, reconciled_of
 from fleet.errors import MalformedError, UnavailableError
 from fleet.probe_history import MINUTE_S
-from runtime.http_client import get
+from runtime.http.client import get
 
 if TYPE_CHECKING:
     from alerts.reports import Report

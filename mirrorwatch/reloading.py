@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from canary.persistence.heritage import FlowHeritage
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
 from mirrorwatch.changes import Changes, at_the_next_start, in_effect, what_changes
-from runtime import logs
+from runtime.process import logs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -13,8 +13,8 @@ from alerts.rules.document import Links, rules_document
 from alerts.rules.rule import promql_duration
 from alerts.rules.watching import JOB
 from dashboards import BOARDS, dashboard
-from runtime.owned_folder import write_owned
-from runtime.yaml_output import yaml_text
+from runtime.config.yaml_output import yaml_text
+from runtime.files.owned_folder import write_owned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from alerts.reports.arithmetic import Stretch
     from mirrorwatch.configuration import Configuration
     from mirrorwatch.tallying import Span
-    from runtime.store import Store
+    from runtime.store.store import Store
 
 _NOTE = (
     "Probes count in the minute in which they were due: an alert may start or end some minutes apart from"

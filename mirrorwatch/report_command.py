@@ -107,7 +107,7 @@ def report(
 
     from mirrorwatch.reconciling import reconciled  # noqa: PLC0415 - see the module's docstring
     from mirrorwatch.reporting import make_report, texts_of  # noqa: PLC0415 - see the module's docstring
-    from runtime.loop import run_to_end  # noqa: PLC0415 - see the module's docstring
+    from runtime.process.loop import run_to_end  # noqa: PLC0415 - see the module's docstring
 
     log_if_asked(context)
     address = prometheus or found.links.prometheus
@@ -122,7 +122,7 @@ def report(
         click.echo(texts[chosen[0]], nl=False)
     else:
         from alerts.reports import file_name  # noqa: PLC0415 - see the module's docstring
-        from runtime.owned_folder import write_owned  # noqa: PLC0415 - see the module's docstring
+        from runtime.files.owned_folder import write_owned  # noqa: PLC0415 - see the module's docstring
 
         files = {file_name(made, form): text for form, text in texts.items()}
         write_owned(out, files, by="report", keep=True)

@@ -19,7 +19,7 @@ from fleet.probe_history import DAY_MINUTES, MINUTE_S, without
 from mirrorwatch.page import Page
 from mirrorwatch.store_parts import opened
 from mirrorwatch.tallying import first_minute, last_final_minute, tallies_of
-from runtime.store import Store
+from runtime.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,8 +19,8 @@ from mirrorwatch.api.operations import route
 from mirrorwatch.documents import flow_document, flows_document
 from mirrorwatch.page import Page
 from mirrorwatch.runbook_page import runbook, runbook_names
-from runtime.http_parameters import list_address
-from runtime.http_problems import ProblemError
+from runtime.http.parameters import list_address
+from runtime.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

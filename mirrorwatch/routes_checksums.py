@@ -25,19 +25,19 @@ from mirrorwatch.api.operations import route
 from mirrorwatch.checksum_told import MOST_BYTES, RUN_ID, NoRunError, read_told
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
 from mirrorwatch.routes_orders import take_turn
-from runtime import logs
-from runtime.allowance import Allowance
-from runtime.http_guards import API
-from runtime.http_problems import ProblemError
-from runtime.http_users import require_token
+from runtime.http.guards import API
+from runtime.http.problems import ProblemError
+from runtime.http.users import require_token
+from runtime.process import logs
+from runtime.process.allowance import Allowance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from checksum.book.entries import PackedRun
     from mirrorwatch.checksum_told import ToldRun
-    from runtime.clock import Clock
-    from runtime.config import HttpConfig
+    from runtime.config.sections import HttpConfig
+    from runtime.process.clock import Clock
 
 TOLD_PER_MINUTE = 120
 

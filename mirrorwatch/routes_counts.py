@@ -9,8 +9,8 @@ from fleet.dialect import moment_ms_text, page
 from mirrorwatch.api.counts import LIST_COUNTS
 from mirrorwatch.api.operations import route
 from mirrorwatch.routes import json_answer
-from runtime.http_parameters import list_address
-from runtime.http_problems import ProblemError
+from runtime.http.parameters import list_address
+from runtime.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from checksum.book.entries import Counted
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 MOST_ROWS = 50_000  # a partition has one for each bucket
 DEFAULT_S = 86_400.0

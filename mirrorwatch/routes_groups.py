@@ -21,15 +21,15 @@ from mirrorwatch.group_page import (
 )
 from mirrorwatch.routes import SECURITY_HEADERS
 from mirrorwatch.routes_lag import group_called, sentence_of
-from runtime.http_parameters import asked_of
-from runtime.http_problems import ProblemError
+from runtime.http.parameters import asked_of
+from runtime.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 COUNTS_WITHIN_S = 1.0  # the main page waits no longer for how the groups are
 COUNTED_S = 0.9  # counts that are younger are not asked for again

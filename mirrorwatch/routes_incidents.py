@@ -24,8 +24,8 @@ from mirrorwatch.incident_page import (
     incidents_names,
 )
 from mirrorwatch.routes import answer_beside, flow_called, json_answer, known_flow, page_answer
-from runtime.http_parameters import list_address
-from runtime.http_problems import ProblemError
+from runtime.http.parameters import list_address
+from runtime.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -15,9 +15,9 @@ from lagmon.burrow import paths as burrow_paths
 from mirrorwatch.api.groups import ANY, GET_GROUP, LIST_GROUPS
 from mirrorwatch.api.operations import route
 from mirrorwatch.routes import SECURITY_HEADERS, json_answer
-from runtime.http_guards import API
-from runtime.http_parameters import list_address
-from runtime.http_problems import ProblemError
+from runtime.http.guards import API
+from runtime.http.parameters import list_address
+from runtime.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from mirrorwatch.api.operations import route
 from mirrorwatch.mirror_page import mirror_names
 from mirrorwatch.routes_groups import LagPages, page_from
 from mirrorwatch.routes_lag import passed_on
-from runtime.http_parameters import asked_of
+from runtime.http.parameters import asked_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mirrorwatch.current import Told
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 
 def mirror_routes(

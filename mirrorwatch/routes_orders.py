@@ -12,10 +12,10 @@ from fleet.errors import UnavailableError
 from mirrorwatch.api.operations import route
 from mirrorwatch.api.orders import RESUME_CANARY
 from mirrorwatch.routes import json_answer, known_flow
-from runtime import logs
-from runtime.allowance import Allowance
-from runtime.http_problems import ProblemError, as_problem
-from runtime.http_users import require_token
+from runtime.http.problems import ProblemError, as_problem
+from runtime.http.users import require_token
+from runtime.process import logs
+from runtime.process.allowance import Allowance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from canary.persistence.latches import Latch
     from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
-    from runtime.clock import Clock
-    from runtime.config import HttpConfig
+    from runtime.config.sections import HttpConfig
+    from runtime.process.clock import Clock
 
 RESUMES_PER_MINUTE = 10
 RELOADS_PER_MINUTE = 10

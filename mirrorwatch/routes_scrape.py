@@ -17,7 +17,7 @@ from lagmon.exposition.compression import Checksum
 from lagmon.exposition.format import form_of
 from lagmon.exposition.joining import around, around_packed
 from mirrorwatch.metrics import render
-from runtime.http_guards import cut
+from runtime.http.guards import cut
 
 if TYPE_CHECKING:
     from mirrorwatch.lagging import Lagging

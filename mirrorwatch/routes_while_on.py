@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mirrorwatch.current import Told
     from mirrorwatch.lagging import Lagging
     from mirrorwatch.page import Page
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

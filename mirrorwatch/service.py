@@ -51,13 +51,13 @@ from mirrorwatch.store_parts import MIGRATIONS
 from mirrorwatch.sync_following import follow_syncs
 from mirrorwatch.tallying import last_final_minute
 from mirrorwatch.viewing import service_view
-from runtime import logs
 from runtime.build import revision, version
-from runtime.clock import SystemClock
-from runtime.complaints import Complaints
-from runtime.http import HttpServer, application
-from runtime.limits import allow_many_files, use_enough_threads
-from runtime.store import Store, installation_id
+from runtime.http.server import HttpServer, application
+from runtime.process import logs
+from runtime.process.clock import SystemClock
+from runtime.process.complaints import Complaints
+from runtime.process.limits import allow_many_files, use_enough_threads
+from runtime.store.store import Store, installation_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,8 +74,8 @@ if TYPE_CHECKING:
     from mirrorwatch.numbers import ServiceNumbers
     from mirrorwatch.reloading import Reloaded
     from mirrorwatch.view import ServiceView
-    from runtime.config import HttpConfig
-    from runtime.shutdown import Shutdown
+    from runtime.config.sections import HttpConfig
+    from runtime.process.shutdown import Shutdown
 
 JUDGE_S = 0.25
 SWITCH_S = 0.0005  # a thread that has something to stamp waits no longer for the one that judges

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from canary.prober import Prober
-    from runtime.complaints import Complaint
+    from runtime.process.complaints import Complaint
 
 
 def of_cluster(complaints: Iterable[Complaint], alias: str) -> list[str]:

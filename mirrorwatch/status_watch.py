@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mirrorwatch.status import Question
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 CLEAR, HOME, TO_LINE_END, TO_SCREEN_END = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 

@@ -12,7 +12,7 @@ from checksum.book import tables as book_tables
 from lagmon.snapshots import store as snapshot_store
 from lagmon.syncs import id_tables as sync_id_tables
 from lagmon.syncs import tables as sync_tables
-from runtime.store import LIMIT_S, Store
+from runtime.store.store import LIMIT_S, Store
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

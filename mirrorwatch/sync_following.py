@@ -10,8 +10,8 @@ from mirrorwatch.sync_keeping import ASK_S, WHERE, SyncKeeper
 if TYPE_CHECKING:
     from canary.report import Reporter
     from mirrorwatch.sync_keeping import Asked
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
     class Monitor(Asked, Protocol):
         """The lag monitor, which may be told to read others."""

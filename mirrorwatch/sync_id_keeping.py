@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mirrorwatch.sync_keeping import Asked
-    from runtime.store import Store
+    from runtime.store.store import Store
 
 SEEN_MS = 300_000  # how old in the store the newest look at an id may be, as long as it is the same
 WRITTEN_AT_ONCE = 500

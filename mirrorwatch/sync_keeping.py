@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from canary.report import Reporter
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
 ASK_S = 5.0  # between two rounds
 MOST_ASKED = 100  # times in a round, of one flow: the others have their turn too

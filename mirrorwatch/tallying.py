@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from alerts.objectives import Objective
     from fleet.probe_history import ProbeDay, ValueRun
     from mirrorwatch.configuration import Configuration
-    from runtime.store import Store
+    from runtime.store.store import Store
 
 WRITTEN_S = 15.0  # what is known is in the store by then
 Span = tuple[int, int]  # minutes: the first, and the one after the last

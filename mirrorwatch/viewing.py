@@ -12,7 +12,7 @@ from mirrorwatch.lone_clusters import lone_view
 from mirrorwatch.recovery_point import NO_POINT, older
 from mirrorwatch.unreached import unreached_of
 from mirrorwatch.view import ClusterView, FlowView, LatencySlice, LossView, ProblemView, ServiceView
-from runtime.supervision import Phase
+from runtime.process.supervision import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mirrorwatch.lag_collected import Standing, Unanswered
     from mirrorwatch.recovery_point import RecoveryPoint
     from mirrorwatch.view import ChecksumView, EventView
-    from runtime.clock import Clock
-    from runtime.complaints import Complaint
-    from runtime.supervision import State
+    from runtime.process.clock import Clock
+    from runtime.process.complaints import Complaint
+    from runtime.process.supervision import State
 
 STALE_S = 10.0  # a cluster without control probes counts as up while its topics were read within this
 

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from runtime.store_address import resolve_address
+from runtime.store.address import resolve_address
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.real))
 _numbers = count()

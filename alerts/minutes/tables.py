@@ -16,9 +16,9 @@ import sqlalchemy as sa
 from alerts.minutes.recorder import joined
 from alerts.objectives import Exclusion
 from fleet.probe_history import DAY_MINUTES, ValueRun
-from runtime.store_days import DayRows, days_table, span_of
-from runtime.store_migrations import Migration, create
-from runtime.store_rows import replace_rows
+from runtime.store.days import DayRows, days_table, span_of
+from runtime.store.migrations import Migration, create
+from runtime.store.rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from canary.flows import WatchedFlow
     from canary.report import Reporter
-    from runtime.clock import WaitingClock
-    from runtime.store import Store
+    from runtime.process.clock import WaitingClock
+    from runtime.store.store import Store
 
 KEEP_S = 1.0
 AGAIN_S = 5.0  # after the store has failed

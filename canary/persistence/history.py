@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from canary.persistence.leases import INCARNATIONS
 from canary.persistence.tables import DAY_ROWS, MINUTES
 from fleet.probe_history import ProbeDay, ProbeMinute
-from runtime.store_days import span_of
+from runtime.store.days import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

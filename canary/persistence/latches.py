@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from canary.persistence import tables
-from runtime.store_migrations import Migration, create
+from runtime.store.migrations import Migration, create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from canary.persistence.tables import COVERAGE
-from runtime.process_identity import is_gone, lease_s
-from runtime.store_migrations import Migration, create
+from runtime.process.identity import is_gone, lease_s
+from runtime.store.migrations import Migration, create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from canary.persistence import leases, tables
 from canary.watch.findings import LOOPS
 from fleet.errors import UnavailableError
-from runtime.process_identity import this_process
+from runtime.process.identity import this_process
 
 CLOSED_S = 86_400.0  # how long the coverage of a closed incarnation stays, for people who look after a fault
 

@@ -18,9 +18,9 @@ from canary.tracker.minutes import COLUMNS
 from canary.watch.findings import LOOPS, number_of
 from fleet.probe_history import DAY_MINUTES
 from fleet.verdicts.evidence import Finding, FindingKind
-from runtime.store_days import DayRows, days_table
-from runtime.store_migrations import Migration, create
-from runtime.store_rows import replace_rows
+from runtime.store.days import DayRows, days_table
+from runtime.store.migrations import Migration, create
+from runtime.store.rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from canary.report import CollectorCounts
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 TOPIC = "__mirrorwatch-control"
 INTERVAL_S = 1.0

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from canary.flows import CanaryFlow
     from canary.report import CollectorCounts, Reporter
     from fleet.verdicts.evidence import TaskEvidence
-    from runtime.clock import WaitingClock
     from runtime.kafka.admin import TopicDescription
     from runtime.kafka.tail import Tailed
+    from runtime.process.clock import WaitingClock
 
 INTERVAL_S = 2.0
 SILENT_S = 5.0  # nothing came for so long: the topic may be gone or another one

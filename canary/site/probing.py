@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from canary.config import CanaryConfig
     from canary.inbox import Inbox
     from canary.site.site import Site
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 JOIN_S = 5.0
 

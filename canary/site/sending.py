@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from canary.inbox import Inbox
     from canary.tracker.plan import Schedule, Tick
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 LATE_TICK_S = 1.0  # a tick that is handled later than this after it was due is not sent any more
 NAP_S = 0.05  # the longest sleep that nothing can end

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from canary.config import CanaryMode
     from canary.flows import CanaryFlow
     from canary.inbox import Inbox
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 
 class SiteListener(Protocol):

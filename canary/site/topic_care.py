@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from canary.report import Reporter
     from canary.roster import Roster
     from canary.site.site import Site
-    from runtime.clock import WaitingClock
     from runtime.kafka.admin import TopicDescription
+    from runtime.process.clock import WaitingClock
 
 SETTINGS_S = 300.0  # from one reading of a topic's settings to the next
 HASTE_S = 4.0  # while probes wait

@@ -20,8 +20,8 @@ from runtime.kafka.bulk import Bulk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 MOST = 10_000  # pairs of one partition
 MOST_PARTITIONS = 200_000

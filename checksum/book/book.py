@@ -21,13 +21,13 @@ from checksum.book.documents import packed_run, unpacked
 from checksum.book.entries import Counted, OpenRun, RunRow, VerifiedTo
 from checksum.compare.finding_words import time_text
 from fleet.errors import MalformedError, UnavailableError
-from runtime.process_identity import is_gone, lease_s, this_process
+from runtime.process.identity import is_gone, lease_s, this_process
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from checksum.book.entries import PackedRun, Place
-    from runtime.store import Store
+    from runtime.store.store import Store
 
 __all__ = ["ChecksumBook", "Counted", "OpenRun", "RunRow", "VerifiedTo"]
 

@@ -50,7 +50,7 @@ class OpenRun:
     flow: str
     plan: str  # its id; "" until it is made
     who: str
-    process: str  # runtime.process_identity
+    process: str  # runtime.process.identity
     begun_ms: int
     beaten_ms: int
     counts_only: bool

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from checksum.book.entries import Counted, OpenRun, PackedRun, RunRow, VerifiedTo
 from checksum.book.tables import COUNTS, OPEN, OWED, RUNS, TAKEN, UNTOLD, VERIFIED
-from runtime.store_rows import replace_rows
+from runtime.store.rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

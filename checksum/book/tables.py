@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from runtime.store_migrations import Migration, create
+from runtime.store.migrations import Migration, create
 
 _METADATA = sa.MetaData()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from checksum.digest.kafka_options import Cluster
     from checksum.plan.places import Place
     from checksum.plan.shape import Plan
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 
 class Pause(Protocol):

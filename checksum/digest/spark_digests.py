@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from checksum.plan.places import Place
     from checksum.plan.shape import Plan
     from checksum.spark.settings import SparkSettings
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

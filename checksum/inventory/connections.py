@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from checksum.anchors.reading import Reader
     from fleet.verdicts.flow import Flow
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 
 class Connects(Protocol):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from checksum.anchors.reading import Place, Side
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 _STEPS: Final = 20  # polls in the longest wait
 _LEAST_STEP_S, _MOST_STEP_S = 0.5, 5.0

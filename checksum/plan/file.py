@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from checksum.plan.document import from_document, plan_id, to_document
 from checksum.plan.shape import VERSION
 from checksum.report.document_values import Value, refuse
-from runtime.whole_files import written_whole
+from runtime.files.whole_files import written_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

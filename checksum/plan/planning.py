@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from checksum.plan.building import NamedIn, PlanRules
     from checksum.plan.shape import Plan
     from fleet.verdicts.flow import Flow
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 
 class KeptSyncs(Protocol):

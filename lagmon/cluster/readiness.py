@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.verdicts.words import ended
 from lagmon.groups.rules.sentences import instant_text
-from runtime.supervision import Phase
+from runtime.process.supervision import Phase
 
 if TYPE_CHECKING:
     from lagmon.cluster.state import Away
     from lagmon.ingest.commits import Progress
-    from runtime.supervision import State
+    from runtime.process.supervision import State
 
 
 def not_ready(

@@ -12,14 +12,14 @@ from lagmon.groups.documents import group_document, groups_document
 from lagmon.groups.kinds import CONSUMER, one_sentence
 from lagmon.groups.listing import Listed, by_carrier, by_status, group_line, matching
 from lagmon.groups.rows import clients, partition_rows
-from runtime.channel import Answer
+from runtime.process.channel import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from lagmon.groups.sight import GroupSight
     from lagmon.ingest.watching import ClusterWatch
-    from runtime.supervision import State
+    from runtime.process.supervision import State
 
 
 class GroupAnswers:

@@ -10,8 +10,8 @@ from lagmon.ingest.commits import TOPIC
 from runtime.kafka.bulk import Bulk
 
 if TYPE_CHECKING:
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 RETRY_S = 600.0  # between two tries to read the commits after all
 TRY_S = 15.0

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.ingest.admin_plan import Budget
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.group_offsets import Told
+    from runtime.process.clock import Clock
 
 TICK_S = 0.1  # between two looks at what is due and what was answered
 LIST_S = 10.0  # between two lists of groups, and for so long many groups

@@ -17,8 +17,8 @@ from lagmon.exposition.compression import Deflated
 from lagmon.exposition.format import Form
 from lagmon.exposition.telling import Telling
 from lagmon.groups.answers import GroupAnswers
-from runtime.channel import Answer
-from runtime.memory import give_back
+from runtime.process.channel import Answer
+from runtime.process.memory import give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from lagmon.mirrors.answers.flows import MirrorAnswers
     from lagmon.snapshots.whole import Snapshots
     from lagmon.syncs.answers import SyncAnswers
-    from runtime.clock import Clock
-    from runtime.supervision import State
+    from runtime.process.clock import Clock
+    from runtime.process.supervision import State
 
 CLIENTS = "mirrorwatch"  # with it the ids of all our clients begin: each is named after what it does
 _MUCH_BYTES = 1 << 18

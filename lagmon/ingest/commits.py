@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 from lagmon.cluster.handed_over import HandedOver
 from lagmon.ingest.topic_identity import TopicIdentity
-from runtime import logs
 from runtime.kafka.bulk import Bulk
-from runtime.memory import give_back
+from runtime.process import logs
+from runtime.process.memory import give_back
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lagmon.cluster.state import ClusterLag
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 TOPIC = "__consumer_offsets"
 WAIT_S = 0.5

@@ -6,11 +6,11 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.complaints import ComplaintBook
+from runtime.process.complaints import ComplaintBook
 
 if TYPE_CHECKING:
-    from runtime.clock import Clock
-    from runtime.logs import Logger
+    from runtime.process.clock import Clock
+    from runtime.process.logs import Logger
 
 
 def fault_text(error: BaseException) -> str:

@@ -28,20 +28,20 @@ from lagmon.mirrors.progress.sources import mirrors
 from lagmon.snapshots.whole import Snapshots
 from lagmon.syncs.answers import SyncAnswers
 from lagmon.syncs.reader import SyncReader
-from runtime import channel, logs
-from runtime.clock import SystemClock
-from runtime.complaints import ComplaintBook
 from runtime.kafka.sparse_lists import list_sparingly
-from runtime.limits import allow_many_files, use_enough_threads
-from runtime.logs import Redactor
-from runtime.memory import collect_now_and_then, collect_rarely
-from runtime.supervision import State, supervise
+from runtime.process import channel, logs
+from runtime.process.clock import SystemClock
+from runtime.process.complaints import ComplaintBook
+from runtime.process.limits import allow_many_files, use_enough_threads
+from runtime.process.logs import Redactor
+from runtime.process.memory import collect_now_and_then, collect_rarely
+from runtime.process.supervision import State, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from lagmon.mirrors.progress.sources import Source
-    from runtime.channel import Answer
+    from runtime.process.channel import Answer
 
 LINGER_S = 8.0
 LEAVE_S = 2.0  # from the word to stop on; a question to a cluster that is away may take ten more

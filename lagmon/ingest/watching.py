@@ -13,16 +13,16 @@ from lagmon.ingest.admin_rounds import AdminRounds
 from lagmon.ingest.commits import TOPIC, CommitsReader, Progress
 from lagmon.logs.position_looks import PositionLooks
 from lagmon.logs.tail_looks import TailLooks
-from runtime import logs
 from runtime.kafka.positions import Positions, Which
-from runtime.memory import give_back
+from runtime.process import logs
+from runtime.process.memory import give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lagmon.cluster.state import ClusterLag
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 LOOK_S = 10.0  # between two looks at the ends
 LEAST_LOOK_S = 5.0  # to a look because another cluster was looked at

@@ -16,16 +16,16 @@ from lagmon.ingest.malformed import MalformedNotice, sample_of
 from lagmon.ingest.thread_reading import read_on_thread
 from lagmon.ingest.topic_identity import TopicIdentity
 from lagmon.logs.writer_clocks import WriterClocks
-from runtime import logs
 from runtime.kafka.bulk import Bulk
+from runtime.process import logs
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterable
 
     from lagmon.cluster.state import ClusterLag
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5
 AWAY_S = 10.0  # between two looks for a topic that is not there

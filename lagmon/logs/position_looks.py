@@ -10,7 +10,7 @@ from lagmon.cluster.given_names import GivenNames
 from lagmon.cluster.late_ids import in_time
 from lagmon.ingest.commits import TOPIC
 from runtime.kafka.positions import Partitions, Which
-from runtime.memory import give_back
+from runtime.process.memory import give_back
 
 if TYPE_CHECKING:
     import threading
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lagmon.cluster.state import ClusterLag
-    from runtime.clock import Clock
     from runtime.kafka.positions import Listed, Positions
+    from runtime.process.clock import Clock
 
 TOPICS_EVERY = 6  # looks: at the list of topics, and at log starts
 STARTS_AT_ONCE = 5_000  # partitions, of those that mirrors read; asking for 1,000 takes about 10 ms of CPU

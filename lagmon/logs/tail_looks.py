@@ -14,17 +14,17 @@ import numpy as np
 from fleet.errors import MirrorwatchError
 from lagmon.logs.readable import MOST_PLACES
 from lagmon.logs.readable_gaps import Seen
-from runtime import logs
 from runtime.kafka.gaps import LONGEST_S, Gaps
+from runtime.process import logs
 
 if TYPE_CHECKING:
     import threading
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.logs.readable import Stretch
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
     from runtime.kafka.gaps import Found
+    from runtime.process.clock import Clock
 
 LEAST_S = 0.2  # of one look, or it is left to the next time
 IDLE_LOOKS = 6  # without anything to look at, after which the client is let go

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from fleet.errors import MalformedError
 from lagmon.snapshots.file import MAX_BYTES, MAX_PARTS
-from runtime.store_migrations import Migration, create
+from runtime.store.migrations import Migration, create
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ from lagmon.snapshots import cluster as snapshot_cluster
 from lagmon.snapshots import flow as snapshot_flow
 from lagmon.snapshots.file import MAX_BYTES, unpack
 from lagmon.snapshots.frames import check
-from runtime.channel import Answer
+from runtime.process.channel import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from lagmon.mirrors.answers.flows import MirrorAnswers
     from lagmon.mirrors.flow import MirrorFlow
     from lagmon.snapshots.cluster import KeptCluster
-    from runtime.clock import Clock
-    from runtime.logs import Logger
+    from runtime.process.clock import Clock
+    from runtime.process.logs import Logger
 
 _EMPTY = "everything begins anew: what was known before is found out again by looking"
 

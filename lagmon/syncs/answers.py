@@ -6,13 +6,13 @@ import json
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
-from runtime.channel import Answer
+from runtime.process.channel import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lagmon.syncs.reader import SyncReader
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 
 MOST_IDS = 1000  # in one answer

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
-from runtime.store_migrations import Migration, create
-from runtime.store_rows import replace_rows
+from runtime.store.migrations import Migration, create
+from runtime.store.rows import replace_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from lagmon.mirrors.flow import MirrorFlow
     from lagmon.syncs.orders import SyncOrder
     from lagmon.syncs.queue import WaitingSync
-    from runtime.clock import WaitingClock
     from runtime.kafka.bulk import Batch
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5
 ID_S = 30.0  # between two looks at the topic's id

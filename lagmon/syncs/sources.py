@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from lagmon.ingest.watching import ClusterWatch
     from lagmon.mirrors.flow import MirrorFlow
     from lagmon.syncs.orders import SyncOrder
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 
 def sync_readers(

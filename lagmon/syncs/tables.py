@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from lagmon.syncs.pairs import SyncPair
 from lagmon.syncs.thinning import thin
-from runtime.store_migrations import Migration, create
+from runtime.store.migrations import Migration, create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

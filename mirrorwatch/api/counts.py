@@ -6,8 +6,8 @@ from fleet.topic_name import is_topic_name
 from mirrorwatch.api.flows import FLOW_PATH
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, listed, moment, page, ref, text, whole
-from runtime.http_parameters import Parameter, paging
-from runtime.http_parameters import moment as moment_parameter
+from runtime.http.parameters import Parameter, paging
+from runtime.http.parameters import moment as moment_parameter
 
 
 def _topic(given: str) -> str:

@@ -8,7 +8,7 @@ from fleet.verdicts.vocabulary import CONDITIONS, Cause, Verdict
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, listed, mapped, moment, nullable, one_of, page, ref, text, whole
-from runtime.http_parameters import fields, paging
+from runtime.http.parameters import fields, paging
 
 FLOW_PATH = {"flow": "The flow, `A:B` or `A->B`."}
 SIDES = ("source", "target")

@@ -6,8 +6,8 @@ from lagmon.groups.rules.words import Reason, Status
 from mirrorwatch.api import shapes
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, listed, mapped, moment, nullable, one_of, page, ref, text, whole
-from runtime.http_parameters import fields, paging
-from runtime.http_parameters import text as text_parameter
+from runtime.http.parameters import fields, paging
+from runtime.http.parameters import text as text_parameter
 
 ANY = r"[\s\S]*"  # of a path, decoded: the name of a group may have a newline in it
 

@@ -6,8 +6,8 @@ from fleet.verdicts.vocabulary import Cause, Verdict
 from mirrorwatch.api.flows import RECORD_KINDS
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, listed, moment, nullable, one_of, page, ref, seconds, text, whole
-from runtime.http_parameters import choice, fields, paging
-from runtime.http_parameters import text as text_parameter
+from runtime.http.parameters import choice, fields, paging
+from runtime.http.parameters import text as text_parameter
 
 _BAD = [one for one in Verdict if one.is_bad]
 _COUNTS = ("settled", "good", "concluded", "delivered", "lost")

@@ -10,7 +10,7 @@ from mirrorwatch.api.flows import FLOW_PATH, RECORD_KINDS, RECORDS, SIDES
 from mirrorwatch.api.groups import LAG_KINDS, SEARCH
 from mirrorwatch.api.operations import Operation
 from mirrorwatch.api.shapes import closed, flag, listed, moment, nullable, one_of, page, ref, text, whole
-from runtime.http_parameters import fields, paging
+from runtime.http.parameters import fields, paging
 
 _PARTITION = {
     "topic": text("The topic on the source."),

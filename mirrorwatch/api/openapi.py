@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from mirrorwatch.api.shapes import closed, listed, one_of, ref, text, whole
 from mirrorwatch.api.table import OPERATIONS, SCHEMAS
-from runtime.http_problems import KINDS, PROBLEM_JSON
+from runtime.http.problems import KINDS, PROBLEM_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mirrorwatch.api.operations import Operation
     from mirrorwatch.api.shapes import Schema
-    from runtime.http_parameters import Parameter
+    from runtime.http.parameters import Parameter
 
 Document = dict[str, Any]
 

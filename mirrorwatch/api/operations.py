@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from fleet.errors import UnavailableError
-from runtime.http_parameters import asked_of
-from runtime.http_problems import ProblemError
+from runtime.http.parameters import asked_of
+from runtime.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from runtime.http_parameters import Parameter
+    from runtime.http.parameters import Parameter
 
     # A handler is given the request and the values of the operation's parameters.
     Handler = Callable[[web.Request, Mapping[str, Any]], Awaitable[web.StreamResponse]]

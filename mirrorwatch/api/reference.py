@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mirrorwatch.api.openapi import PROBLEM, openapi_document, problems_of
 from mirrorwatch.api.table import OPERATIONS, SCHEMAS
-from runtime.http_problems import KINDS
+from runtime.http.problems import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -24,8 +24,8 @@ from runtime.kafka.failures import Symptoms, explain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 LONGEST_S = 1.0  # of one look
 MOST_BYTES = 8_000_000  # of one look, as records hold them

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fleet.errors import MirrorwatchError
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 LONGEST_S = 60.0  # until the next of the records that are asked for of a partition
 PLACES_AT_ONCE = 200  # partitions that are assigned together: each may bring a fetch before it is paused

@@ -28,8 +28,8 @@ from runtime.kafka.topic_ids import known_id
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 TOPICS_AT_ONCE = 50  # whose ids are asked for together
 PARTITIONS_AT_ONCE = 1_000  # that these have: an answer takes 2 KB of each, in several objects

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.errors import MirrorwatchError
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 _SLICE_S = 0.05
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.errors import MirrorwatchError
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 POLL_S = 0.1
 _LAST_REPORTS_S = 1.0  # what is given up is reported within this

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fleet.errors import MirrorwatchError
-    from runtime.clock import Clock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import Clock
 
 POLL_S = 0.1  # how long a poll waits; a record ends it at once
 LAZY_S = 0.1  # how long a lazy tap lets records gather, at the broker and then here

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 WINDOW_S = 10.0
 

@@ -15,7 +15,7 @@ from alerts.incidents import GAP_S, Counts, Note, Recorder, Span, bar_of
 from alerts.incidents.incident import UNWATCHED_S, incident_id
 from fleet.quantity import Bounds
 from fleet.verdicts.vocabulary import Also, Cause, Verdict
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.alerts.incidents import FLOW, START, row, sample
 from tests.databases import DATABASES, address_of
 

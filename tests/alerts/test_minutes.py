@@ -9,7 +9,7 @@ import pytest
 from alerts.minutes import SAMPLE_S, MinuteRecorder, Sample, tables
 from alerts.objectives import Exclusion
 from fleet.probe_history import DAY_MINUTES, ValueRun, without
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 
 FLOW = "A->B"

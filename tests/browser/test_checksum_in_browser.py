@@ -13,7 +13,7 @@ from checksum.report import page as report_page
 from mirrorwatch.page import Page
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_checksums import checksum_routes
-from runtime.config import HttpConfig
+from runtime.config.sections import HttpConfig
 from tests.mirrorwatch import views
 from tests.mirrorwatch.test_checksum_shown import ENDED_AT, view_of
 from tests.mirrorwatch.told_runs import finding, partition, run

@@ -15,9 +15,9 @@ from canary.persistence.bookkeeper import MIGRATIONS, Bookkeeper
 from canary.tracker.events import Acked, Scheduled, SeenAtSource, SeenAtTarget, Sent, SourceRead
 from canary.tracker.stamp import Intact, Stamp
 from canary.watch.watch import Instant
-from runtime.clock import SystemClock
-from runtime.process_identity import this_process
-from runtime.store import Store
+from runtime.process.clock import SystemClock
+from runtime.process.identity import this_process
+from runtime.store.store import Store
 from tests.canary.pretend_link import INSTALLATION, TOPIC, TOPIC_ID
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from checksum.config import ChecksumConfig
-from runtime import strict_yaml
-from runtime.config import problems_of
+from runtime.config import strict_yaml
+from runtime.config.sections import problems_of
 
 
 class Root(BaseModel):

@@ -23,7 +23,7 @@ from checksum.plan.shape import (
     TopicPlan,
 )
 from deploy.local.topics import create_topic
-from runtime.clock import SystemClock
+from runtime.process.clock import SystemClock
 from tests.checksum_spark.logs import read_log
 from tests.checksum_spark.test_run import newest_synced, stage, typed  # noqa: F401 - a fixture
 from tests.eventually import eventually

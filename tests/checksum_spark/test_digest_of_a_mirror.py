@@ -18,7 +18,7 @@ from checksum.plan.places import places_of
 from checksum.plan.shape import READ_UNCOMMITTED, Anchored, OffsetRange, PartitionPlan, Plan, Run, TopicPlan
 from deploy.local.topics import create_topic
 from fleet.errors import ConfigurationError, UnavailableError
-from runtime.clock import SystemClock
+from runtime.process.clock import SystemClock
 from tests.checksum.pretend_logs import Partition, digest
 from tests.checksum_spark.logs import read_log
 from tests.eventually import eventually

@@ -18,7 +18,7 @@ from deploy.local.broker import Broker
 from deploy.local.ports import free_port
 from deploy.local.proxy import listen_behind
 from deploy.local.topics import create_topic
-from runtime.clock import SystemClock
+from runtime.process.clock import SystemClock
 from tests.checksum_spark.byte_counter import ByteCounter
 
 pytestmark = pytest.mark.real

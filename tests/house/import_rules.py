@@ -30,13 +30,13 @@ LAYERS = {
 NEVER_SHIPPED = {"deploy", "tests", "bench"}
 
 HTTP = (
-    "runtime/http*.py",
+    "runtime/http/*.py",
     "mirrorwatch/api/operations.py",
     "mirrorwatch/routes*.py",
     "mirrorwatch/status.py",
     "mirrorwatch/service*.py",
 )
-CONFIG = ("*/config.py", "*/config_*.py", "*/*_config.py")
+CONFIG = ("*/config.py", "runtime/config/*.py", "*/config_*.py", "*/*_config.py")
 
 # Which files may import a library. A library that is not here has no place in the product yet.
 HOMES = {
@@ -76,8 +76,8 @@ HOMES = {
         "lagmon/snapshots/store.py",
         "lagmon/syncs/*tables.py",
     ),
-    "structlog": ("runtime/logs*.py",),
-    "yaml": ("runtime/strict_yaml.py", "runtime/yaml_output.py"),
+    "structlog": ("runtime/process/logs*.py",),
+    "yaml": ("runtime/config/strict_yaml.py", "runtime/config/yaml_output.py"),
     "yarl": HTTP,  # aiohttp's own type for addresses
 }
 

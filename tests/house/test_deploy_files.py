@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from mirrorwatch.config_reading import read_configuration
-from runtime.config import HttpConfig
+from runtime.config.sections import HttpConfig
 from tests.house.containerfile import instructions
 from tests.house.kubernetes_shapes import KINDS, manifest_faults
 from tests.house.product_files import ROOT

@@ -22,7 +22,9 @@ class Asked:
 
 sys.meta_path.insert(0, Asked())
 """
-SERVICE = "import mirrorwatch.cli, mirrorwatch.config_reading, mirrorwatch.service, runtime.shutdown\n"
+SERVICE = (
+    "import mirrorwatch.cli, mirrorwatch.config_reading, mirrorwatch.service, runtime.process.shutdown\n"
+)
 # Checksums are told beside what is imported at once: that must load nothing either.
 TOLD = """
 from lagmon.exposition.format import Form

@@ -16,9 +16,9 @@ from mirrorwatch.routes_incidents import incident_pages
 from mirrorwatch.routes_orders import order_routes
 from mirrorwatch.routes_while_on import routes_while_on
 from mirrorwatch.view import ChecksumRunView, ChecksumView, EventView, UnreachedView
-from runtime.config import HttpConfig
-from runtime.config_web import WebConfig
-from runtime.http import HttpServer, application
+from runtime.config.sections import HttpConfig
+from runtime.config.web import WebConfig
+from runtime.http.server import HttpServer, application
 from tests.lagmon.mirrors import Mirrored
 from tests.mirrorwatch import test_routes_checksums, test_routes_counts, test_routes_orders, views
 from tests.mirrorwatch.monitored import Monitored

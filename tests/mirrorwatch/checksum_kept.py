@@ -22,7 +22,7 @@ from checksum.digest.cell_rows import CellRow
 from mirrorwatch.checksum_folder import PlanFolder
 from mirrorwatch.checksum_run import run_all
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_stage import PretendDigests, Progress, Stage
 

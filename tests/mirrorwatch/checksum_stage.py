@@ -16,9 +16,9 @@ from fleet.errors import UnavailableError
 from mirrorwatch.check_sheet import Sheet
 from mirrorwatch.checksum_desk import Desk
 from mirrorwatch.config_reading import read_configuration
-from runtime.clock import SystemClock
 from runtime.kafka.admin import TopicDescription
-from runtime.logs import Redactor
+from runtime.process.clock import SystemClock
+from runtime.process.logs import Redactor
 from tests.checksum.pretend_clusters import Clusters
 from tests.checksum.pretend_logs import Held, row
 from tests.checksum.pretend_mirror import MARKER

@@ -13,7 +13,7 @@ from lagmon.cluster.state import ClusterLag
 from lagmon.groups.answers import GroupAnswers
 from lagmon.ingest.commits import Progress
 from lagmon.ingest.watching import ClusterWatch
-from runtime.supervision import Phase, State
+from runtime.process.supervision import Phase, State
 
 NOW_S = 1_780_000_000
 LOOK_S = 10

@@ -10,8 +10,8 @@ from alerts import incident_tables
 from alerts.incidents import Recorder
 from mirrorwatch.cli import cli
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
-from runtime.store_address import resolve_address
+from runtime.store.address import resolve_address
+from runtime.store.store import Store
 from tests.alerts.incidents import FLOW, START, sample
 
 CONFIG = "clusters: {A: {bootstrap.servers: 'a:9092'}, B: {bootstrap.servers: 'b:9092'}}\nflows: {A->B: {}}\n"

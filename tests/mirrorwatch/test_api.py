@@ -17,7 +17,7 @@ from mirrorwatch.api import reference
 from mirrorwatch.api.openapi import openapi_document
 from mirrorwatch.api.table import OPERATIONS, SCHEMAS
 from mirrorwatch.checksum_told import FIELDS
-from runtime.http_problems import KINDS
+from runtime.http.problems import KINDS
 from tests.mirrorwatch import api_stage
 from tests.mirrorwatch.stored_incidents import ENDED
 from tests.mirrorwatch.told_runs import counted, run

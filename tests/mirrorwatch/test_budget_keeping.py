@@ -14,7 +14,7 @@ from canary.tracker.minutes import COLUMNS
 from fleet.probe_history import DAY_MINUTES
 from mirrorwatch.budget_keeping import BudgetKeeping
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.runtime.fake_clock import FakeClock
 
 DAY = 20_000

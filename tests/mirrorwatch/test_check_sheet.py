@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from mirrorwatch.check_sheet import Sheet
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 
 COLUMNS = ["topic", "partitions", "source", "duplicated", "verified"]
 FIGURES = ["12", "7,100", "1,000,000", "> 99.99 %"]

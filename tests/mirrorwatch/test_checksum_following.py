@@ -24,7 +24,7 @@ from mirrorwatch.checksum_following import (
 )
 from mirrorwatch.checksum_told import read_run
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.mirrorwatch.told_runs import ENDED_AT, block, counted, finding, partition, run
 from tests.runtime.fake_clock import FakeClock
 

@@ -12,7 +12,7 @@ from checksum.digest.cell_rows import Side
 from mirrorwatch.check_sheet import Sheet
 from mirrorwatch.checksum_pace import StageTasks
 from mirrorwatch.checksum_progress import Bars, Lines, shows_in
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 from tests.checksum.counts.test_counting import log
 from tests.checksum.pretend_logs import Partition, plan_of
 from tests.mirrorwatch.test_checksum_pace import At

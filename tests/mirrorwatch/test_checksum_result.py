@@ -16,7 +16,7 @@ from checksum.report.result_document import run_document
 from mirrorwatch.check_sheet import FIRST, Sheet
 from mirrorwatch.checksum_desk import Desk
 from mirrorwatch.checksum_result import print_result
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 from tests.checksum.pretend_logs import plan_of
 from tests.mirrorwatch.told_runs import audit, finding
 

@@ -18,7 +18,7 @@ from mirrorwatch.checksum_syncs import StoredSyncs
 from mirrorwatch.checksum_threads import AskingThread
 from mirrorwatch.store_parts import MIGRATIONS
 from runtime.kafka.admin import TopicDescription
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.checksum.pretend_mirror import Mirrored
 from tests.mirrorwatch.checksum_stage import SYNCS, Stage
 

@@ -20,7 +20,7 @@ from mirrorwatch.check_sheet import Sheet
 from mirrorwatch.cli import cli
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.configuration import LagSource
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 
 RECORDED = json.loads((Path(__file__).parent / "golden_connect" / "connect-4.3.0.json").read_text("utf-8"))
 BOTH = "GET /connectors?expand=info&expand=status"

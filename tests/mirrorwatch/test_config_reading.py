@@ -13,7 +13,7 @@ from canary.config import CanaryConfig
 from fleet.errors import ConfigurationError
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.config_text import MAX_BYTES
-from runtime.config import HttpConfig
+from runtime.config.sections import HttpConfig
 from tests.runtime.certificates import write_pair
 
 MM2 = """\

@@ -11,7 +11,7 @@ from pydantic import BaseModel, SecretStr
 
 from alerts.config import ObjectiveConfig
 from mirrorwatch.config import BURROW_NAME, RootSection
-from runtime.config_values import measured
+from runtime.config.values import measured
 from runtime.kafka.msk import OWN_KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from mirrorwatch.config_problems import _without, secrets_in
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.lag_orders import lag_orders
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 OURS = f"""

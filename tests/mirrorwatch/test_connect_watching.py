@@ -18,7 +18,7 @@ from fleet.wire.status import MAX_TRACE_CHARS, TaskState
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_looks import NEXT_MS, look_of
 from mirrorwatch.connect_watching import LOOK_S, REFUSED_S, STALE_S, WHERE, ConnectWatch
-from runtime.channel import MAX_TEXT_BYTES
+from runtime.process.channel import MAX_TEXT_BYTES
 from tests.mirrorwatch.test_config_connect import BOTH, RECORDED, chosen, recorded
 from tests.runtime.fake_clock import FakeClock
 

@@ -11,7 +11,7 @@ from alerts import incident_tables
 from alerts.incidents import GAP_S, Counts
 from fleet.verdicts.vocabulary import Verdict
 from mirrorwatch.incident_keeping import WHERE, IncidentKeeping
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.alerts.incidents import FLOW, START, sample
 from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock

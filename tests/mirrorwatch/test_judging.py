@@ -17,7 +17,7 @@ from mirrorwatch.judging import Judging
 from mirrorwatch.lag_collected import Unanswered
 from mirrorwatch.lagging import Lagging
 from mirrorwatch.recovery_point import NO_POINT, RecoveryPoint, older
-from runtime.supervision import Phase, State
+from runtime.process.supervision import Phase, State
 from tests.fleet.checksums import audited, found
 from tests.fleet.offsets import SAYS, deleted, lag
 from tests.fleet.verdicts.test_judgement import ALL_STAND, NOW, cluster, flow

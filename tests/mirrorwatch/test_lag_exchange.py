@@ -16,7 +16,7 @@ from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.connect_looks import ConnectLook
 from mirrorwatch.lag_orders import lag_orders
 from mirrorwatch.lagging import OFF, WHAT
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.mirrorwatch.test_changes import configuration
 from tests.mirrorwatch.test_lag_handing_over import KNOWN, WITHIN_S, Desk, desk
 

@@ -18,8 +18,8 @@ from mirrorwatch import lag_keeping, lagging
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.lag_keeping import LagKeeping
 from mirrorwatch.lagging import Lagging
-from runtime.clock import SystemClock
-from runtime.store import Store
+from runtime.process.clock import SystemClock
+from runtime.store.store import Store
 from tests.eventually import eventually_async
 from tests.mirrorwatch.test_changes import configuration
 

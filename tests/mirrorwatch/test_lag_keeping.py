@@ -16,7 +16,7 @@ from lagmon.snapshots.file import unpack
 from lagmon.snapshots.store import PIECE_BYTES, SNAPSHOTS
 from mirrorwatch import lag_keeping
 from mirrorwatch.lag_keeping import KEEP_S, WHERE, LagKeeping
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock
 

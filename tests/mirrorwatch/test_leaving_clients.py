@@ -15,10 +15,10 @@ import pytest
 from mirrorwatch import routes as routes_module
 from mirrorwatch import routes_scrape
 from mirrorwatch.routes_scrape import answer_scrape
-from runtime import logs
-from runtime.config import HttpConfig
-from runtime.config_web import WebConfig, load_web_config
-from runtime.http import HttpServer, application
+from runtime.config.sections import HttpConfig
+from runtime.config.web import WebConfig, load_web_config
+from runtime.http.server import HttpServer, application
+from runtime.process import logs
 from tests.mirrorwatch import views
 from tests.runtime.certificates import write_pair
 

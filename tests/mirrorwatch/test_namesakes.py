@@ -9,7 +9,7 @@ import pytest
 
 from canary.persistence.leases import Incarnation
 from mirrorwatch.namesakes import of_one_name
-from runtime.process_identity import this_process
+from runtime.process.identity import this_process
 
 NOW = 1_800_000_000.0
 OURS = this_process()

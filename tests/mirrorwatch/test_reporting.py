@@ -18,7 +18,7 @@ from mirrorwatch.cli import cli
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.reporting import make_report
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 from tests.mirrorwatch.markup import Markup
 

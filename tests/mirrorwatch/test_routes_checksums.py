@@ -27,9 +27,9 @@ from mirrorwatch.checksum_told import MOST_RUNS
 from mirrorwatch.page import Page
 from mirrorwatch.routes_checksums import TOLD_PER_MINUTE, checksum_routes
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.config import HttpConfig
-from runtime.http import application
-from runtime.store import Store
+from runtime.config.sections import HttpConfig
+from runtime.http.server import application
+from runtime.store.store import Store
 from tests.mirrorwatch.told_runs import block, counted, finding, partition, run
 from tests.runtime.fake_clock import FakeClock
 

@@ -12,7 +12,7 @@ from fleet.errors import UnavailableError
 from mirrorwatch import routes_counts
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_counts import counts_routes
-from runtime.http import application
+from runtime.http.server import application
 from tests.mirrorwatch import views
 from tests.runtime.fake_clock import FakeClock
 

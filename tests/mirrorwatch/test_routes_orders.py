@@ -13,7 +13,7 @@ from fleet.errors import UnavailableError
 from mirrorwatch.reloading import Reloaded
 from mirrorwatch.routes import routes
 from mirrorwatch.routes_orders import RELOADS_PER_MINUTE, RESUMES_PER_MINUTE, order_routes
-from runtime.config import HttpConfig
+from runtime.config.sections import HttpConfig
 from tests.mirrorwatch import views
 from tests.runtime.fake_clock import FakeClock
 

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from fleet.errors import UnavailableError
 from mirrorwatch import routes_scrape
 from mirrorwatch.routes_scrape import answer_scrape, takes_gzip
-from runtime.http import application
+from runtime.http.server import application
 
 OWN = b"# HELP own Ours.\n# TYPE own gauge\nown 1.0\n"
 LARGE = b"# HELP large Theirs.\n# TYPE large gauge\n" + b"large 2.0\n" * 1000

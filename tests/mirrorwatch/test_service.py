@@ -12,7 +12,7 @@ from fleet.verdicts.judgement import follow
 from fleet.verdicts.vocabulary import Cause
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.service import Service
-from runtime.supervision import Phase, State
+from runtime.process.supervision import Phase, State
 from tests.fleet.verdicts.test_judgement import ALL_STAND, NOW, finding, flow, moving
 from tests.mirrorwatch.test_changes import configuration
 from tests.mirrorwatch.test_namesakes import row

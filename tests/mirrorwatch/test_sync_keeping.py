@@ -24,7 +24,7 @@ from lagmon.syncs.thinning import Thinning
 from mirrorwatch import sync_keeping
 from mirrorwatch.sync_id_keeping import TopicIdKeeper
 from mirrorwatch.sync_keeping import ASK_S, FRESH, WHERE, SyncKeeper
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 from tests.runtime.fake_clock import FakeClock
 

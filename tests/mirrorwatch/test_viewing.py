@@ -18,7 +18,7 @@ from mirrorwatch.checksum_told import read_run
 from mirrorwatch.lag_collected import Unanswered
 from mirrorwatch.view import UnreachedView
 from mirrorwatch.viewing import STALE_S, cluster_state, service_view
-from runtime.supervision import Phase, State
+from runtime.process.supervision import Phase, State
 from tests.canary.pretend_link import TOPIC, policy
 from tests.mirrorwatch.told_runs import run
 from tests.runtime.fake_clock import FakeClock

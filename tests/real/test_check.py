@@ -35,11 +35,11 @@ from deploy.local.properties import write_properties
 from fleet.errors import RefusedError, UnavailableError
 from mirrorwatch.check import check, print_commands
 from mirrorwatch.config_reading import read_configuration
-from runtime.clock import SystemClock
 from runtime.kafka.admin import ClusterAdmin, NewTopicRequest
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.sender import Delivered, Sender
 from runtime.kafka.tap import Place, Tap, TapFault, TappedRecord
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually, eventually_async
 
 PRINCIPAL = "User:watcher"

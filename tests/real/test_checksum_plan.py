@@ -15,10 +15,10 @@ from checksum.plan.ranges import Verified
 from checksum.plan.shape import READ_COMMITTED, Anchored, OffsetRange
 from deploy.local import topics
 from fleet.verdicts.flow import Flow
-from runtime.clock import SystemClock
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.picking import Picker
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually
 
 PARTITIONS = 2

@@ -12,7 +12,7 @@ from checksum.book.documents import packed_run
 from fleet.errors import UnavailableError
 from mirrorwatch.checksum_telling import TOKEN, NotTakenError, tell
 from mirrorwatch.store_parts import MIGRATIONS
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.databases import address_of
 from tests.eventually import eventually
 from tests.mirrorwatch.told_runs import finding, partition, run

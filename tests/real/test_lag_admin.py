@@ -23,8 +23,8 @@ from lagmon.cluster.state import ClusterLag
 from lagmon.groups.rows import partition_rows
 from lagmon.ingest.admin_rounds import AdminRounds
 from lagmon.ingest.watching import ClusterWatch
-from runtime.clock import SystemClock
 from runtime.kafka.client_settings import ClientSettings
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually, eventually_async
 from tests.real.service_process import ServiceProcess
 from tests.real.test_lag_groups import DEADLINE_S, Asked, Reader

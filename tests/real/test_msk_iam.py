@@ -13,12 +13,12 @@ from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
 from deploy.local.broker import Broker
 from deploy.local.security import Security
 from fleet.errors import RefusedError
-from runtime.clock import SystemClock
 from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.consumer_client import make_consumer
 from runtime.kafka.failures import Symptoms
 from runtime.kafka.sender import Delivered, Sender
 from runtime.kafka.translation import translate
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import pytest
 from confluent_kafka import Producer
 
 from deploy.local.topics import add_partitions, create_topic, delete_topic
-from runtime.clock import SystemClock
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.positions import Partitions, Positions, Which
 from runtime.kafka.quick_offsets import AT_ONCE
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually
 
 PARTITIONS = AT_ONCE + 3

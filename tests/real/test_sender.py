@@ -6,9 +6,9 @@ import time
 from collections import Counter
 
 from deploy.local import topics
-from runtime.clock import SystemClock
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.sender import Delivered, NotDelivered, Sender
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually
 from tests.real.census import read_all
 

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from deploy.local.postgresql import PASSWORD, PostgreSql
 from fleet.errors import UnavailableError
-from runtime.store import Store, installation_id
-from runtime.store_address import resolve_address
-from runtime.store_migrations import Migration, create
+from runtime.store.address import resolve_address
+from runtime.store.migrations import Migration, create
+from runtime.store.store import Store, installation_id
 from tests.databases import new_database
 
 pytestmark = pytest.mark.real

@@ -9,8 +9,8 @@ import signal
 import sys
 from pathlib import Path
 
-from runtime import channel
-from runtime.channel import Answer
+from runtime.process import channel
+from runtime.process.channel import Answer
 
 
 async def main() -> None:

@@ -10,8 +10,8 @@ import sys
 
 import sqlalchemy as sa
 
-from runtime.store import Store, installation_id
-from runtime.store_migrations import Migration, create
+from runtime.store.migrations import Migration, create
+from runtime.store.store import Store, installation_id
 
 PAIRS = sa.Table(
     "pairs",

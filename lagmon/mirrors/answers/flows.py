@@ -21,7 +21,7 @@ from lagmon.mirrors.answers.rows import flow_document
 from lagmon.mirrors.progress.movement import movement_document
 from lagmon.mirrors.unseen import unseen
 from lagmon.mirrors.verdict import judge_flow
-from runtime.channel import Answer
+from runtime.process.channel import Answer
 
 if TYPE_CHECKING:
     import threading
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lagmon.ingest.orders import Orders
     from lagmon.mirrors.flow import FlowSight, MirrorFlow
     from lagmon.mirrors.verdict import MirrorVerdict
-    from runtime.clock import Clock
+    from runtime.process.clock import Clock
 
 SIGHT_S = 0.9  # verdicts that are younger are not made again
 BACK_AFTER_MS = 600_000  # what is told again later than this after a restart is told anew

@@ -17,8 +17,8 @@ from lagmon.ingest.thread_reading import read_on_thread
 from lagmon.ingest.topic_identity import TopicIdentity
 from lagmon.mirrors import words as mirror_words
 from lagmon.mirrors.progress.intake import OffsetsIntake
-from runtime import logs
 from runtime.kafka.bulk import Bulk
+from runtime.process import logs
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from lagmon.cluster.state import ClusterLag
     from lagmon.mirrors.flow import MirrorFlow
-    from runtime.clock import WaitingClock
     from runtime.kafka.client_settings import ClientSettings
+    from runtime.process.clock import WaitingClock
 
 WAIT_S = 0.5
 FIRST_LOOK_S = 60.0  # how long the first look at a cluster may take

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lagmon.mirrors.flow import MirrorFlow
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 EVERY_S = 1.0
 

@@ -13,7 +13,7 @@ from lagmon.mirrors.progress.following import MirrorFollowing
 from lagmon.mirrors.progress.group import GroupProgress
 from lagmon.mirrors.tasks.worker import AssignmentsTold, StatesTold
 from lagmon.syncs.sources import sync_readers
-from runtime.logs import Redactor
+from runtime.process.logs import Redactor
 
 if TYPE_CHECKING:
     import asyncio
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lagmon.ingest.orders import Orders
     from lagmon.ingest.watching import ClusterWatch
     from lagmon.ingest.worker_topic import Told
-    from runtime.clock import WaitingClock
+    from runtime.process.clock import WaitingClock
 
 
 class Source(Protocol):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from canary.persistence.leases import LEASE_S
-from runtime.process_identity import FOREIGN_LEASE_S
+from runtime.process.identity import FOREIGN_LEASE_S
 from tests.canary.desk import DEAD_HERE, OTHER_CONTAINER, OTHER_MACHINE
 from tests.eventually import eventually
 

@@ -13,7 +13,7 @@ from canary.persistence import history, leases, tables
 from canary.persistence.bookkeeper import MIGRATIONS
 from canary.tracker.minutes import COLUMNS
 from fleet.probe_history import DAY_MINUTES, ProbeDay, ProbeMinute
-from runtime.store import Store
+from runtime.store.store import Store
 from tests.databases import DATABASES, address_of
 
 FLOW = "A->B"

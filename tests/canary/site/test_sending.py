@@ -11,7 +11,7 @@ import pytest
 from canary.inbox import Inbox
 from canary.site.sending import Sending
 from canary.tracker.plan import Attempt, Schedule
-from runtime.clock import SystemClock
+from runtime.process.clock import SystemClock
 from tests.runtime.fake_clock import FakeClock
 
 OPEN = SimpleNamespace(is_closed=lambda: False)

@@ -15,8 +15,8 @@ from checksum.book.book import LEASE_S, ChecksumBook, Counted, VerifiedTo
 from checksum.book.documents import packed_run
 from checksum.book.tables import MIGRATIONS
 from fleet.errors import MalformedError, UnavailableError
-from runtime.process_identity import FOREIGN_LEASE_S, this_process
-from runtime.store import Store
+from runtime.process.identity import FOREIGN_LEASE_S, this_process
+from runtime.store.store import Store
 from tests.checksum.pretend_runs import BEGUN_MS, document
 from tests.databases import DATABASES, address_of
 
@@ -45,7 +45,7 @@ def book(store):
 
 
 def an_ended_process():
-    said = "from runtime.process_identity import FOREIGN_LEASE_S, this_process; print(this_process().text())"
+    said = "from runtime.process.identity import FOREIGN_LEASE_S, this_process; print(this_process().text())"
     ended = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     return ended.stdout.strip()
 

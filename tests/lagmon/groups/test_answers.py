@@ -11,7 +11,7 @@ from lagmon.cluster.readiness import not_ready, unread
 from lagmon.groups.listing import group_line, matching
 from lagmon.groups.rows import partition_rows
 from lagmon.ingest.commits import Progress
-from runtime.supervision import Phase, State
+from runtime.process.supervision import Phase, State
 from tests.mirrorwatch.monitored import LOOK_S, NOW_S, Monitored, end_at
 
 READING = Progress(partitions=50, total_records=2000, read_records=500, began_at=1.0)

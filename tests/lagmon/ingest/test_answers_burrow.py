@@ -10,7 +10,7 @@ import pytest
 from lagmon.ingest.answers import Answers
 from lagmon.ingest.commits import Progress
 from runtime.kafka.client_settings import ClientSettings
-from runtime.supervision import Phase, State
+from runtime.process.supervision import Phase, State
 from tests.mirrorwatch.monitored import NOW_S, Monitored
 
 GROUPS = "/v3/kafka/local/consumer"

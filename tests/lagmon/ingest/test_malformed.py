@@ -19,9 +19,9 @@ from lagmon.ingest.malformed import AGAIN_MS, SAMPLE_BYTES, MalformedNotice, sam
 from lagmon.ingest.worker_topic import WorkerTopic
 from lagmon.mirrors.progress.connect import MirrorOffsets
 from lagmon.mirrors.tasks.worker import StatesTold
-from runtime import logs
 from runtime.kafka.bulk import Batch
-from runtime.logs import Redactor
+from runtime.process import logs
+from runtime.process.logs import Redactor
 from tests.lagmon.mirrors import NOW, Mirrored, S
 from tests.runtime.fake_clock import FakeClock
 

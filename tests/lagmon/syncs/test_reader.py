@@ -23,8 +23,8 @@ from lagmon.syncs import reader as sync_reader
 from lagmon.syncs.orders import SyncOrder, read_sync, sync_orders, write_sync
 from lagmon.syncs.reader import SyncReader
 from lagmon.syncs.sources import sync_readers
-from runtime.clock import SystemClock
 from runtime.kafka.bulk import Batch
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually_async
 
 TOPIC = "mm2-offset-syncs.B.internal"

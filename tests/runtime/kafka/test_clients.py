@@ -8,13 +8,13 @@ import time
 import pytest
 
 from fleet.errors import ConfigurationError
-from runtime.clock import SystemClock
 from runtime.kafka import tap as tap_module
 from runtime.kafka.admin import ClusterAdmin
 from runtime.kafka.client_settings import ClientSettings
 from runtime.kafka.round_trip import RoundTrip, RoundTripOutcome
 from runtime.kafka.sender import NotDelivered, Sender
 from runtime.kafka.tap import Place, Tap, TapFault
+from runtime.process.clock import SystemClock
 from tests.eventually import eventually
 
 BAD = ClientSettings({"bootstrap.servers": "127.0.0.1:1", "no.such.property": "1"})

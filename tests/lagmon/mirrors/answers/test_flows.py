@@ -18,7 +18,7 @@ from lagmon.mirrors.answers import flows as mirror_answers
 from lagmon.mirrors.answers.flows import MirrorAnswers
 from lagmon.mirrors.answers.orders import order_of
 from lagmon.mirrors.flow import MirrorFlow
-from runtime import logs
+from runtime.process import logs
 from tests.lagmon.mirrors import NOW, S, busy, busy_for_a_minute
 from tests.runtime.fake_clock import FakeClock
 

@@ -1,0 +1,164 @@
+"""The sections `http` and `store` of the configuration, and what every `config` module builds on."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
+
+from runtime.config.problems import problems_of
+from runtime.config.values import Count, Duration, Flag, Number, Section, SiblingError, Size
+from runtime.store.address import check_address, resolve_address
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runtime.store.address import Address as StoreAddress
+
+__all__ = [
+    "Address",
+    "Count",
+    "Duration",
+    "Flag",
+    "HttpConfig",
+    "KeepConfig",
+    "Number",
+    "Section",
+    "SiblingError",
+    "Size",
+    "StoreConfig",
+    "TokensConfig",
+    "problems_of",
+]
+
+
+class Address(NamedTuple):
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Tell whether only this machine can reach it; any other name than localhost may lead outside."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def address_of(text: str) -> Address:
+    """Return the address in `HOST:PORT`, `[IPv6]:PORT` or `:PORT` (every interface); ValueError otherwise."""
+    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.%a-z]+)\]|([A-Za-z0-9._-]*)):(\d{1,5})", text)
+    if found is None or int(found[3]) > 65535:
+        raise ValueError(f"'{text}' is no address: write HOST:PORT, for example 127.0.0.1:9699")
+    return Address(found[1] or found[2] or "0.0.0.0", int(found[3]))  # noqa: S104 - what ':PORT' means
+
+
+class TokensConfig(Section):
+    """Bearer tokens for what changes something; None refuses it to everyone."""
+
+    audit: SecretStr | None = None
+    operator: SecretStr | None = None
+
+    @field_validator("audit", "operator")
+    @classmethod
+    def _filled(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None and not re.fullmatch(r"[\x21-\x7e]+", token.get_secret_value()):
+            raise ValueError("a token is one or more visible ASCII characters without spaces")
+        return token
+
+
+class HttpConfig(Section):
+    """The section `http`. The fields stand in this order because `insecure` is judged by those before it."""
+
+    listen: str = "127.0.0.1:9699"
+    external_url: str | None = None
+    tokens: TokensConfig = TokensConfig()
+    web_config_file: str | None = Field(default=None, min_length=1)
+    insecure: Flag = False
+    reload: Flag = False
+
+    @property
+    def address(self) -> Address:
+        """Return where to listen; port 0 lets the system choose."""
+        return address_of(self.listen)
+
+    def web_config_path(self, directory: Path) -> Path | None:
+        """Return the path of the web configuration, relative ones taken from `directory`."""
+        return None if self.web_config_file is None else directory / self.web_config_file
+
+    @field_validator("listen")
+    @classmethod
+    def _listen(cls, text: str) -> str:
+        address_of(text)
+        return text
+
+    @field_validator("external_url")
+    @classmethod
+    def _external_url(cls, text: str | None) -> str | None:
+        if text is None:
+            return None
+        try:
+            parts = urlsplit(text)
+            plain = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
+            plain = plain and not (parts.query or parts.fragment) and (parts.port or 1) > 0
+        except ValueError:
+            plain = False
+        if not plain:
+            raise ValueError(
+                "has to be the address that people open, such as https://mirrorwatch.example.org, "
+                "without user, query or fragment"
+            )
+        return text.rstrip("/")
+
+    @field_validator("insecure")
+    @classmethod
+    def _guarded(cls, insecure: bool, info: ValidationInfo) -> bool:
+        # A field that was refused is absent, and then there is nothing to judge yet.
+        listen, guard = info.data.get("listen"), info.data.get("web_config_file", "refused")
+        if listen is not None and guard is None and not insecure and not address_of(listen).is_loopback:
+            raise SiblingError(
+                "listen",
+                f"'{listen}' can be reached from other machines: name a web_config_file with TLS or users, "
+                "listen on 127.0.0.1, or write insecure: true if the network is trusted",
+            )
+        return insecure
+
+
+_LONGEST_KEPT_S = 100 * 365 * 86400.0
+
+
+class KeepConfig(Section):
+    """For how long the store keeps what, in seconds."""
+
+    minutes: Duration = Field(default=400 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
+    syncs: Duration = Field(default=30 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
+    findings: Duration = Field(default=400 * 86400.0, gt=0, le=_LONGEST_KEPT_S)
+
+
+class StoreConfig(Section):
+    """The section `store`; `replica` names this process among several that share one store."""
+
+    url: SecretStr = SecretStr("sqlite:///mirrorwatch.db")
+    replica: str = Field(default_factory=socket.gethostname, min_length=1, max_length=200)
+    keep: KeepConfig = KeepConfig()
+
+    def database_url(self, directory: Path) -> StoreAddress:
+        """Return the database's address; a relative SQLite path is taken from `directory`."""
+        return resolve_address(self.url.get_secret_value(), directory)
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, secret: SecretStr) -> SecretStr:
+        check_address(secret.get_secret_value())
+        return secret

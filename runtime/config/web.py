@@ -1,0 +1,198 @@
+"""The file that `http.web_config_file` names: TLS and users, in the form of Prometheus' exporter-toolkit.
+
+One file serves Prometheus' own exporters and this service alike. What of that form cannot be honoured
+here is refused with a sentence: a restriction that is silently ignored would be a hole. The file is
+read at the start and at each reload, which takes over the users. Its paths are relative to itself.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
+
+from fleet.errors import ConfigurationError, Problem
+from runtime.config import strict_yaml
+from runtime.config.problems import problems_of
+from runtime.config.values import Flag, Section, SiblingError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+_VERIFY = {
+    "NoClientCert": ssl.CERT_NONE,
+    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
+    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
+}
+# Each step of a bcrypt cost doubles the time; 16 is already several seconds for every attempt.
+_DEAREST_COST = 16
+
+
+def _user_name(name: str) -> str:
+    if not name or ":" in name:
+        raise ValueError("a user's name is text without a colon")
+    return name
+
+
+def _bcrypt_hash(text: str) -> str:
+    # The last letter of the salt, the 22nd, holds two bits only: with another one nobody could sign in.
+    found = re.fullmatch(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", text)
+    if found is None:
+        raise ValueError("is no bcrypt hash ($2b$...); 'htpasswd -nBC 10 \"\"' makes one")
+    if not 4 <= int(found[1]) <= _DEAREST_COST:
+        raise ValueError(f"has a bcrypt cost outside 4 to {_DEAREST_COST}: use 10 to 12")
+    return text
+
+
+UserName = Annotated[str, AfterValidator(_user_name)]
+BcryptHash = Annotated[str, AfterValidator(_bcrypt_hash)]
+
+
+class TlsConfig(Section):
+    """The server's certificate, and whether clients have to show one."""
+
+    cert_file: str = Field(min_length=1)
+    key_file: str = Field(min_length=1)
+    client_ca_file: str | None = Field(default=None, min_length=1)
+    client_auth_type: str = "NoClientCert"
+    min_version: str = "TLS12"
+    max_version: Literal["TLS12", "TLS13"] = "TLS13"
+
+    @field_validator("client_auth_type")
+    @classmethod
+    def _client_auth(cls, kind: str, info: ValidationInfo) -> str:
+        if kind in {"RequestClientCert", "RequireAnyClientCert"}:
+            raise ValueError(
+                f"{kind} asks for certificates without verifying them, which is not offered here: "
+                "write RequireAndVerifyClientCert"
+            )
+        if kind not in _VERIFY:
+            raise ValueError(f"has to be one of {', '.join(_VERIFY)}, not '{kind}'")
+        has_authority = info.data.get("client_ca_file", "refused") is not None
+        if kind != "NoClientCert" and not has_authority:
+            raise SiblingError("client_ca_file", f"is missing: {kind} verifies clients against it")
+        if kind == "NoClientCert" and info.data.get("client_ca_file"):
+            raise ValueError(
+                "a client_ca_file does nothing with NoClientCert: write RequireAndVerifyClientCert"
+            )
+        return kind
+
+    @field_validator("min_version")
+    @classmethod
+    def _min_version(cls, version: str) -> str:
+        if version in {"TLS10", "TLS11"}:
+            raise ValueError(f"{version} is broken and not offered here: write TLS12 or TLS13")
+        if version not in _VERSIONS:
+            raise ValueError(f"has to be one of TLS12, TLS13, not '{version}'")
+        return version
+
+    @field_validator("max_version")
+    @classmethod
+    def _ordered(cls, version: str, info: ValidationInfo) -> str:
+        if version < info.data.get("min_version", version):
+            raise ValueError("is below min_version: no client could connect")
+        return version
+
+
+class ServerConfig(Section):
+    """exporter-toolkit's switch for HTTP/2, which is not spoken here either way."""
+
+    http2: Flag = False
+
+
+class WebConfigFile(Section):
+    """The whole file."""
+
+    tls_server_config: TlsConfig | None = None
+    http_server_config: ServerConfig = ServerConfig()
+    basic_auth_users: dict[UserName, BcryptHash] = Field(default={}, max_length=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class WebConfig:
+    """What the HTTP server needs of the file."""
+
+    tls: ssl.SSLContext | None = None
+    users: Mapping[str, bytes] | None = None  # bcrypt hashes by name; None asks nobody
+    tls_settings: TlsConfig | None = None  # what `tls` was made by
+
+
+def load_web_config(path: Path) -> WebConfig:
+    """Read the file at `path`; ConfigurationError with every problem in it."""
+    document = strict_yaml.read(path)
+    try:
+        parsed = WebConfigFile.model_validate(document.data)
+    except ValidationError as error:
+        found = problems_of(
+            error, file=document.file, prefix="", line_of=document.line_of, model=WebConfigFile
+        )
+        raise ConfigurationError(found) from None  # pydantic's text would quote the values
+    tls = None
+    if parsed.tls_server_config is not None:
+        tls = _Loader(document, parsed.tls_server_config, path.parent).context()
+    users = {name: text.encode("ascii") for name, text in parsed.basic_auth_users.items()}
+    if tls is None and not users:
+        sentence = "guards nothing: it needs tls_server_config or basic_auth_users"
+        raise ConfigurationError([Problem(document.file, "", sentence)])
+    return WebConfig(tls, users or None, parsed.tls_server_config)
+
+
+class _Loader:
+    """Build the TLS context out of the named files."""
+
+    def __init__(self, document: strict_yaml.Document, config: TlsConfig, directory: Path) -> None:
+        self._document, self._config, self._directory = document, config, directory
+
+    def context(self) -> ssl.SSLContext:
+        config = self._config
+        problems = [
+            problem
+            for key in ("cert_file", "key_file", "client_ca_file")
+            if (name := getattr(config, key)) is not None and (problem := self._unreadable(key, name))
+        ]
+        if problems:
+            raise ConfigurationError(problems)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = _VERSIONS[config.min_version]
+        context.maximum_version = _VERSIONS[config.max_version]
+        context.set_alpn_protocols(["http/1.1"])
+        try:
+            # An encrypted key would make OpenSSL ask at the terminal; with a password it fails instead.
+            context.load_cert_chain(
+                self._directory / config.cert_file, self._directory / config.key_file, password=""
+            )
+        except (ssl.SSLError, OSError, ValueError) as error:
+            mismatch = isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH"
+            what = (
+                "the key does not belong to the certificate"
+                if mismatch
+                else "no PEM certificate with an unencrypted PEM key can be read from cert_file and key_file"
+            )
+            raise ConfigurationError([self._problem("cert_file", what)]) from error
+        context.verify_mode = _VERIFY[config.client_auth_type]
+        if config.client_ca_file is not None:
+            try:
+                context.load_verify_locations(cafile=self._directory / config.client_ca_file)
+            except (ssl.SSLError, OSError) as error:
+                what = f"{self._directory / config.client_ca_file} holds no PEM certificate"
+                raise ConfigurationError([self._problem("client_ca_file", what)]) from error
+        return context
+
+    def _unreadable(self, key: str, name: str) -> Problem | None:
+        path = self._directory / name
+        try:
+            with path.open("rb"):
+                return None
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or "no such path").lower()
+            return self._problem(key, f"{path} cannot be read: {reason}")
+
+    def _problem(self, key: str, sentence: str) -> Problem:
+        line = self._document.line_of(("tls_server_config", key))
+        where = f"{self._document.file}:{line}" if line else self._document.file
+        return Problem(where, f"tls_server_config.{key}", sentence)

@@ -1,0 +1,192 @@
+"""The HTTP server: one application on one address, within the process' event loop.
+
+Loopback by default; TLS and users by the web configuration. Limits: 1 MiB a body, 100 KiB a request line,
+8 KiB a header line, 64 headers, 75 s until a request's headers are complete (also between requests), 30 s for
+a whole request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from fleet.errors import UnavailableError
+from runtime.http.guards import plain_errors, put_headers, sign_in, time_limit
+from runtime.http.refusals import Refusals
+from runtime.http.users import Users, require_token
+from runtime.process.clock import SystemClock
+from runtime.process.logs import get
+
+if TYPE_CHECKING:
+    from runtime.config.sections import Address, HttpConfig
+    from runtime.config.web import WebConfig
+    from runtime.http.users import Token
+    from runtime.process.clock import Clock
+    from runtime.process.logs import Logger
+
+__all__ = ["HttpServer", "application", "require_token"]
+
+MAX_BODY_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 100 * 1024  # the name of a group in it may have 32,767 bytes, each written as three
+HEADERS_WITHIN_S = 75.0
+REQUEST_WITHIN_S = 30.0
+
+
+def application(
+    *,
+    log: Logger | None = None,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    request_within_s: float = REQUEST_WITHIN_S,
+) -> web.Application:
+    """Return an application with the guards that need no configuration, ready for routes."""
+    app = web.Application(
+        client_max_size=max_body_bytes,
+        middlewares=[
+            plain_errors(log or get("http")),
+            time_limit(request_within_s),
+            # What is found without the slash at its end is sent there.
+            web.normalize_path_middleware(
+                append_slash=False,
+                remove_slash=True,
+                merge_slashes=False,
+                redirect_class=web.HTTPPermanentRedirect,
+            ),
+        ],
+    )
+    app.on_response_prepare.append(put_headers)
+    return app
+
+
+class HttpServer:
+    """Serve an application until told to stop."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._refusals = Refusals(get("http"), clock or SystemClock())
+        self._runner: web.AppRunner | None = None
+        self._bound: list[socket.socket] = []
+        self._tokens: tuple[Token, ...] = ()
+        self._users: Users | None = None
+        self.url = ""
+
+    @property
+    def port(self) -> int:
+        """Return the port that is listened on; 0 when the server is not started."""
+        if self._runner is None or not self._runner.addresses:
+            return 0
+        return int(self._runner.addresses[0][1])
+
+    async def bind(self, config: HttpConfig) -> None:
+        """Take the address as one's own without listening yet: until then a connection is refused.
+
+        Raises UnavailableError when the address cannot be had.
+        """
+        address = config.address
+        try:
+            self._bound = await _bound(address)
+        except (OSError, UnicodeError) as error:
+            raise UnavailableError(_refusal(address, error)) from error
+
+    async def start(self, app: web.Application, config: HttpConfig, *, web_config: WebConfig) -> None:
+        """Listen as `config` says, with the TLS and the users of `web_config`, which its reader has loaded.
+
+        The address is taken first where `bind` has not done so.
+
+        Raises UnavailableError when the address cannot be listened on.
+        """
+        assert self._runner is None
+        self.use_tokens(config)
+        self.use_users(web_config)
+        # After the plain errors and the time limit, before every handler.
+        app.middlewares.insert(2, sign_in(lambda: self._users, lambda: self._tokens))
+        runner = web.AppRunner(
+            app,
+            access_log=None,
+            logger=self._refusals,
+            handle_signals=False,
+            keepalive_timeout=HEADERS_WITHIN_S,
+            max_line_size=MAX_LINE_BYTES,
+            max_headers=64,
+            lingering_time=2.0,
+        )
+        if not self._bound:
+            await self.bind(config)
+        address = config.address
+        await runner.setup()
+        try:
+            for one in self._bound:
+                await web.SockSite(runner, one, ssl_context=web_config.tls).start()
+        except OSError as error:  # another one that had bound it too has begun to listen
+            await runner.cleanup()
+            self._unbind()
+            raise UnavailableError(_refusal(address, error)) from error
+        self._runner = runner
+        self.url = f"{'https' if web_config.tls else 'http'}://{address._replace(port=self.port)}"
+
+    def use_tokens(self, config: HttpConfig) -> None:
+        """Let these tokens pass without a user from now on."""
+        self._tokens = (config.tokens.audit, config.tokens.operator)
+
+    def use_users(self, web_config: WebConfig) -> None:
+        """Ask for these users from now on, and for none where the file names none."""
+        users = web_config.users
+        self._users = None if users is None else Users(users)
+
+    async def stop(self, grace_s: float = 5.0) -> None:
+        """Stop listening, let requests under way finish for `grace_s` seconds, then close; idempotent."""
+        runner, self._runner = self._runner, None
+        if runner is None:
+            self._unbind()
+            return
+        # aiohttp takes this with the constructor only, when the grace is not known yet. It spends it up to
+        # twice: once waiting for handlers, once waiting for them to be cancelled.
+        runner._shutdown_timeout = grace_s / 2  # noqa: SLF001 - see above
+        await runner.cleanup()
+        self._unbind()
+
+    def _unbind(self) -> None:
+        for one in self._bound:
+            one.close()
+        self._bound.clear()
+
+
+async def _bound(address: Address) -> list[socket.socket]:
+    """Return a socket for every address that the host's name stands for; raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    sockets: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, place in dict.fromkeys(found):
+            one = socket.socket(family, kind, protocol)
+            sockets.append(one)
+            one.setblocking(False)
+            # What was closed a moment ago may be taken again; what is listened on may not.
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            one.bind(place)
+    except OSError:
+        for one in sockets:
+            one.close()
+        raise
+    return sockets
+
+
+def _refusal(address: Address, error: OSError | UnicodeError) -> str:
+    match error:
+        case socket.gaierror() | UnicodeError():  # what no host can be called
+            return f"http.listen: the host of '{address}' cannot be resolved: use an address of this machine"
+        case OSError(errno=errno.EADDRINUSE):
+            return f"http.listen: {address} is in use by another program: stop it or choose another port"
+        case OSError(errno=errno.EADDRNOTAVAIL):
+            return f"http.listen: {address} is no address of this machine"
+        case OSError(errno=errno.EACCES):
+            return f"http.listen: this user may not listen on {address}: choose a port above 1023"
+        case _:
+            reason = (error.strerror or str(error)).lower()
+            return f"http.listen: {address} cannot be listened on: {reason}"

@@ -1,0 +1,184 @@
+"""What pydantic finds, in our words: one golden line for each kind, all at once, secrets never shown."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import Field, SecretStr, ValidationError, model_validator
+
+from fleet.errors import ConfigurationError, Problem
+from runtime.config import strict_yaml
+from runtime.config.interpolation import interpolate
+from runtime.config.sections import Count, Duration, Flag, Number, Section, SiblingError, Size, problems_of
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Inner(Section):
+    threshold: Duration = Field(default=5.0, gt=0)
+    horizon: Duration = Field(default=60.0, gt=0)
+
+    @model_validator(mode="after")
+    def _ordered(self):
+        if self.horizon < self.threshold:
+            raise SiblingError("horizon", "is shorter than threshold: nothing could ever be late")
+        return self
+
+
+class Everything(Section):
+    mode: Literal["create", "precreated", "off"] = "create"
+    colour: Colour = Colour.RED
+    topic: str = Field(default="t", min_length=1, max_length=10, pattern=r"^[a-z]*$")
+    partitions: Annotated[Count, Field(ge=1, le=64)] = 1
+    share: Number = 99.9
+    size: Size = 1
+    on: Flag = False
+    names: list[str] = Field(default_factory=list)
+    inner: Inner = Inner()
+    many: dict[str, Inner] = Field(default_factory=dict)
+    clusters: dict[str, dict[str, str]] = Field(default_factory=dict)
+    token: SecretStr | None = None
+    maybe: Inner | None = None
+    either: Inner | str = "off"
+    needed: str
+    bootstrap: str = Field(default="x", alias="bootstrap.servers")
+
+
+def told(text, *, prefix="", environ=None, secrets=()):
+    document = strict_yaml.load(text, file="mw.yml")
+    document, problems = interpolate(document, environ=environ or {}, directory=Path("/nowhere"))
+    assert problems == []
+    data = document.data[prefix] if prefix else document.data
+    with pytest.raises(ValidationError) as refused:
+        Everything.model_validate(data)
+    found = problems_of(
+        refused.value,
+        file="mw.yml",
+        prefix=prefix,
+        line_of=document.line_of,
+        model=Everything,
+        secrets=secrets,
+    )
+    return [str(problem) for problem in found]
+
+
+GOLDEN = """
+mode: creat
+colour: green
+topic: UPPER
+partitions: 65
+share: many
+size: 10
+on: yes
+names: one
+inner: {threshold: 5, horizont: 60s}
+many: {a: {threshold: 0s}, b: x, c: {threshold: 9s, horizon: 8s}}
+clusters: {A: {bootstrap.servers: [x]}, B: ''}
+token: [x]
+maybe: []
+either: {threshold: soon}
+intervall: 1s
+bootstrap.server: x
+qqqqqqq: 1
+"""
+
+
+def test_every_kind_of_problem_at_once():
+    assert told("needed: x" + GOLDEN) == [
+        "mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not 'creat'",
+        "mw.yml:3: colour: has to be one of 'red' or 'blue', not 'green'",
+        "mw.yml:4: topic: 'UPPER' does not have the form ^[a-z]*$",
+        "mw.yml:5: partitions: has to be at most 64, not '65'",
+        "mw.yml:6: share: write a number instead of 'many'",
+        "mw.yml:7: size: '10' is no size: write a number with B, kB, MB, GB or TB, for example 10MB",
+        "mw.yml:8: on: write true or false instead of 'yes'",
+        "mw.yml:9: names: a list is expected here, not 'one'",
+        "mw.yml:10: inner.threshold: invalid duration '5'; write a number with ms, s, m, h or d, for example 5s",
+        "mw.yml:10: inner.horizont: unknown key; did you mean 'horizon'?",
+        "mw.yml:11: many.a.threshold: has to be more than 0 s, not 0 s",
+        "mw.yml:11: many.b: a mapping of keys is expected here, not text",
+        "mw.yml:11: many.c.horizon: is shorter than threshold: nothing could ever be late",
+        "mw.yml:12: clusters.A.bootstrap.servers: text is expected here, not a list",
+        "mw.yml:12: clusters.B: a mapping of keys is expected here, not nothing",
+        "mw.yml:13: token: text is expected here, not a list",
+        "mw.yml:14: maybe: a mapping of keys is expected here, not a list",
+        (
+            "mw.yml:15: either.threshold: invalid duration 'soon'; "
+            "write a number with ms, s, m, h or d, for example 5s"
+        ),
+        "mw.yml:15: either: text is expected here, not a mapping of keys",
+        (
+            "mw.yml:16: intervall: unknown key; known are bootstrap.servers, clusters, colour, "
+            "either, inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
+        ),
+        "mw.yml:17: bootstrap.server: unknown key; did you mean 'bootstrap.servers'?",
+        (
+            "mw.yml:18: qqqqqqq: unknown key; known are bootstrap.servers, clusters, colour, "
+            "either, inner, many, maybe, mode, names, needed, on, partitions, share, size, token, topic"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("mode: create", "mw.yml: needed: is missing: it has no default"),
+        ("needed: x\ntopic: ''", "mw.yml:2: topic: is empty"),
+        ("needed: x\ntopic: abcdefghijkl", "mw.yml:2: topic: is too long: at most 10 are accepted"),
+        ("needed: x\npartitions: 1.5", "mw.yml:2: partitions: write a whole number instead of '1.5'"),
+        ("needed: {}", "mw.yml:1: needed: text is expected here, not a mapping of keys"),
+        ("needed: x\nnames: [a, {}]", "mw.yml:2: names.1: text is expected here, not a mapping of keys"),
+        ("needed: x\ninner:", "mw.yml:2: inner: a mapping of keys is expected here, not nothing"),
+        ("needed: x\nmode: " + "y" * 99, f"mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not '{'y' * 60}...'"),
+        ('needed: x\nmode: "a\\u202eb\\n"', "mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not 'a b '"),
+    ],
+)  # fmt: skip
+def test_single_problems(text, sentence):
+    assert told(text) == [sentence]
+
+
+def test_a_prefix_goes_before_the_key_and_a_missing_key_has_its_section_s_line():
+    assert told("other: x\nhttp:\n  mode: x\n", prefix="http") == [
+        "mw.yml:2: http.needed: is missing: it has no default",
+        "mw.yml:3: http.mode: has to be one of 'create', 'precreated' or 'off', not 'x'",
+    ]
+
+
+SECRET_PLACES = [
+    "mode: ${env:S}", "partitions: ${env:S}", "on: ${env:S}", "inner: ${env:S}", "size: pre${env:S}",
+    "names: ${env:S}", "many: {a: {threshold: '${env:S}'}}", "topic: ${env:S}", "colour: ${env:S}",
+    "share: ${env:S}", "either: {threshold: '${env:S}'}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SECRET_PLACES)
+def test_an_interpolated_value_is_never_shown(text):
+    lines = told("needed: x\n" + text, environ={"S": "HUSH"})
+    assert lines
+    assert "HUSH" not in "".join(lines)
+    assert "mw.yml:2" in lines[0]
+
+
+def test_known_secrets_and_secret_fields_are_never_shown():
+    assert told("needed: x\nmode: HUSH1", secrets=["HUSH1"]) == [
+        "mw.yml:2: mode: has to be one of 'create', 'precreated' or 'off', not '***'"
+    ]
+
+    class Guarded(Section):
+        token: Annotated[SecretStr, Field(min_length=9)]
+
+    with pytest.raises(ValidationError) as refused:
+        Guarded.model_validate({"token": "HUSH"})
+    found = problems_of(refused.value, file="f", prefix="", line_of=lambda _path: None, model=Guarded)
+    assert found == [Problem("f", "token", "is too short: at least 9 are needed")]
+
+
+def test_problems_make_one_configuration_error():
+    text = str(ConfigurationError([Problem("f", "a", "x"), Problem("f", "", "y")]))
+    assert text == "f: a: x\nf: y"

@@ -1,0 +1,58 @@
+"""What PostgreSQL says, in our sentences."""
+
+import pytest
+
+from runtime.store.address import resolve_address, secrets_of
+from runtime.store.postgresql import sentence_of
+from runtime.store.store import Store
+
+
+class Said(Exception):  # noqa: N818 - as a driver's error is
+    def __init__(self, text, sqlstate=None):
+        super().__init__(text)
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "begins"),
+    [
+        ("", "28P01", "refuses the user"),
+        ("", "28000", "refuses the user"),
+        ("", "3D000", "is not there"),
+        ("", "42501", "does not let this user"),
+        ("", "53100", "cannot grow"),
+        ("", "53300", "takes no more connections"),
+        ("", "25006", "takes no writes"),
+        ("", "25P03", "heard nothing from us"),
+        ("", "57014", "did not answer in time"),
+        ("", "57P01", "ended the connection, by"),
+        ("", "57P03", "is stopping or starting"),
+        ("", "57P05", "ended the connection, which was idle"),
+        ("", "08006", "cannot be reached"),
+        ("", "XX001", "is damaged"),
+        ("", "42601", None),  # a statement of ours that is none
+        ("", "23505", None),
+        ('FATAL:  password authentication failed for user "mw"', None, "refuses the user"),
+        ('FATAL:  role "mw" does not exist', None, "refuses the user"),
+        ('FATAL:  role "mw" is not permitted to log in', None, "refuses the user"),
+        ('FATAL:  no pg_hba.conf entry for host "10.0.0.1", no encryption', None, "lets nobody in"),
+        ('FATAL:  database "mw" does not exist', None, "is not there"),
+        ("FATAL:  sorry, too many clients already", None, "takes no more connections"),
+        ('FATAL:  too many connections for role "mw"', None, "takes no more connections"),
+        ("FATAL:  the database system is starting up", None, "is stopping or starting"),
+        ("FATAL:  the database system is not yet accepting connections", None, "is stopping or starting"),
+        ('invalid connection option "sslmod"', None, "does not know what stands"),
+        ("the query has 1 placeholder but 0 parameters were passed", None, None),
+    ],
+)
+def test_what_it_says_is_a_sentence_or_a_bug_of_ours(text, state, begins):
+    found = sentence_of(Said(text, state))
+    assert found is None if begins is None else found.startswith(begins)
+
+
+def test_no_secret_of_an_address_is_in_its_name(tmp_path):
+    text = "postgresql://mw:s%40crt@db/mw?sslpassword=tls-secret&sslmode=require"
+    url = resolve_address(text, tmp_path)
+    assert secrets_of(url) == {"s@crt", "tls-secret"}
+    assert Store(url).where == "postgresql+psycopg://mw:***@db/mw"
+    assert secrets_of(resolve_address("sqlite:///a.db", tmp_path)) == set()
