@@ -14,7 +14,7 @@ from bench.processes import cpu_s, pss_mb, tree
 from deploy.local.process import ROOT
 from fleet.errors import UnavailableError
 from lagmon.ingest.orders import write_orders
-from runtime.kafka.translation import translate
+from runtime.kafka.properties.translation import translate
 from runtime.process import channel
 from runtime.process.worker import SPARING
 

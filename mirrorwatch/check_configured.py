@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.mm2.replication import NEWEST_KNOWN, OLDEST_KNOWN, PolicyKind, major_version
 from fleet.quantity import duration_text
 from mirrorwatch.config_lag_sources import flows_kept_at
-from runtime.kafka.msk_tokens import principal_of as msk_principal
+from runtime.kafka.properties.msk_tokens import principal_of as msk_principal
 
 if TYPE_CHECKING:
     from fleet.verdicts.flow import Flow

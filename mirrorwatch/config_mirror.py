@@ -18,9 +18,9 @@ from mirrorwatch.config_connect_files import ConnectorsFile
 from mirrorwatch.config_forms import Form, form_of_mirror
 from mirrorwatch.config_problems import secrets_in
 from mirrorwatch.config_text import MAX_BYTES, check_properties, lines_of_keys, read_bytes
-from runtime.kafka.fate import Fate
-from runtime.kafka.java_clients import JAVA_KEYS
-from runtime.kafka.redaction import is_secret
+from runtime.kafka.properties.fate import Fate
+from runtime.kafka.properties.java_clients import JAVA_KEYS
+from runtime.kafka.properties.redaction import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

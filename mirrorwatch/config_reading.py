@@ -26,7 +26,7 @@ from mirrorwatch.configuration import Configuration
 from mirrorwatch.flow_canaries import canary_flows
 from runtime.config.interpolation import interpolate
 from runtime.config.web import WebConfig, load_web_config
-from runtime.kafka.translation import translate
+from runtime.kafka.properties.translation import translate
 from runtime.store.address import secrets_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from runtime.kafka.failures import explain, listening_logger
-from runtime.kafka.msk_tokens import with_tokens
+from runtime.kafka.properties.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from runtime.kafka.client_settings import ClientSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runtime.kafka.redaction import redacted
+from runtime.kafka.properties.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, KafkaException
 
 from runtime.kafka.failures import explain, listening_logger
-from runtime.kafka.msk_tokens import with_tokens
+from runtime.kafka.properties.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from runtime.kafka.client_settings import ClientSettings

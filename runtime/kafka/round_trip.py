@@ -20,7 +20,7 @@ from confluent_kafka import (
 
 from runtime.kafka.consumer_client import consumer_config
 from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.msk_tokens import with_tokens
+from runtime.kafka.properties.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.msk_tokens import with_tokens
+from runtime.kafka.properties.msk_tokens import with_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,10 +41,10 @@ CONFIG = ("*/config.py", "runtime/config/*.py", "*/config_*.py", "*/*_config.py"
 # Which files may import a library. A library that is not here has no place in the product yet.
 HOMES = {
     "aiohttp": HTTP,
-    "aws_msk_iam_sasl_signer": ("runtime/kafka/msk_tokens.py",),
+    "aws_msk_iam_sasl_signer": ("runtime/kafka/properties/msk_tokens.py",),
     "bcrypt": ("runtime/*.py",),
-    "boto3": ("runtime/kafka/msk_tokens.py",),
-    "botocore": ("runtime/kafka/msk*.py",),
+    "boto3": ("runtime/kafka/properties/msk_tokens.py",),
+    "botocore": ("runtime/kafka/properties/msk*.py",),
     "click": ("mirrorwatch/*.py",),
     "confluent_kafka": ("runtime/kafka/*.py",),
     "cryptography": ("runtime/*.py",),

@@ -16,7 +16,7 @@ from mirrorwatch.check_configured import offsets_of
 from mirrorwatch.config_forms import ACCEPTED, Form, form_of
 from mirrorwatch.config_reading import read_configuration
 from mirrorwatch.flow_canaries import fix_of
-from runtime.kafka.redaction import redacted
+from runtime.kafka.properties.redaction import redacted
 
 GOLDEN = Path(__file__).parent / "golden" / "forms.txt"
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, SecretStr
 from alerts.config import ObjectiveConfig
 from mirrorwatch.config import BURROW_NAME, RootSection
 from runtime.config.values import measured
-from runtime.kafka.msk import OWN_KEYS
+from runtime.kafka.properties.msk import OWN_KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
 

@@ -16,8 +16,8 @@ from fleet.errors import RefusedError
 from runtime.kafka.admin_client import make_admin_client
 from runtime.kafka.consumer_client import make_consumer
 from runtime.kafka.failures import Symptoms
+from runtime.kafka.properties.translation import translate
 from runtime.kafka.sender import Delivered, Sender
-from runtime.kafka.translation import translate
 from runtime.process.clock import SystemClock
 from tests.eventually import eventually
 

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from deploy.local.broker import Broker
 from deploy.local.security import Security
 from fleet.errors import RefusedError, UnavailableError
-from runtime.kafka import stores
 from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.translation import translate
+from runtime.kafka.properties import stores
+from runtime.kafka.properties.translation import translate
 from tests.eventually import eventually
 from tests.runtime.kafka.authority import sign, trust_store
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from runtime.kafka.ciphers import openssl_name
-from runtime.kafka.fate import Fate
-from runtime.kafka.java_clients import JAVA_KEYS
-from runtime.kafka.native_keys import NATIVE_KEYS
-from runtime.kafka.reference import markdown
+from runtime.kafka.properties.ciphers import openssl_name
+from runtime.kafka.properties.fate import Fate
+from runtime.kafka.properties.java_clients import JAVA_KEYS
+from runtime.kafka.properties.native_keys import NATIVE_KEYS
+from runtime.kafka.properties.reference import markdown
 
 _GOLDEN = Path(__file__).parent / "golden"
 _ROOT = Path(__file__).parents[3]
@@ -64,7 +64,7 @@ def test_every_key_has_its_reason(key):
 def test_the_reference_is_in_step_with_the_tables():
     written = (_ROOT / "docs" / "client-properties.md").read_text(encoding="utf-8")
     assert written == markdown(), (
-        "write docs/client-properties.md anew from runtime.kafka.reference.markdown()"
+        "write docs/client-properties.md anew from runtime.kafka.properties.reference.markdown()"
     )
 
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from fleet.errors import RefusedError
 from runtime.kafka.failures import Symptoms, explain, listening_logger
-from runtime.kafka.translation import translate
+from runtime.kafka.properties.translation import translate
 from tests.eventually import eventually
 from tests.runtime.kafka.authority import sign
 

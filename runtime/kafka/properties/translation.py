@@ -10,14 +10,14 @@ import difflib
 from typing import TYPE_CHECKING
 
 from fleet.errors import ConfigurationError
-from runtime.kafka import named_files, sasl
 from runtime.kafka.client_settings import ClientSettings
-from runtime.kafka.draft import Draft, Surroundings
-from runtime.kafka.fate import Fate, Key
-from runtime.kafka.java_clients import JAVA_KEYS
-from runtime.kafka.msk import OWN_KEYS
-from runtime.kafka.native_keys import NATIVE_KEYS
-from runtime.kafka.redaction import redacted
+from runtime.kafka.properties import named_files, sasl
+from runtime.kafka.properties.draft import Draft, Surroundings
+from runtime.kafka.properties.fate import Fate, Key
+from runtime.kafka.properties.java_clients import JAVA_KEYS
+from runtime.kafka.properties.msk import OWN_KEYS
+from runtime.kafka.properties.native_keys import NATIVE_KEYS
+from runtime.kafka.properties.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +63,7 @@ def translate(
     )
     sasl.translate(draft, used=asked, protocol=protocol)
     if protocol is None or protocol.endswith("SSL"):
-        from runtime.kafka import tls  # noqa: PLC0415 - it loads what reads certificates, some 10 MiB
+        from runtime.kafka.properties import tls  # noqa: PLC0415 - it loads what reads certificates, some 10 MiB
 
         tls.translate(draft)
     else:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from runtime.kafka import named_files
+from runtime.kafka.properties import named_files
 
 
 def test_a_file_is_read_up_to_its_bound(tmp_path):

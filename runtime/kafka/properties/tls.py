@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from runtime.kafka import stores
-from runtime.kafka.ciphers import openssl_name
+from runtime.kafka.properties import stores
+from runtime.kafka.properties.ciphers import openssl_name
 
 if TYPE_CHECKING:
-    from runtime.kafka.draft import Draft
+    from runtime.kafka.properties.draft import Draft
 
 _NATIVE_IDENTITY: Final = (
     "ssl.certificate.location",

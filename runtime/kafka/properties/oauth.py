@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from runtime.kafka import stores
+from runtime.kafka.properties import stores
 
 if TYPE_CHECKING:
-    from runtime.kafka.draft import Draft
-    from runtime.kafka.jaas import LoginModule
+    from runtime.kafka.properties.draft import Draft
+    from runtime.kafka.properties.jaas import LoginModule
 
 _JAAS: Final = "sasl.jaas.config"
 _URL: Final = "sasl.oauthbearer.token.endpoint.url"

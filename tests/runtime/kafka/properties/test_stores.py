@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from runtime.kafka import stores
-from runtime.kafka.stores import Kind, StoreError, expires_at
+from runtime.kafka.properties import stores
+from runtime.kafka.properties.stores import Kind, StoreError, expires_at
 from tests.runtime.kafka.authority import sign, trust_store
 
-_GOLDEN = Path(__file__).parent / "golden"
+_GOLDEN = Path(__file__).parents[1] / "golden"
 _PASSWORD = "changeit"  # of every store that keytool or openssl made for the golden folder
 _CA = sign("ca", ca=True)
 _MIDDLE = sign("middle", _CA, ca=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from runtime.kafka.fate import Key, ignored, number, plain, refused, special
+from runtime.kafka.properties.fate import Key, ignored, number, plain, refused, special
 
 _CONNECTION: Final = (
     special("bootstrap.servers", "host:port, separated by commas; required"),

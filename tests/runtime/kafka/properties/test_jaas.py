@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.kafka.jaas import JaasError, login_module
+from runtime.kafka.properties.jaas import JaasError, login_module
 
 # What Kafka 4.3's own JaasContext.loadClientContext made of each text; `java` is null where it refused.
 _GOLDEN = [
     json.loads(line)
-    for line in (Path(__file__).parent / "golden" / "jaas.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parents[1] / "golden" / "jaas.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 _SECRET = "hunter2-geheim"
 

@@ -11,11 +11,11 @@ import pytest
 from confluent_kafka import KafkaException
 
 from fleet.errors import ConfigurationError, RefusedError, UnavailableError
-from runtime.kafka import msk
-from runtime.kafka.draft import Draft, Surroundings
 from runtime.kafka.failures import Symptoms, explain
-from runtime.kafka.msk_tokens import MARK, TokenCallback, principal_of, sign_token, with_tokens
-from runtime.kafka.translation import translate
+from runtime.kafka.properties import msk
+from runtime.kafka.properties.draft import Draft, Surroundings
+from runtime.kafka.properties.msk_tokens import MARK, TokenCallback, principal_of, sign_token, with_tokens
+from runtime.kafka.properties.translation import translate
 
 PACKAGE = "software.amazon.msk.auth.iam."
 MODULE = f"{PACKAGE}IAMLoginModule required"

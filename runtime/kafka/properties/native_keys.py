@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from runtime.kafka.fate import Key, ignored, number, plain, refused, special
+from runtime.kafka.properties.fate import Key, ignored, number, plain, refused, special
 
 _ROWS: Final = (
     special("metadata.broker.list", "as bootstrap.servers"),

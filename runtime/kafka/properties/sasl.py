@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from runtime.kafka import jaas, msk
+from runtime.kafka.properties import jaas, msk
 
 if TYPE_CHECKING:
-    from runtime.kafka.draft import Draft
+    from runtime.kafka.properties.draft import Draft
 
 _SCRAM: Final = frozenset({"SCRAM-SHA-256", "SCRAM-SHA-512"})
 _OWN: Final = (
@@ -48,7 +48,7 @@ def _by_mechanism(draft: Draft, *, protocol: str | None) -> None:
         _handlers(draft, own=False, login_too=False)
         module = _module(draft)
         if module is not None or not draft.has("sasl.jaas.config"):
-            from runtime.kafka import oauth  # noqa: PLC0415 - it loads what reads certificates, some 10 MiB
+            from runtime.kafka.properties import oauth  # noqa: PLC0415 - it loads what reads certificates, some 10 MiB
 
             oauth.translate(draft, module=module)
     elif mechanism == "":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from runtime.kafka.fate import Fate, Key
-from runtime.kafka.java_clients import JAVA_KEYS
-from runtime.kafka.msk import OWN_KEYS
-from runtime.kafka.native_keys import NATIVE_KEYS
+from runtime.kafka.properties.fate import Fate, Key
+from runtime.kafka.properties.java_clients import JAVA_KEYS
+from runtime.kafka.properties.msk import OWN_KEYS
+from runtime.kafka.properties.native_keys import NATIVE_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _HEAD: Final = """\
 # Client properties
 
-<!-- Written by runtime.kafka.reference from the tables; the tests tell when it is out of step. -->
+<!-- Written by runtime.kafka.properties.reference from the tables; the tests tell when it is out of step. -->
 
 Mirrorwatch reads the Kafka client properties of a cluster in Java's spelling or in librdkafka's, mixed key by
 key. This page says what becomes of each. A key that stands in neither table is an error.

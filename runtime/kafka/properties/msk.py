@@ -17,14 +17,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from runtime.kafka import jaas
-from runtime.kafka.fate import special
-from runtime.kafka.msk_tokens import MARK
+from runtime.kafka.properties import jaas
+from runtime.kafka.properties.fate import special
+from runtime.kafka.properties.msk_tokens import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from runtime.kafka.draft import Draft
+    from runtime.kafka.properties.draft import Draft
 
 MECHANISM: Final = "AWS_MSK_IAM"
 REGION_KEY: Final = "aws_region"
