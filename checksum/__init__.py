@@ -1,7 +1,19 @@
 """Prove, partition by partition, that a mirror's target holds what its source holds.
 
-What is compared: `plan_shape` and its neighbours. What each side is made into: `record_hash`, one number for
-a record here and in Spark, and `cell_rows`, counts and sums over them. What these tell of each other is pure:
+inventory/    what both clusters hold: topics, partitions, a few records, and how far the mirror is
+anchors/      pairs of source and target offsets of the same record
+plan/         what is compared: topics, ranges of offsets, and slices to read
+spark/        sessions, settings, failures in plain sentences
+digest/       digests of one side by Spark: a hash for each record, sums for each cell
+counts/       counts by partition and bucket of time, and where they differ
+compare/      two digests compared: findings, their causes, and the result of an audit
+second_look/  records that are read again before anything is reported
+book/         the checksums in the store
+report/       the report of a run: a document, and a page of HTML
+run           one pass over a flow's plan: digest both sides, compare, read again, report
+config        the section `checksum` of the configuration
+
+What digests tell of each other is pure, and in this order:
 
     cell_rows      parts of digests -> one row for each cell, held against the plan
     decode         cells that differ -> single records, or cells that keep what they hold
@@ -12,5 +24,5 @@ a record here and in Spark, and `cell_rows`, counts and sums over them. What the
     causes         a finding -> its cause
     verdicts       all that is known at the end -> records by verdict, coverage, exit status
 
-PySpark is imported in no other package, and in here only by what digests.
+PySpark is imported in no other package: only by `digest`, `counts` and `spark`.
 """

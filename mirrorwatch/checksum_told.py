@@ -1,8 +1,8 @@
 """The document of a finished run as the service reads it: foreign data, checked as a whole. Pure.
 
-`checksum/report/result_document.py` writes it. A posted document has no fields but the known ones. In one of the
-store, which another version may have written, unknown fields are left alone. Known fields have to be as they
-should, and every problem is reported at once.
+`checksum/report/result_document.py` writes it. A posted document has no fields but the known ones. In one of
+the store, which another version may have written, unknown fields are left alone. Known fields have to be as
+they should, and every problem is reported at once.
 """
 
 from __future__ import annotations

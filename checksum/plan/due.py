@@ -1,8 +1,9 @@
 """What the mirror had time to replicate before a plan was made, and what was seen of it meanwhile. Pure.
 
-A record's own time proves nothing about its age: a producer sets it. So the ends of both logs are read twice,
-and the mirror's newest offset syncs between them (checksum/inventory/waiting.py). What the source held at the first
-reading is *due* at the second one, at the latest after the flow's horizon plus its worker's offset flush.
+A record's own time proves nothing about its age: a producer sets it. So the ends of both logs are read
+twice, and the mirror's newest offset syncs between them (checksum/inventory/waiting.py). What the source
+held at the first reading is *due* at the second one, at the latest after the flow's horizon plus its
+worker's offset flush.
 
 What is due and not replicated is only lost if the mirror went on without it:
 

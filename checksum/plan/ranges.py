@@ -15,9 +15,9 @@ The end of both ranges lies behind a pair that holds, and so does the beginning,
   source holds before that belongs to the comparison. Copies of it can only lie behind the old topic's last;
 - a mirror that keeps offsets: pairs only prove that it does.
 
-The end lies behind what is due (checksum/plan/due.py) where the mirror went on without that: no pair tells where
-its copies are, since there are none. The target is compared up to its end, which has not moved since before
-the source's was read.
+The end lies behind what is due (checksum/plan/due.py) where the mirror went on without that: no pair tells
+where its copies are, since there are none. The target is compared up to its end, which has not moved since
+before the source's was read.
 
 Behind the source's last record, nothing on the target can be a copy of anything newer: where the ranges reach
 it, the target is compared up to its own end, which has to be read before the source's.

@@ -9,7 +9,7 @@ from fleet.series.kinds import PREFIX, Group, Label, Series
 
 _HEAD = f"""# Series
 
-Every series that `/metrics` exposes. This page is generated from the catalogue in `fleet/series/catalogue.py` by
+Every series that `/metrics` exposes. This page is generated from `fleet/series/catalogue.py` by
 `python -m fleet.series.page > docs/metrics.md`: change the catalogue, not the page.
 
 All names begin with `{PREFIX}`, except `process_*`: these have the names that every Prometheus client
